@@ -1,0 +1,47 @@
+# The commands of the README. Needs Python 3.11+ and make; everything else comes into .venv.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+
+.PHONY: venv lock demo up test lint format bench clean
+
+venv: $(STAMP)
+
+$(STAMP): requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit("afterturn needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	touch $(STAMP)
+
+# Exact versions with hashes for every platform; nothing younger than a week gets in.
+lock: venv
+	$(PY) -m uv pip compile pyproject.toml --group dev --universal --generate-hashes --no-emit-index-url \
+		--no-annotate --no-header --python-version 3.11 --upgrade \
+		--exclude-newer $$($(PY) -c 'import datetime as d; print(d.date.today() - d.timedelta(days=7))') \
+		--quiet --output-file requirements.lock
+
+demo: venv
+	@$(PY) -m afterturn demo
+
+up: venv
+	@$(PY) -m afterturn up
+
+test: venv lint
+	$(PY) -m pytest -n 2
+
+lint: venv
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+
+format: venv
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: venv
+	$(PY) -m benchmarks
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The synchronous API: parse, call, answer."""

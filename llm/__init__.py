@@ -1,0 +1,1 @@
+"""The one door to models. Only worker processes come through it."""

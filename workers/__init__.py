@@ -1,0 +1,1 @@
+"""The background: find due work, hint, claim, call, commit."""

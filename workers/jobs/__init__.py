@@ -1,0 +1,1 @@
+"""The jobs as plain functions; Celery is elsewhere."""
