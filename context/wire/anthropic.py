@@ -1,0 +1,53 @@
+"""Anthropic messages: one message read for its facts."""
+
+from context.types import JsonObject, Role
+from context.wire.facts import MessageFacts, need_content, need_distinct, need_object, need_role, need_text
+
+ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
+"""`system` is the mid-conversation message; the prompt itself stands apart from the messages."""
+
+SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+"""Calls that the provider runs itself; their results come in an assistant message."""
+
+
+def describe(body: JsonObject, path: str) -> MessageFacts:
+    """Read the facts of one Anthropic message; see `context.wire.describe`."""
+    role = ROLES[need_role(body, ROLES, path)]
+    calls: list[str] = []
+    answers: list[str] = []
+    for i, block in enumerate(need_content(body, path)):
+        where = f"{path}.content[{i}]"
+        if is_call(block):
+            calls.append(need_text(block, "id", where))
+            need_text(block, "name", where)
+            need_object(block.get("input", {}), f"{where}.input")
+        elif is_answer(block):
+            answers.append(need_text(block, "tool_use_id", where))
+            check_answer(block, where)
+    made = need_distinct(calls, f"{path}.content")
+    given = need_distinct(answers, f"{path}.content")
+    return MessageFacts(
+        role,
+        call_ids=tuple(i for i in made if i not in given),
+        answer_ids=tuple(i for i in given if i not in made),
+    )
+
+
+def is_call(block: JsonObject) -> bool:
+    """Whether a block calls a tool, of the client or of the provider."""
+    return block["type"] == "tool_use" or block["type"] in SERVER_CALLS
+
+
+def is_answer(block: JsonObject) -> bool:
+    """Whether a block answers a tool call; every provider tool has its own result type."""
+    return str(block["type"]).endswith("tool_result")
+
+
+def check_answer(block: JsonObject, path: str) -> None:
+    """Check a result's content: absent, null, a string or parts; a provider tool's own shape passes.
+
+    Raises:
+        InvalidInputError: A client tool's result has content of another type.
+    """
+    if block["type"] == "tool_result" and block.get("content") is not None:
+        need_content(block, path)

@@ -1,0 +1,81 @@
+"""OpenAI chat completions: one message read for its facts."""
+
+from context.errors import InvalidInputError
+from context.types import JsonObject, Role
+from context.wire.facts import (
+    MessageFacts,
+    kind_of,
+    need_content,
+    need_distinct,
+    need_object,
+    need_role,
+    need_text,
+)
+
+ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+
+
+def describe(body: JsonObject, path: str) -> MessageFacts:
+    """Read the facts of one chat message; see `context.wire.describe`."""
+    name = need_role(body, ROLES, path)
+    role = ROLES[name]
+    if role is not Role.ASSISTANT or body.get("content") is not None:
+        need_content(body, path)
+    if name == "tool":
+        return MessageFacts(role, answer_ids=(need_text(body, "tool_call_id", path),))
+    if name == "function":
+        return MessageFacts(role, answer_ids=(legacy_id(need_text(body, "name", path)),))
+    calls = call_ids(body, path) if role is Role.ASSISTANT else ()
+    return MessageFacts(role, call_ids=calls, speaker=speaker(body, role, path))
+
+
+def call_ids(body: JsonObject, path: str) -> tuple[str, ...]:
+    """List the ids of a message's tool calls, the older single function call included.
+
+    Raises:
+        InvalidInputError: A call is malformed, or two share an id.
+    """
+    calls = body.get("tool_calls")
+    if calls is not None and not isinstance(calls, list):
+        raise InvalidInputError(f"{path}.tool_calls", f"must be a list, not {kind_of(calls)}")
+    ids = [_call_id(call, f"{path}.tool_calls[{i}]") for i, call in enumerate(calls or [])]
+    if body.get("function_call") is not None:
+        where = f"{path}.function_call"
+        ids.append(legacy_id(need_text(need_object(body["function_call"], where), "name", where)))
+    return need_distinct(ids, f"{path}.tool_calls")
+
+
+def legacy_id(function: str) -> str:
+    """Give an id to a call of the older shape, which pairs by function name."""
+    return f"function_call:{function}"
+
+
+def speaker(body: JsonObject, role: Role, path: str) -> str | None:
+    """Read who speaks, where a user or assistant message names somebody.
+
+    Raises:
+        InvalidInputError: The name is not a string.
+    """
+    name = body.get("name")
+    if role is Role.SYSTEM or name is None:
+        return None
+    if not isinstance(name, str):
+        raise InvalidInputError(f"{path}.name", f"must be a string, not {kind_of(name)}")
+    return name or None
+
+
+def _call_id(call: object, path: str) -> str:
+    """Check one tool call; types other than function and custom need an id only."""
+    body = need_object(call, path)
+    call_id = need_text(body, "id", path)
+    kind = body.get("type") or "function"
+    if kind in {"function", "custom"}:
+        need_text(need_object(body.get(kind), f"{path}.{kind}"), "name", f"{path}.{kind}")
+    return call_id

@@ -1,0 +1,78 @@
+"""OpenAI Responses: one input item read for its facts. An item counts as one message."""
+
+from context.errors import InvalidInputError
+from context.types import JsonObject, Role
+from context.wire.facts import MessageFacts, kind_of, need_content, need_parts, need_role, need_text
+
+ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.SYSTEM,
+    "user": Role.USER,
+    "assistant": Role.ASSISTANT,
+}
+NAMED_CALLS = frozenset({"function_call", "custom_tool_call"})
+MUST_PAIR = frozenset({"function_call", "custom_tool_call", "computer_call"})
+"""Calls that their outputs find by `call_id` only; other calls may be the provider's own affair."""
+
+
+def describe(body: JsonObject, path: str) -> MessageFacts:
+    """Read the facts of one Responses item; see `context.wire.describe`."""
+    kind = item_type(body, path)
+    if kind == "message":
+        role = ROLES[need_role(body, ROLES, path)]
+        need_content(body, path)
+        return MessageFacts(role)
+    if is_answer_type(kind):
+        return MessageFacts(Role.TOOL, answer_ids=_answer_ids(body, kind, path))
+    if kind == "item_reference":
+        need_text(body, "id", path)
+    if kind in NAMED_CALLS:
+        need_text(body, "name", path)
+    role = ROLES.get(str(body.get("role")), Role.ASSISTANT)
+    return MessageFacts(role, call_ids=_call_ids(body, kind, path))
+
+
+def item_type(body: JsonObject, path: str) -> str:
+    """Name an item's type; without one it is a message, or a reference if it has an id alone.
+
+    Raises:
+        InvalidInputError: The type is not a string.
+    """
+    kind = body.get("type")
+    if kind is None:
+        return "item_reference" if set(body) - {"type"} == {"id"} else "message"
+    if not isinstance(kind, str):
+        raise InvalidInputError(f"{path}.type", f"must be a string, not {kind_of(kind)}")
+    return need_text(body, "type", path)
+
+
+def is_answer_type(kind: str) -> bool:
+    """Whether items of this type answer a call."""
+    return kind.endswith("_call_output") or kind in {"tool_search_output", "mcp_approval_response"}
+
+
+def _call_ids(body: JsonObject, kind: str, path: str) -> tuple[str, ...]:
+    if kind in MUST_PAIR:
+        return (need_text(body, "call_id", path),)
+    if kind == "mcp_approval_request":
+        return (need_text(body, "id", path),)
+    call_id = body.get("call_id") if kind.endswith("_call") else None
+    return (call_id,) if isinstance(call_id, str) and call_id else ()
+
+
+def _answer_ids(body: JsonObject, kind: str, path: str) -> tuple[str, ...]:
+    if kind == "mcp_approval_response":
+        return (need_text(body, "approval_request_id", path),)
+    if kind == "function_call_output":
+        _check_output(body, path)
+    if kind == "tool_search_output" and body.get("call_id") is None:
+        return ()
+    key = "call_id" if "call_id" in body or kind != "local_shell_call_output" else "id"
+    return (need_text(body, key, path),)
+
+
+def _check_output(body: JsonObject, path: str) -> None:
+    if "output" not in body:
+        raise InvalidInputError(f"{path}.output", "is missing; it must be a string or a list of parts")
+    if not isinstance(body["output"], str):
+        need_parts(body["output"], f"{path}.output")
