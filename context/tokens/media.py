@@ -1,0 +1,147 @@
+"""Images, audio and documents inside messages: what they are, read from their first bytes, never fetched."""
+
+import base64
+import binascii
+import re
+import struct
+from dataclasses import dataclass
+from enum import StrEnum
+
+HEADER_BYTES = 262_144
+"""How much of a file is decoded to find its dimensions; a JPEG may carry long metadata before them."""
+
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[^,;]*)*,", re.ASCII)
+
+
+class MediaKind(StrEnum):
+    """The kinds that providers bill by different rules."""
+
+    IMAGE = "image"
+    AUDIO = "audio"
+    VIDEO = "video"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True)
+class Media:
+    """One embedded or referenced file.
+
+    Attributes:
+        kind: By which rules it is billed.
+        width: Pixels, where the header tells.
+        height: Pixels, where the header tells.
+        size_bytes: Size where the file is embedded; None for a reference by URL or id.
+        detail: The detail level that the message asks for: "low", "high", "auto" or None.
+    """
+
+    kind: MediaKind
+    width: int | None = None
+    height: int | None = None
+    size_bytes: int | None = None
+    detail: str | None = None
+
+
+def media_from_reference(reference: object, kind: MediaKind, *, detail: object = None) -> Media:
+    """Describe a file that a message embeds as a data URL or as bare base64, or names by address or id.
+
+    Args:
+        reference: The data URL, base64 text, address or id; anything else is a file of unknown size.
+        kind: What the message says it is; the type inside a data URL decides where it is more exact.
+        detail: The detail level of an image, if the message sets one.
+
+    Returns:
+        The file's facts; unknown ones are None. Nothing is opened.
+    """
+    level = detail if isinstance(detail, str) else None
+    if not isinstance(reference, str) or "://" in reference[:16]:
+        return Media(kind, detail=level)
+    url = _DATA_URL.match(reference[:200])
+    if url is None and len(reference) < 64:
+        return Media(kind, detail=level)
+    kind = _kind_of_type(url[1], kind) if url else kind
+    payload_start = url.end() if url else 0
+    size_bytes = (len(reference) - payload_start) * 3 // 4
+    size = image_size(_decode_head(reference, payload_start)) if kind is MediaKind.IMAGE else None
+    width, height = size or (None, None)
+    return Media(kind, width=width, height=height, size_bytes=size_bytes, detail=level)
+
+
+def _kind_of_type(media_type: str | None, default: MediaKind) -> MediaKind:
+    main = (media_type or "").partition("/")[0]
+    if main in {"image", "audio", "video"}:
+        return MediaKind(main)
+    return MediaKind.DOCUMENT if media_type else default
+
+
+def _decode_head(text: str, start: int) -> bytes:
+    head = re.sub(r"\s+", "", text[start : start + HEADER_BYTES * 4 // 3])
+    head = head[: len(head) // 4 * 4]
+    try:
+        return base64.b64decode(head, altchars=b"-_" if "-" in head or "_" in head else None)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def image_size(head: bytes) -> tuple[int, int] | None:
+    """Read an image's dimensions from its first bytes.
+
+    Args:
+        head: The beginning of a PNG, JPEG, GIF, WebP or BMP file; anything else is no error.
+
+    Returns:
+        Width and height in pixels, both >= 1, or None where they cannot be read.
+    """
+    try:
+        size = _read_size(head)
+    except (struct.error, IndexError):
+        return None
+    return size if size is not None and min(size) >= 1 else None
+
+
+def _read_size(head: bytes) -> tuple[int, int] | None:
+    width: int
+    height: int
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        width, height = struct.unpack_from(">II", head, 16)
+        return width, height
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        width, height = struct.unpack_from("<HH", head, 6)
+        return width, height
+    if head.startswith(b"BM"):
+        width, height = struct.unpack_from("<ii", head, 18)
+        return abs(width), abs(height)
+    if head.startswith(b"\xff\xd8"):
+        return _jpeg_size(head)
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return _webp_size(head)
+    return None
+
+
+def _jpeg_size(head: bytes) -> tuple[int, int] | None:
+    at = 2
+    while at + 9 <= len(head):
+        if head[at] != 0xFF:
+            at += 1
+            continue
+        marker = head[at + 1]
+        if marker == 0xFF or marker == 0x01 or 0xD0 <= marker <= 0xD9:
+            at += 1 if marker == 0xFF else 2
+            continue
+        if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
+            height, width = struct.unpack_from(">HH", head, at + 5)
+            return width, height
+        at += 2 + max(2, struct.unpack_from(">H", head, at + 2)[0])
+    return None
+
+
+def _webp_size(head: bytes) -> tuple[int, int] | None:
+    chunk = head[12:16]
+    if chunk == b"VP8X":
+        return 1 + int.from_bytes(head[24:27], "little"), 1 + int.from_bytes(head[27:30], "little")
+    if chunk == b"VP8L":
+        bits = struct.unpack_from("<I", head, 21)[0]
+        return 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
+    if chunk == b"VP8 ":
+        width, height = struct.unpack_from("<HH", head, 26)
+        return width & 0x3FFF, height & 0x3FFF
+    return None
