@@ -1,0 +1,32 @@
+"""Bring a database to the newest migration, or say what it lacks."""
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+SCRIPTS = Path(__file__).parents[1] / "migrations"
+
+
+def config(database_url: str) -> Config:
+    """Alembic's configuration for one database; there is no file to keep in step with it."""
+    settings = Config()
+    settings.set_main_option("script_location", str(SCRIPTS))
+    settings.set_main_option("sqlalchemy.url", database_url.replace("%", "%%"))
+    return settings
+
+
+def upgrade(database_url: str, revision: str = "head") -> None:
+    """Apply every migration that is missing. Two callers at once take it in turn."""
+    command.upgrade(config(database_url), revision)
+
+
+def downgrade(database_url: str, revision: str) -> None:
+    """Take migrations back, down to `revision`."""
+    command.downgrade(config(database_url), revision)
+
+
+def newest() -> str:
+    """The newest migration that this code knows."""
+    return ScriptDirectory.from_config(config("")).get_current_head() or ""

@@ -1,0 +1,150 @@
+"""Sessions: how far each conversation's log goes, and what its last request looked like."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import BigInteger, CheckConstraint, Text, func, select, text, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, CreatedAt, TenantKey
+from models.session import Transaction
+
+SESSION_KEY = ["session.tenant_id", "session.session_id"]
+
+
+class Session(Base):
+    """A conversation: how far its log goes, and what its last request looked like."""
+
+    __tablename__ = "session"
+    __table_args__ = (
+        CheckConstraint("generation >= 1", name="generation_counts_from_1"),
+        CheckConstraint("0 <= start_seq and start_seq <= last_seq", name="start_is_in_the_log"),
+        CheckConstraint("last_turn_index >= 0", name="turns_count_from_0"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    generation: Mapped[int] = mapped_column(server_default=text("1"))
+    start_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    last_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    last_turn_index: Mapped[int] = mapped_column(server_default=text("0"))
+    history_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    summarized_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    summarized_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    model: Mapped[str | None]
+    context_window: Mapped[int | None]
+    max_tokens: Mapped[int | None]
+    system_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    tools_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    last_turn_at: Mapped[datetime | None]
+    created_at: Mapped[CreatedAt]
+
+
+@dataclass(frozen=True)
+class SessionState:
+    """A session's row as a value; a fresh one has counted nothing."""
+
+    session_id: str
+    generation: int = 1
+    start_seq: int = 0
+    last_seq: int = 0
+    last_turn_index: int = 0
+    history_tokens: int = 0
+    summarized_tokens: int = 0
+    summarized_seq: int = 0
+    model: str | None = None
+    context_window: int | None = None
+    max_tokens: int | None = None
+    system_tokens: int = 0
+    tools_tokens: int = 0
+    last_turn_at: datetime | None = None
+
+    @property
+    def raw_from(self) -> int:
+        """The seq after which messages are neither summarized nor left behind by a reset."""
+        return max(self.start_seq, self.summarized_seq)
+
+    @property
+    def raw_messages(self) -> int:
+        """How many messages no summary covers."""
+        return self.last_seq - self.raw_from
+
+    @property
+    def raw_tokens(self) -> int:
+        """Their tokens."""
+        return max(self.history_tokens - self.summarized_tokens, 0)
+
+
+_STATE_COLUMNS = [
+    Session.__table__.c[name] for name in SessionState.__dataclass_fields__ if name != "tenant_id"
+]
+
+
+def find_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
+    """A session as it stands, or None where no turn of it was ever accepted."""
+    row = db.execute(
+        select(*_STATE_COLUMNS).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+    ).one_or_none()
+    return SessionState(*row) if row else None
+
+
+def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) -> dict[str, SessionState]:
+    """Make the sessions that are missing, and lock all of them until the transaction ends.
+
+    In the order of their ids, so that two batches cannot wait for each other.
+    """
+    wanted = sorted(set(session_ids))
+    found = _lock_existing(db, tenant_id, wanted)
+    missing = [session_id for session_id in wanted if session_id not in found]
+    if missing:
+        rows = [{"tenant_id": tenant_id, "session_id": session_id} for session_id in missing]
+        db.execute(upsert(Session).on_conflict_do_nothing(), rows)
+        found |= _lock_existing(db, tenant_id, missing)
+    return found
+
+
+def _lock_existing(db: Transaction, tenant_id: UUID, session_ids: list[str]) -> dict[str, SessionState]:
+    rows = db.execute(
+        select(*_STATE_COLUMNS)
+        .where(Session.tenant_id == tenant_id, Session.session_id == func.any(session_ids))
+        .order_by(Session.session_id)
+        .with_for_update()
+    )
+    return {row.session_id: SessionState(*row) for row in rows}
+
+
+def remember_request(
+    db: Transaction,
+    tenant_id: UUID,
+    session: SessionState,
+    *,
+    system_tokens: int,
+    tools_tokens: int,
+    max_tokens: int,
+) -> None:
+    """Keep what the last request spent beside history: the trigger counts it. Loss is harmless."""
+    db.execute(
+        update(Session)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session.session_id)
+        .values(system_tokens=system_tokens, tools_tokens=tools_tokens, max_tokens=max_tokens)
+    )
+
+
+def reset_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
+    """Start the session empty, keeping its log: work that is under way is out of date from now on."""
+    row = db.execute(
+        update(Session)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .values(
+            generation=Session.generation + 1,
+            start_seq=Session.last_seq,
+            summarized_seq=0,
+            summarized_tokens=0,
+            history_tokens=0,
+        )
+        .returning(*_STATE_COLUMNS)
+    ).one_or_none()
+    return SessionState(*row) if row else None

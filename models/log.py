@@ -1,0 +1,338 @@
+"""The append-only log: turns and messages, each stored once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    Text,
+    bindparam,
+    func,
+    insert,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.types import Message, Role, Wire
+from models.base import Base, CreatedAt, TenantKey
+from models.conversation import SESSION_KEY, Session, SessionState, lock_sessions
+from models.session import Transaction
+
+
+class Turn(Base):
+    """One turn-completion event as it was accepted; its id makes a second delivery harmless."""
+
+    __tablename__ = "turn"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        Index(None, "tenant_id", "session_id", "turn_id", unique=True),
+        CheckConstraint("first_seq <= last_seq", name="range_is_ordered"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    turn_index: Mapped[int] = mapped_column(primary_key=True)
+    turn_id: Mapped[str] = mapped_column(Text(collation="C"))
+    body_sha256: Mapped[bytes] = mapped_column(LargeBinary)
+    generation: Mapped[int]
+    first_seq: Mapped[int] = mapped_column(BigInteger)
+    last_seq: Mapped[int] = mapped_column(BigInteger)
+    tokens: Mapped[int] = mapped_column(BigInteger)
+    model: Mapped[str | None]
+    context_window: Mapped[int | None]
+    usage: Mapped[dict[str, Any] | None]
+    plan: Mapped[dict[str, Any] | None]
+    user_id: Mapped[str | None]
+    completed_at: Mapped[datetime | None]
+    received_at: Mapped[CreatedAt]
+
+
+class StoredMessage(Base):
+    """One message, as sent, with the facts that every later read needs, found once."""
+
+    __tablename__ = "message"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        CheckConstraint("seq >= 1", name="seq_counts_from_1"),
+        CheckConstraint("tokens >= 0", name="tokens_are_counted"),
+        CheckConstraint("role in ('system', 'user', 'assistant', 'tool')", name="role_is_known"),
+        CheckConstraint("wire in ('openai', 'anthropic', 'responses')", name="wire_is_known"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    turn_index: Mapped[int]
+    role: Mapped[str]
+    wire: Mapped[str]
+    speaker: Mapped[str | None]
+    tokens: Mapped[int]
+    call_ids: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    answer_ids: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    body: Mapped[str]
+
+
+@dataclass(frozen=True)
+class NewTurn:
+    """A validated turn event, ready to be stored. Its messages have no `seq` yet."""
+
+    session_id: str
+    turn_id: str
+    body_sha256: bytes
+    messages: Sequence[Message]
+    model: str | None = None
+    context_window: int | None = None
+    usage: dict[str, Any] | None = None
+    plan: dict[str, Any] | None = None
+    user_id: str | None = None
+    completed_at: datetime | None = None
+
+    @property
+    def tokens(self) -> int:
+        """The cost of all its messages."""
+        return sum(message.tokens for message in self.messages)
+
+
+@dataclass(frozen=True)
+class AcceptedTurn:
+    """Where a turn is in the log. `conflict`: its id is taken by a turn with another body."""
+
+    session_id: str
+    turn_id: str
+    turn_index: int
+    first_seq: int
+    last_seq: int
+    duplicate: bool = False
+    conflict: bool = False
+
+
+def accept_turns(
+    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]
+) -> tuple[list[AcceptedTurn], dict[str, SessionState]]:
+    """Append turns to their logs, each once, in the order given.
+
+    Returns:
+        One answer a turn, in their order, and each session as it stands afterwards.
+    """
+    sessions = lock_sessions(db, tenant_id, (turn.session_id for turn in turns))
+    known = _find_turns(db, tenant_id, [(turn.session_id, turn.turn_id) for turn in turns])
+    answers, fresh = [], []
+    for turn in turns:
+        place = (turn.session_id, turn.turn_id)
+        if place in known:
+            sha, accepted = known[place]
+            answers.append(replace(accepted, duplicate=True, conflict=sha != turn.body_sha256))
+            continue
+        session = sessions[turn.session_id]
+        accepted = AcceptedTurn(
+            turn.session_id,
+            turn.turn_id,
+            session.last_turn_index + 1,
+            session.last_seq + 1,
+            session.last_seq + len(turn.messages),
+        )
+        sessions[turn.session_id] = _after(session, turn, accepted)
+        known[place] = (turn.body_sha256, accepted)
+        answers.append(accepted)
+        fresh.append((turn, accepted, session.generation))
+    if fresh:
+        _insert_turns(db, tenant_id, fresh)
+        changed = {turn.session_id for turn, _, _ in fresh}
+        _save_progress(db, tenant_id, [sessions[session_id] for session_id in sorted(changed)])
+    return answers, sessions
+
+
+def _after(session: SessionState, turn: NewTurn, accepted: AcceptedTurn) -> SessionState:
+    return replace(
+        session,
+        last_seq=accepted.last_seq,
+        last_turn_index=accepted.turn_index,
+        history_tokens=session.history_tokens + turn.tokens,
+        model=turn.model or session.model,
+        context_window=turn.context_window or session.context_window,
+    )
+
+
+def _find_turns(
+    db: Transaction, tenant_id: UUID, places: list[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[bytes, AcceptedTurn]]:
+    rows = db.execute(
+        select(
+            Turn.session_id, Turn.turn_id, Turn.turn_index, Turn.first_seq, Turn.last_seq, Turn.body_sha256
+        ).where(Turn.tenant_id == tenant_id, tuple_(Turn.session_id, Turn.turn_id).in_(places))
+    )
+    return {(row[0], row[1]): (row.body_sha256, AcceptedTurn(*row[:5])) for row in rows}
+
+
+def _insert_turns(db: Transaction, tenant_id: UUID, fresh: list[tuple[NewTurn, AcceptedTurn, int]]) -> None:
+    db.execute(
+        insert(Turn),
+        [
+            {
+                "tenant_id": tenant_id,
+                "session_id": turn.session_id,
+                "turn_index": accepted.turn_index,
+                "turn_id": turn.turn_id,
+                "body_sha256": turn.body_sha256,
+                "generation": generation,
+                "first_seq": accepted.first_seq,
+                "last_seq": accepted.last_seq,
+                "tokens": turn.tokens,
+                "model": turn.model,
+                "context_window": turn.context_window,
+                "usage": turn.usage,
+                "plan": turn.plan,
+                "user_id": turn.user_id,
+                "completed_at": turn.completed_at,
+            }
+            for turn, accepted, generation in fresh
+        ],
+    )
+    db.execute(
+        insert(StoredMessage),
+        [
+            {
+                "tenant_id": tenant_id,
+                "session_id": turn.session_id,
+                "seq": seq,
+                "turn_index": accepted.turn_index,
+                "role": message.role.value,
+                "wire": message.wire.value,
+                "speaker": message.speaker,
+                "tokens": message.tokens,
+                "call_ids": list(message.call_ids) or None,
+                "answer_ids": list(message.answer_ids) or None,
+                "body": message.raw,
+            }
+            for turn, accepted, _ in fresh
+            for seq, message in enumerate(turn.messages, accepted.first_seq)
+        ],
+    )
+
+
+_PROGRESS = (
+    update(Session)
+    .where(Session.tenant_id == bindparam("tenant"), Session.session_id == bindparam("session"))
+    .values(
+        last_seq=bindparam("seq"),
+        last_turn_index=bindparam("turn"),
+        history_tokens=bindparam("tokens"),
+        model=bindparam("last_model"),
+        context_window=bindparam("window"),
+        last_turn_at=func.now(),
+    )
+)
+
+
+def _save_progress(db: Transaction, tenant_id: UUID, sessions: list[SessionState]) -> None:
+    db.execute(
+        _PROGRESS,
+        [
+            {
+                "tenant": tenant_id,
+                "session": session.session_id,
+                "seq": session.last_seq,
+                "turn": session.last_turn_index,
+                "tokens": session.history_tokens,
+                "last_model": session.model,
+                "window": session.context_window,
+            }
+            for session in sessions
+        ],
+    )
+
+
+_MESSAGE_COLUMNS = (
+    StoredMessage.seq,
+    StoredMessage.role,
+    StoredMessage.tokens,
+    StoredMessage.body,
+    StoredMessage.call_ids,
+    StoredMessage.answer_ids,
+    StoredMessage.wire,
+    StoredMessage.speaker,
+)
+_OF_SESSION = select(*_MESSAGE_COLUMNS).where(
+    StoredMessage.tenant_id == bindparam("tenant_id"), StoredMessage.session_id == bindparam("session_id")
+)
+_NEWEST_FIRST = (
+    _OF_SESSION.where(StoredMessage.seq > bindparam("after_seq"), StoredMessage.seq <= bindparam("up_to_seq"))
+    .order_by(StoredMessage.seq.desc())
+    .limit(bindparam("most"))
+)
+_OLDEST_FIRST = (
+    _OF_SESSION.where(StoredMessage.seq > bindparam("after_seq"), StoredMessage.seq <= bindparam("up_to_seq"))
+    .order_by(StoredMessage.seq)
+    .limit(bindparam("most"))
+)
+
+
+def load_newest(
+    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int, most: int
+) -> list[Message]:
+    """The newest messages of `(after_seq, up_to_seq]`, at most `most` of them, oldest first."""
+    rows = db.execute(
+        _NEWEST_FIRST,
+        {
+            "tenant_id": tenant_id,
+            "session_id": session_id,
+            "after_seq": after_seq,
+            "up_to_seq": up_to_seq,
+            "most": most,
+        },
+    ).all()
+    return [_message(row) for row in reversed(rows)]
+
+
+def load_oldest(
+    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int, most: int
+) -> list[Message]:
+    """The oldest messages of `(after_seq, up_to_seq]`, at most `most` of them, oldest first."""
+    rows = db.execute(
+        _OLDEST_FIRST,
+        {
+            "tenant_id": tenant_id,
+            "session_id": session_id,
+            "after_seq": after_seq,
+            "up_to_seq": up_to_seq,
+            "most": most,
+        },
+    )
+    return [_message(row) for row in rows]
+
+
+def _message(row: Any) -> Message:
+    return Message(
+        row[0],
+        Role(row[1]),
+        row[2],
+        row[3],
+        tuple(row[4]) if row[4] else (),
+        tuple(row[5]) if row[5] else (),
+        Wire(row[6]),
+        row[7],
+    )
+
+
+def tokens_between(
+    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int
+) -> int:
+    """The tokens of the messages of `(after_seq, up_to_seq]`."""
+    return db.execute(
+        select(func.coalesce(func.sum(StoredMessage.tokens), 0)).where(
+            StoredMessage.tenant_id == tenant_id,
+            StoredMessage.session_id == session_id,
+            StoredMessage.seq > after_seq,
+            StoredMessage.seq <= up_to_seq,
+        )
+    ).scalar_one()

@@ -1,0 +1,60 @@
+"""Connections and transactions: the only way to the database."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import TypeAlias
+
+from sqlalchemy import Connection, Engine, create_engine
+
+from models.settings import DatabaseSettings, database_settings
+
+Transaction: TypeAlias = Connection
+"""A connection inside one transaction: all of it is committed, or nothing."""
+
+
+def make_engine(settings: DatabaseSettings) -> Engine:
+    """Open a pool whose every connection commits durably and gives up in time."""
+    options = " ".join(
+        f"-c {name}={value}"
+        for name, value in {
+            "synchronous_commit": "on",
+            "statement_timeout": settings.statement_timeout_ms,
+            "lock_timeout": settings.lock_timeout_ms,
+            "idle_in_transaction_session_timeout": settings.idle_in_transaction_timeout_ms,
+            "timezone": "UTC",
+        }.items()
+    )
+    return create_engine(
+        settings.database_url,
+        pool_size=settings.pool_size,
+        max_overflow=settings.pool_overflow,
+        pool_timeout=settings.pool_timeout_s,
+        pool_pre_ping=True,
+        connect_args={"options": options, "connect_timeout": 5, "application_name": "afterturn"},
+    )
+
+
+@lru_cache(maxsize=2)
+def _engine_of(_pid: int) -> Engine:
+    return make_engine(database_settings())
+
+
+def engine() -> Engine:
+    """The pool of this process. A forked child gets its own: sockets are never shared."""
+    return _engine_of(os.getpid())
+
+
+@contextmanager
+def transaction() -> Iterator[Transaction]:
+    """Commit everything done inside, or roll all of it back."""
+    with engine().begin() as connection:
+        yield connection
+
+
+@contextmanager
+def reading() -> Iterator[Transaction]:
+    """Read without a transaction: each statement sees what is committed when it starts."""
+    with engine().connect() as connection:
+        yield connection.execution_options(isolation_level="AUTOCOMMIT")

@@ -1,0 +1,280 @@
+"""Summaries: versions beside the log, at most one of them in force."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKeyConstraint,
+    Index,
+    Text,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, CreatedAt, TenantKey
+from models.conversation import SESSION_KEY, Session, SessionState
+from models.log import tokens_between
+from models.session import Transaction
+
+
+class SummaryState(StrEnum):
+    """What a summary is good for."""
+
+    PREPARED = "prepared"
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    REJECTED = "rejected"
+
+
+class Summary(Base):
+    """One version of a session's summary, beside the log and never instead of it."""
+
+    __tablename__ = "summary"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        CheckConstraint("1 <= from_seq and from_seq <= to_seq", name="range_is_ordered"),
+        CheckConstraint("version >= 1", name="version_counts_from_1"),
+        CheckConstraint("base_version < version", name="base_is_older"),
+        CheckConstraint("state in ('prepared', 'active', 'superseded', 'rejected')", name="state_is_known"),
+        CheckConstraint("(state = 'rejected') = (rejected_because is not null)", name="rejected_says_why"),
+        CheckConstraint("state = 'rejected' or text ~ '\\S'", name="text_is_not_blank"),
+        Index(None, "tenant_id", "session_id", unique=True, postgresql_where=text("state = 'active'")),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True)
+    generation: Mapped[int]
+    state: Mapped[str]
+    from_seq: Mapped[int] = mapped_column(BigInteger)
+    to_seq: Mapped[int] = mapped_column(BigInteger)
+    base_version: Mapped[int | None]
+    text: Mapped[str]
+    tokens: Mapped[int]
+    covered_tokens: Mapped[int] = mapped_column(BigInteger)
+    model: Mapped[str]
+    method: Mapped[str]
+    prompt_version: Mapped[str]
+    language: Mapped[str]
+    rejected_because: Mapped[str | None]
+    created_at: Mapped[CreatedAt]
+    activated_at: Mapped[datetime | None]
+
+
+class SummaryPart(Base):
+    """A finished chunk of a summary under way: a crash resumes after it."""
+
+    __tablename__ = "summary_part"
+    __table_args__ = (ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),)
+
+    tenant_id: Mapped[TenantKey]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    input_sha256: Mapped[bytes] = mapped_column(primary_key=True)
+    text: Mapped[str]
+    tokens: Mapped[int]
+    created_at: Mapped[CreatedAt]
+
+
+@dataclass(frozen=True)
+class SummaryText:
+    """A summary as its readers need it."""
+
+    version: int
+    generation: int
+    from_seq: int
+    to_seq: int
+    text: str
+    tokens: int
+    language: str
+
+
+@dataclass(frozen=True)
+class NewSummary:
+    """A summary that was made, judged, and is to be stored."""
+
+    generation: int
+    base_version: int | None
+    from_seq: int
+    to_seq: int
+    text: str
+    tokens: int
+    covered_tokens: int
+    model: str
+    method: str
+    prompt_version: str
+    language: str
+    rejected_because: str | None = None
+
+
+_TEXT_COLUMNS = (
+    Summary.version,
+    Summary.generation,
+    Summary.from_seq,
+    Summary.to_seq,
+    Summary.text,
+    Summary.tokens,
+    Summary.language,
+)
+
+
+def find_active(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
+    """The summary in force, or None."""
+    row = db.execute(
+        select(*_TEXT_COLUMNS).where(
+            Summary.tenant_id == tenant_id,
+            Summary.session_id == session_id,
+            Summary.state == SummaryState.ACTIVE,
+        )
+    ).one_or_none()
+    return SummaryText(*row) if row else None
+
+
+def store_summary(
+    db: Transaction, tenant_id: UUID, session_id: str, new: NewSummary, *, activate: bool
+) -> int | None:
+    """Store a summary as the next version, and put it in force, by compare-and-set.
+
+    Nothing is written where the session was reset or erased meanwhile, or where another summary than
+    the base is in force: the result is out of date.
+
+    Returns:
+        The version, or None where it was out of date.
+    """
+    session = db.execute(
+        select(Session.generation, Session.start_seq)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .with_for_update()
+    ).one_or_none()
+    in_force = find_active(db, tenant_id, session_id)
+    if session is None or session.generation != new.generation:
+        return None
+    if (in_force.version if in_force else None) != new.base_version:
+        return None
+    state = SummaryState.REJECTED if new.rejected_because else SummaryState.PREPARED
+    version: int = db.execute(
+        insert(Summary)
+        .values(
+            tenant_id=tenant_id,
+            session_id=session_id,
+            version=_next_version(tenant_id, session_id),
+            state=state,
+            **new.__dict__,
+        )
+        .returning(Summary.version)
+    ).scalar_one()
+    if activate and state is SummaryState.PREPARED:
+        activate_version(db, tenant_id, session_id, version)
+    return version
+
+
+def _next_version(tenant_id: UUID, session_id: str) -> Any:
+    newest = func.coalesce(func.max(Summary.version), literal(0))
+    return (
+        select(newest + 1)
+        .where(Summary.tenant_id == tenant_id, Summary.session_id == session_id)
+        .scalar_subquery()
+    )
+
+
+def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version: int) -> bool:
+    """Put one version in force and take the present one out, with the session's counters.
+
+    The caller holds the session's row. False: there is no such version of this generation, or its text
+    was rejected.
+    """
+    session = db.execute(
+        select(Session.generation, Session.start_seq)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .with_for_update()
+    ).one_or_none()
+    of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
+    chosen = db.execute(
+        select(Summary.generation, Summary.to_seq, Summary.state).where(
+            *of_session, Summary.version == version
+        )
+    ).one_or_none()
+    if session is None or chosen is None or chosen.generation != session.generation:
+        return False
+    if chosen.state == SummaryState.REJECTED:
+        return False
+    db.execute(
+        update(Summary)
+        .where(*of_session, Summary.state == SummaryState.ACTIVE, Summary.version != version)
+        .values(state=SummaryState.SUPERSEDED)
+    )
+    db.execute(
+        update(Summary)
+        .where(*of_session, Summary.version == version)
+        .values(state=SummaryState.ACTIVE, activated_at=func.now())
+    )
+    covered = tokens_between(db, tenant_id, session_id, after_seq=session.start_seq, up_to_seq=chosen.to_seq)
+    db.execute(
+        update(Session)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .values(summarized_seq=chosen.to_seq, summarized_tokens=covered)
+    )
+    return True
+
+
+def retire_summaries(db: Transaction, tenant_id: UUID, session: SessionState) -> None:
+    """Take every summary of earlier generations out of force."""
+    db.execute(
+        update(Summary)
+        .where(
+            Summary.tenant_id == tenant_id,
+            Summary.session_id == session.session_id,
+            Summary.generation < session.generation,
+            Summary.state.in_([SummaryState.ACTIVE, SummaryState.PREPARED]),
+        )
+        .values(state=SummaryState.SUPERSEDED)
+    )
+
+
+def list_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> list[Summary]:
+    """Every version, newest first."""
+    rows = db.execute(
+        select(Summary.__table__)
+        .where(Summary.tenant_id == tenant_id, Summary.session_id == session_id)
+        .order_by(Summary.version.desc())
+    )
+    return [Summary(**row) for row in rows.mappings()]
+
+
+def find_part(db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes) -> str | None:
+    """The text that was already made of this input, or None."""
+    return db.execute(
+        select(SummaryPart.text).where(
+            SummaryPart.tenant_id == tenant_id,
+            SummaryPart.session_id == session_id,
+            SummaryPart.input_sha256 == input_sha256,
+        )
+    ).scalar_one_or_none()
+
+
+def keep_part(
+    db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes, *, content: str, tokens: int
+) -> None:
+    """Keep a finished chunk; a second one of the same input changes nothing."""
+    row = upsert(SummaryPart).values(
+        tenant_id=tenant_id, session_id=session_id, input_sha256=input_sha256, text=content, tokens=tokens
+    )
+    db.execute(row.on_conflict_do_nothing())
+
+
+def drop_parts(db: Transaction, tenant_id: UUID, session_id: str) -> None:
+    """Forget the chunks of a session: their summary is done."""
+    db.execute(
+        delete(SummaryPart).where(SummaryPart.tenant_id == tenant_id, SummaryPart.session_id == session_id)
+    )

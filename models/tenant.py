@@ -1,0 +1,106 @@
+"""Tenants and the API keys that name them."""
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ARRAY, CheckConstraint, LargeBinary, Text, func, insert, select, text, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, CreatedAt, TenantKey
+from models.session import Transaction
+
+KEY_PREFIX = "aft"
+SCOPES = ("read", "write", "admin")
+
+
+class Tenant(Base):
+    """An isolated customer; every other row belongs to one."""
+
+    __tablename__ = "tenant"
+
+    tenant_id: Mapped[UUID] = mapped_column(primary_key=True, server_default=text("uuidv7()"))
+    name: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[CreatedAt]
+
+
+class ApiKey(Base):
+    """A key that names its tenant. Only a hash of its secret is kept."""
+
+    __tablename__ = "api_key"
+    __table_args__ = (CheckConstraint("cardinality(scopes) > 0", name="has_a_scope"),)
+
+    tenant_id: Mapped[TenantKey]
+    key_id: Mapped[str] = mapped_column(primary_key=True, unique=True)
+    label: Mapped[str]
+    secret_sha256: Mapped[bytes] = mapped_column(LargeBinary)
+    scopes: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    created_at: Mapped[CreatedAt]
+    revoked_at: Mapped[datetime | None]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls: the tenant whose rows the call may see, and what it may do there."""
+
+    tenant_id: UUID
+    key_id: str
+    scopes: frozenset[str]
+
+
+def ensure_tenant(db: Transaction, name: str) -> UUID:
+    """Find the tenant of this name, or make it; safe to call at once from many places."""
+    db.execute(text("insert into tenant (name) values (:name) on conflict (name) do nothing"), {"name": name})
+    return db.execute(select(Tenant.tenant_id).where(Tenant.name == name)).scalar_one()
+
+
+def create_key(db: Transaction, tenant_id: UUID, *, label: str, scopes: tuple[str, ...] = SCOPES) -> str:
+    """Make a key and return it. It cannot be shown again: only its hash is stored."""
+    key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    db.execute(
+        insert(ApiKey).values(
+            tenant_id=tenant_id,
+            key_id=key_id,
+            label=label,
+            secret_sha256=hashlib.sha256(secret.encode()).digest(),
+            scopes=list(scopes),
+        )
+    )
+    return f"{KEY_PREFIX}_{key_id}_{secret}"
+
+
+def list_keys(db: Transaction, tenant_id: UUID) -> list[ApiKey]:
+    """All keys of a tenant, oldest first, revoked ones too."""
+    rows = db.execute(
+        select(ApiKey.__table__).where(ApiKey.tenant_id == tenant_id).order_by(ApiKey.created_at)
+    )
+    return [ApiKey(**row) for row in rows.mappings()]
+
+
+def revoke_key(db: Transaction, tenant_id: UUID, key_id: str) -> bool:
+    """Refuse a key from now on. False where the tenant has no such key in force."""
+    revoked = db.execute(
+        update(ApiKey)
+        .where(ApiKey.tenant_id == tenant_id, ApiKey.key_id == key_id, ApiKey.revoked_at.is_(None))
+        .values(revoked_at=func.now())
+    )
+    return revoked.rowcount == 1
+
+
+_KEY_BY_ID = select(ApiKey.tenant_id, ApiKey.secret_sha256, ApiKey.scopes).where(ApiKey.revoked_at.is_(None))
+
+
+def find_caller(db: Transaction, key: str) -> Caller | None:
+    """Whose key this is, or None. The comparison takes the same time whatever is wrong."""
+    prefix, _, rest = key.partition("_")
+    key_id, _, secret = rest.partition("_")
+    row = None
+    if prefix == KEY_PREFIX and key_id.isascii() and key_id.isalnum():
+        row = db.execute(_KEY_BY_ID.where(ApiKey.key_id == key_id)).one_or_none()
+    given = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+    if not hmac.compare_digest(given, row.secret_sha256 if row else b"\0" * 32) or row is None:
+        return None
+    return Caller(row.tenant_id, key_id, frozenset(row.scopes))

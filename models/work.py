@@ -1,0 +1,304 @@
+"""Due work: what is to be done, who has it, and how it went. This table is the queue."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID, uuid4
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Identity,
+    Index,
+    case,
+    func,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, CreatedAt, TenantKey, Timestamp
+from models.session import Transaction
+
+WAKE_CHANNEL = "due_work"
+"""Where a NOTIFY wakes the dispatcher for work that somebody waits for."""
+
+
+class WorkKind(StrEnum):
+    """What can be due; also the key's first part, so renaming one strands its rows."""
+
+    SUMMARIZE = "summarize"
+    SWEEP = "sweep"
+
+
+class WorkState(StrEnum):
+    """Where a piece of work stands."""
+
+    READY = "ready"
+    RUNNING = "running"
+    IDLE = "idle"
+    DEAD = "dead"
+
+
+class DueWork(Base):
+    """One piece of work per (kind, key); an event that asks for it again finds this row."""
+
+    __tablename__ = "due_work"
+    __table_args__ = (
+        CheckConstraint("state in ('ready', 'running', 'idle', 'dead')", name="state_is_known"),
+        CheckConstraint("(state = 'running') = (lease is not null)", name="running_has_a_lease"),
+        CheckConstraint("(lease is null) = (lease_until is null)", name="a_lease_ends"),
+        Index(None, "due_at", postgresql_where=text("state in ('ready', 'running')")),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    work_id: Mapped[int] = mapped_column(BigInteger, Identity(), unique=True)
+    state: Mapped[str]
+    due_at: Mapped[Timestamp]
+    awaited: Mapped[bool] = mapped_column(server_default=text("false"))
+    wanted: Mapped[int] = mapped_column(BigInteger, server_default=text("1"))
+    claimed: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    attempts: Mapped[int] = mapped_column(server_default=text("0"))
+    crashes: Mapped[int] = mapped_column(server_default=text("0"))
+    lease: Mapped[UUID | None]
+    lease_until: Mapped[datetime | None]
+    hinted_until: Mapped[datetime | None]
+    last_error: Mapped[str | None]
+    last_outcome: Mapped[str | None]
+    finished_at: Mapped[datetime | None]
+    created_at: Mapped[CreatedAt]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A lease on a piece of work: whoever holds the token may finish it, nobody else."""
+
+    work_id: int
+    tenant_id: UUID
+    kind: WorkKind
+    key: str
+    lease: UUID
+    attempts: int
+    crashes: int
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What the dispatcher tells the broker: an id and where to send it."""
+
+    work_id: int
+    kind: WorkKind
+    isolated: bool
+
+
+def want(
+    db: Transaction, tenant_id: UUID, kind: WorkKind, key: str, *, delay_s: float = 0, awaited: bool = False
+) -> None:
+    """Ask for work, in the transaction of the event that makes it due.
+
+    Ten events in a row make one piece of work: an earlier due time stays. Work that is running
+    notices at its end that it is wanted again. Dead work stays dead, and counts what asked for it.
+    """
+    due_at = func.now() + timedelta(seconds=delay_s)
+    row = insert(DueWork).values(
+        tenant_id=tenant_id, kind=kind, key=key, state=WorkState.READY, due_at=due_at, awaited=awaited
+    )
+    idle = DueWork.state == WorkState.IDLE
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=[DueWork.tenant_id, DueWork.kind, DueWork.key],
+            set_={
+                "state": case((idle, WorkState.READY), else_=DueWork.state),
+                "due_at": case(
+                    (idle, row.excluded.due_at),
+                    (
+                        true() if awaited else DueWork.last_error.is_(None),
+                        func.least(DueWork.due_at, row.excluded.due_at),
+                    ),
+                    else_=DueWork.due_at,
+                ),
+                "wanted": DueWork.wanted + 1,
+                "awaited": or_(DueWork.awaited, row.excluded.awaited),
+                "hinted_until": case((idle, None), else_=DueWork.hinted_until),
+            },
+        )
+    )
+    if awaited:
+        db.execute(select(func.pg_notify(WAKE_CHANNEL, kind)))
+
+
+def take_hints(db: Transaction, *, limit: int, hint_lifetime_s: float) -> list[Hint]:
+    """Pick due work to hint at, and remember that it was hinted until the hint has expired.
+
+    Work with an expired lease is due too: that is how a crash is found. Several dispatchers may
+    call at once; each row goes to one of them.
+    """
+    due = (
+        select(DueWork.work_id)
+        .where(
+            or_(
+                (DueWork.state == WorkState.READY) & (DueWork.due_at <= func.now()),
+                (DueWork.state == WorkState.RUNNING) & (DueWork.lease_until < func.now()),
+            ),
+            or_(DueWork.hinted_until.is_(None), DueWork.hinted_until <= func.now()),
+        )
+        .order_by(DueWork.awaited.desc(), DueWork.due_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("due")
+        .prefix_with("materialized", dialect="postgresql")
+    )
+    rows = db.execute(
+        update(DueWork)
+        .where(DueWork.work_id == due.c.work_id)
+        .values(hinted_until=func.now() + timedelta(seconds=hint_lifetime_s))
+        .returning(DueWork.work_id, DueWork.kind, DueWork.crashes, DueWork.state)
+    )
+    return [
+        Hint(row.work_id, WorkKind(row.kind), isolated=row.crashes > 0 or row.state == WorkState.RUNNING)
+        for row in rows
+    ]
+
+
+def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) -> Claim | None:
+    """Lease a piece of work, or None where it is not due, leased by another, or dead.
+
+    The counters are raised here, before the work starts: a worker that dies in it cannot raise them.
+    """
+    expired = DueWork.state == WorkState.RUNNING
+    crashes = DueWork.crashes + case((expired, 1), else_=0)
+    dies = crashes >= max_crashes
+    row = db.execute(
+        update(DueWork)
+        .where(
+            DueWork.work_id == work_id,
+            or_(
+                (DueWork.state == WorkState.READY) & (DueWork.due_at <= func.now()),
+                expired & (DueWork.lease_until < func.now()),
+            ),
+        )
+        .values(
+            state=case((dies, WorkState.DEAD), else_=WorkState.RUNNING),
+            lease=case((dies, None), else_=uuid4()),
+            lease_until=case((dies, None), else_=func.now() + timedelta(seconds=lease_s)),
+            crashes=crashes,
+            attempts=DueWork.attempts + case((expired, 0), else_=1),
+            claimed=DueWork.wanted,
+            hinted_until=None,
+            last_error=case((expired, "the worker died or its lease ran out"), else_=DueWork.last_error),
+        )
+        .returning(DueWork.__table__)
+    ).one_or_none()
+    if row is None or row.state == WorkState.DEAD:
+        return None
+    return Claim(
+        row.work_id, row.tenant_id, WorkKind(row.kind), row.key, row.lease, row.attempts, row.crashes
+    )
+
+
+def renew(db: Transaction, held: Claim, *, lease_s: float) -> bool:
+    """Extend a lease between two steps of long work. False: it was lost, stop."""
+    renewed = db.execute(
+        update(DueWork)
+        .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
+        .values(lease_until=func.now() + timedelta(seconds=lease_s))
+    )
+    return renewed.rowcount == 1
+
+
+def hold(db: Transaction, held: Claim) -> bool:
+    """Lock the lease for the rest of this transaction. False: another worker has it, write nothing."""
+    row = db.execute(
+        select(DueWork.work_id)
+        .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
+        .with_for_update()
+    ).one_or_none()
+    return row is not None
+
+
+def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | None = None) -> bool:
+    """End the work well, in the transaction that writes its result.
+
+    What was asked for while it ran makes it ready again, and so does `again_in_s`: there is more to do.
+    False: the lease was lost, and nothing was changed.
+    """
+    again = DueWork.wanted > DueWork.claimed if again_in_s is None else true()
+    done = db.execute(
+        update(DueWork)
+        .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
+        .values(
+            state=case((again, WorkState.READY), else_=WorkState.IDLE),
+            due_at=func.now() + timedelta(seconds=again_in_s or 0),
+            lease=None,
+            lease_until=None,
+            attempts=0,
+            crashes=0,
+            awaited=False,
+            last_error=None,
+            last_outcome=outcome,
+            finished_at=func.now(),
+        )
+    )
+    return done.rowcount == 1
+
+
+def put_off(
+    db: Transaction, held: Claim, error: str, *, delay_s: float, max_attempts: int | None = None
+) -> bool:
+    """Try again later; with `max_attempts`, give up there and leave the work dead and visible.
+
+    Without it the work waits for ever: an outage or a cap is not the work's fault, and its count
+    of attempts stays as it was.
+    """
+    dies = true() == text("false") if max_attempts is None else DueWork.attempts >= max_attempts
+    done = db.execute(
+        update(DueWork)
+        .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
+        .values(
+            state=case((dies, WorkState.DEAD), else_=WorkState.READY),
+            due_at=func.now() + timedelta(seconds=delay_s),
+            lease=None,
+            lease_until=None,
+            attempts=DueWork.attempts if max_attempts else func.greatest(DueWork.attempts - 1, 0),
+            awaited=False,
+            last_error=error[:500],
+            last_outcome="put off",
+        )
+    )
+    return done.rowcount == 1
+
+
+def redrive(db: Transaction, tenant_id: UUID, work_ids: list[int] | None = None) -> int:
+    """Give dead work another life; all of the tenant's, or the named ones. Returns how many."""
+    dead = update(DueWork).where(DueWork.tenant_id == tenant_id, DueWork.state == WorkState.DEAD)
+    if work_ids is not None:
+        dead = dead.where(DueWork.work_id.in_(work_ids))
+    return db.execute(
+        dead.values(state=WorkState.READY, due_at=func.now(), attempts=0, crashes=0, hinted_until=None)
+    ).rowcount
+
+
+def find_work(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> DueWork | None:
+    """One piece of work as it stands, or None where nothing ever asked for it."""
+    row = db.execute(
+        select(DueWork.__table__).where(
+            DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key
+        )
+    ).one_or_none()
+    return DueWork(**row._mapping) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)
+
+
+def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWork]:
+    """All work of a tenant in one state, longest due first."""
+    rows = db.execute(
+        select(DueWork.__table__)
+        .where(DueWork.tenant_id == tenant_id, DueWork.state == state)
+        .order_by(DueWork.due_at)
+    )
+    return [DueWork(**row) for row in rows.mappings()]
