@@ -1,0 +1,28 @@
+"""The conversation that the demo replays: ten days in a cold store, with the mishaps that real work has."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from afterturn.conversations.depot import GENERATED
+from afterturn.conversations.events import Conversation, Entry, to_conversation
+from afterturn.conversations.formats import parse_transcripts
+
+FILE = Path(__file__).with_name("cold_store.json")
+
+
+def bundled_conversation() -> Conversation:
+    """Load the conversation; its long tool results are computed, and the same every time.
+
+    Returns:
+        Its turns: two speakers, two languages, parallel calls, failed calls, one result of 30 kB.
+    """
+    (transcript,) = parse_transcripts(FILE.read_bytes())
+    return to_conversation(replace(transcript, entries=tuple(_fill(entry) for entry in transcript.entries)))
+
+
+def _fill(entry: Entry) -> Entry:
+    """Put the computed text where the file says `{{its name}}`."""
+    content = entry.message.get("content")
+    if isinstance(content, str) and content.startswith("{{") and content.endswith("}}"):
+        return replace(entry, message={**entry.message, "content": GENERATED[content[2:-2]]()})
+    return entry
