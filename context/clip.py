@@ -1,0 +1,66 @@
+"""Shorten text so that what is left out is said."""
+
+import re
+
+_DATA_URL = re.compile(r"data:[\w.+-]{1,60}/[\w.+-]{1,80}(?:;[\w=.-]{1,60}){0,4},[A-Za-z0-9+/=_-]{64,}")
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{512,}={0,2}")
+_HEAD_SHARE = 2 / 3
+_MARKER_ROOM = 40
+
+
+def clip(text: str, max_chars: int) -> str:
+    """Keep the head and the tail of a text, and say between them how much is left out.
+
+    Args:
+        text: Any text.
+        max_chars: The most characters of the answer, >= 1.
+
+    Returns:
+        The text itself where it fits; else at most `max_chars` characters of it.
+    """
+    if len(text) <= max_chars:
+        return text
+    room = max_chars - _MARKER_ROOM
+    if room < _MARKER_ROOM:
+        return text[: max(max_chars - 1, 0)] + "…"
+    head = int(room * _HEAD_SHARE)
+    tail = room - head
+    left_out = len(text) - head - tail
+    return f"{text[:head].rstrip()} … [{left_out} characters left out] … {text[-tail:].lstrip()}"[:max_chars]
+
+
+def one_line(text: str, max_chars: int) -> str:
+    """Put a text on one line, whitespace joined, and clip it.
+
+    Args:
+        text: Any text.
+        max_chars: The most characters of the answer, >= 1.
+
+    Returns:
+        One line without control characters.
+    """
+    return clip(" ".join(text.split()), max_chars)
+
+
+def drop_encoded(text: str) -> str:
+    """Replace embedded files, which no reader of words can use, by a short note.
+
+    Args:
+        text: Text that may hold data URLs or long base64 runs.
+
+    Returns:
+        The text with each of them replaced.
+    """
+    if "base64" in text or "data:" in text:
+        text = _DATA_URL.sub("[encoded data left out]", text)
+    return _BASE64_RUN.sub(lambda run: _encoded_note(run[0]), text)
+
+
+def _encoded_note(run: str) -> str:
+    is_prose_like = run.isdigit() or run.isalpha() or len(set(run)) < 24  # noqa: PLR2004 - base64 uses most of its 64 letters
+    return run if is_prose_like else "[encoded data left out]"
+
+
+def drop_blank_lines(text: str) -> str:
+    """Leave out the lines that hold only whitespace, and trailing whitespace."""
+    return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())

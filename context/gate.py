@@ -1,0 +1,279 @@
+"""Decide whether a summary may take the place of what it covers."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from context.identifiers import kept_identifiers, rank_identifiers
+from context.language import UNKNOWN, detect_language, language_shares, same_language
+from context.render import LineKind, RenderedLine
+from context.replies import ReplyFault, clean_reply
+from context.sections import PROTECTED, Section, read_sections
+from context.types import Role
+
+
+class Reason(StrEnum):
+    """Why a summary is refused; stable, stored with it."""
+
+    EMPTY = "empty"
+    CUT_OFF = "cut-off"
+    ERROR_TEXT = "error-text"
+    REFUSAL = "refusal"
+    TOOL_CALL_TEXT = "tool-call-text"
+    REASONING_TEXT = "reasoning-text"
+    EMPTY_SKELETON = "empty-skeleton"
+    NOT_SMALLER = "not-smaller"
+    WRONG_LANGUAGE = "wrong-language"
+    CLAIMS_WITHOUT_EVIDENCE = "claims-done-without-evidence"
+    IDENTIFIERS_LOST = "identifiers-lost"
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """Where the lines are drawn.
+
+    Attributes:
+        min_progress: Share by which a summary must be smaller than what it replaces, in [0, 1).
+        min_identifiers: Share of the identifiers in the covered words that it keeps, in [0, 1].
+        min_protected: Share of the identifiers that the previous summary protects, in [0, 1].
+        max_identifiers: How many of the covered words' identifiers count, heaviest first, >= 1.
+        max_protected: How many of the protected identifiers count, >= 1.
+        min_of_previous: Share of the previous summary's content, in characters, below which it is a skeleton.
+        min_language_share: Share of the summary that must be in the conversation's language when the rest is not.
+    """
+
+    min_progress: float = 0.10
+    min_identifiers: float = 0.4
+    min_protected: float = 0.6
+    max_identifiers: int = 24
+    max_protected: int = 40
+    min_of_previous: float = 0.25
+    min_language_share: float = 0.2
+
+
+DEFAULT_GATE = GateSettings()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A summary as the summarizer gave it.
+
+    Attributes:
+        text: The reply, uncleaned.
+        tokens: What it costs in the window, >= 0.
+        finish_reason: Why the model stopped, in any provider's words; None where it did not say.
+    """
+
+    text: str
+    tokens: int
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What a summary would replace.
+
+    Attributes:
+        lines: The transcript that it takes in.
+        tokens: What its messages and the previous summary cost together, in the counter of the draft.
+        previous: The summary before it; None for the first one.
+        language: The conversation's language, or "und".
+    """
+
+    lines: Sequence[RenderedLine]
+    tokens: int
+    previous: str | None = None
+    language: str = UNKNOWN
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The gate's decision.
+
+    Attributes:
+        text: The cleaned summary, to store when it is accepted.
+        reason: Why it is refused; None when it is accepted.
+        numbers: What was measured, without any text of the conversation.
+    """
+
+    text: str
+    reason: Reason | None = None
+    numbers: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the summary may become active."""
+        return self.reason is None
+
+
+_CUT = frozenset(
+    {
+        "length",
+        "max_tokens",
+        "max_output_tokens",
+        "model_length",
+        "incomplete",
+        "model_context_window_exceeded",
+    }
+)
+_BLOCKED = frozenset({"content_filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content"})
+_CALLED = frozenset({"tool_calls", "tool_use", "function_call", "malformed_function_call"})
+_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)\s*\]")
+_MIN_CONTENT_CHARS = 12
+_WEIGHTS = {LineKind.TEXT: 1.0, LineKind.CALL: 3.0, LineKind.RESULT: 0.0}
+_USER_WEIGHT = 4.0
+_LANGUAGE_PRESENT = 0.2
+_MAX_FALSE_CITATIONS = 0
+
+
+def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAULT_GATE) -> Verdict:
+    """Accept a summary, or refuse it for the first reason that holds.
+
+    Args:
+        draft: The summary to judge.
+        covered: What it would replace.
+        settings: Where the lines are drawn.
+
+    Returns:
+        The cleaned text with the reason of a refusal and the numbers behind it.
+    """
+    reply = clean_reply(draft.text)
+    for finding in _findings(draft, covered, settings, reply.text, reply.fault):
+        if finding.reason is not None:
+            return Verdict(reply.text, finding.reason, finding.numbers)
+    return Verdict(reply.text)
+
+
+def _findings(
+    draft: Draft, covered: Covered, settings: GateSettings, text: str, fault: ReplyFault | None
+) -> Iterator[Verdict]:
+    """Check in order, cheapest first; each check runs only when those before it passed."""
+    yield Verdict(text, _finish(draft.finish_reason, fault))
+    yield Verdict(text, Reason(fault) if fault else None)
+    yield _skeleton(text, covered, settings)
+    yield _progress(draft, covered, settings, text)
+    yield _language(text, covered, settings)
+    yield _evidence(text, covered)
+    yield _protected(text, covered, settings)
+    yield _identifiers(text, covered, settings)
+
+
+def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Reason | None:
+    reason = (finish_reason or "").casefold()
+    if reason in _CUT:
+        return Reason.REASONING_TEXT if fault is ReplyFault.REASONING_TEXT else Reason.CUT_OFF
+    if reason in _BLOCKED:
+        return Reason.REFUSAL
+    return Reason.TOOL_CALL_TEXT if reason in _CALLED else None
+
+
+def _skeleton(text: str, covered: Covered, settings: GateSettings) -> Verdict:
+    content = _content_chars(text)
+    before = _content_chars(covered.previous or "")
+    is_empty = content < _MIN_CONTENT_CHARS or content < settings.min_of_previous * before
+    numbers = {"content_chars": content, "previous_chars": before}
+    return Verdict(text, Reason.EMPTY_SKELETON if is_empty else None, numbers)
+
+
+def _content_chars(summary: str) -> int:
+    return sum(len(item) for items in read_sections(summary).values() for item in items)
+
+
+def _progress(draft: Draft, covered: Covered, settings: GateSettings, text: str) -> Verdict:
+    most = int(covered.tokens * (1 - settings.min_progress))
+    numbers = {"summary_tokens": draft.tokens, "covered_tokens": covered.tokens}
+    return Verdict(text, Reason.NOT_SMALLER if draft.tokens > most else None, numbers)
+
+
+def _language(text: str, covered: Covered, settings: GateSettings) -> Verdict:
+    written = detect_language(text)
+    spoken = _spoken_languages(covered)
+    if written == UNKNOWN or not spoken or any(same_language(written, code) for code in spoken):
+        return Verdict(text)
+    shares = language_shares(text)
+    present = sum(
+        share
+        for code, share in shares.items()
+        if code != UNKNOWN and any(same_language(code, own) for own in spoken)
+    )
+    reason = Reason.WRONG_LANGUAGE if present < settings.min_language_share else None
+    return Verdict(text, reason, {"language_share": present})
+
+
+def _spoken_languages(covered: Covered) -> set[str]:
+    """The conversation's language and every other one in which its users said a good part of their words."""
+    words = "\n".join(
+        line.text for line in covered.lines if line.role is Role.USER and line.kind is LineKind.TEXT
+    )
+    shares = language_shares(words)
+    spoken = {code for code, share in shares.items() if share >= _LANGUAGE_PRESENT}
+    return (spoken | {covered.language}) - {UNKNOWN} if covered.language != UNKNOWN else set()
+
+
+def _evidence(text: str, covered: Covered) -> Verdict:
+    """A message number beyond what was read proves that a claim was made up."""
+    known = {line.seq for line in covered.lines}
+    if not known:
+        return Verdict(text)
+    first = min(known) if covered.previous is None else 1
+    done = read_sections(text).get(Section.DONE, [])
+    false = sum(1 for number in _cited(done) if not first <= number <= max(known))
+    reason = Reason.CLAIMS_WITHOUT_EVIDENCE if false > _MAX_FALSE_CITATIONS else None
+    return Verdict(text, reason, {"false_citations": false, "claims": len(done)})
+
+
+def _cited(points: Iterable[str]) -> Iterator[int]:
+    for point in points:
+        for match in _CITED.finditer(point):
+            yield from map(int, re.findall(r"\d+", match[1]))
+
+
+def _protected(text: str, covered: Covered, settings: GateSettings) -> Verdict:
+    names = protected_identifiers(covered.previous or "", limit=settings.max_protected)
+    return _recall(text, names, settings.min_protected, "protected")
+
+
+def _identifiers(text: str, covered: Covered, settings: GateSettings) -> Verdict:
+    names = covered_identifiers(covered.lines, limit=settings.max_identifiers)
+    return _recall(text, names, settings.min_identifiers, "covered")
+
+
+def _recall(text: str, names: Sequence[str], least: float, which: str) -> Verdict:
+    kept = len(kept_identifiers(text, names))
+    is_poor = bool(names) and kept < least * len(names)
+    numbers = {f"{which}_kept": kept, f"{which}_known": len(names)}
+    return Verdict(text, Reason.IDENTIFIERS_LOST if is_poor else None, numbers)
+
+
+def protected_identifiers(previous: str, *, limit: int) -> list[str]:
+    """Name what a next summary must keep of the last one: its constraints, open work and identifiers.
+
+    Args:
+        previous: The last summary, or "".
+        limit: The most names.
+
+    Returns:
+        The names, heaviest first.
+    """
+    sections = read_sections(previous)
+    sources = [(item, 1.0) for section in PROTECTED for item in sections.get(section, [])]
+    return rank_identifiers(sources, limit=limit)
+
+
+def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[str]:
+    """Name what a summary should keep of a transcript: what users say and what tools are asked for.
+
+    Args:
+        lines: The transcript.
+        limit: The most names.
+
+    Returns:
+        The names, heaviest first: in users' words and calls' arguments above models' words; those that stand in
+        tool output alone do not count.
+    """
+    return rank_identifiers(((line.text, _weight(line)) for line in lines), limit=limit)
+
+
+def _weight(line: RenderedLine) -> float:
+    return _USER_WEIGHT if line.role is Role.USER and line.kind is LineKind.TEXT else _WEIGHTS[line.kind]

@@ -1,0 +1,211 @@
+"""Tell in which language a text is written, and admit when it cannot be told."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+from context.stopwords import STOP_WORDS, TELLING_LETTERS
+
+UNKNOWN = "und"
+"""The ISO 639-2 code for a language that is not determined."""
+
+_NAMES = {
+    "ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English",
+    "es": "Spanish", "fa": "Persian", "fr": "French", "he": "Hebrew", "hi": "Hindi", "id": "Indonesian", "it": "Italian",
+    "ja": "Japanese", "ko": "Korean", "mr": "Marathi", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian",
+    "ru": "Russian", "sr": "Serbian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese",
+    "zh": "Chinese",
+}  # fmt: skip
+
+_FAMILIES = (
+    "zh yue cmn wuu",
+    "da no nb nn sv",
+    "sr hr bs sh",
+    "id ms",
+    "pt gl",
+    "cs sk",
+    "fa prs tg",
+    "he iw",
+    "hi mr ne",
+)
+_SCRIPTS = {
+    "han": "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff",
+    "kana": "\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f",
+    "hangul": "\u1100-\u11ff\u3130-\u318f\uac00-\ud7af",
+    "latin": "A-Za-z\u00c0-\u024f\u1e00-\u1eff",
+    "cyrillic": "\u0400-\u052f",
+    "arabic": "\u0620-\u064a\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f",
+    "hebrew": "\u05d0-\u05ea",
+    "devanagari": "\u0904-\u0939\u0958-\u0961\u0970-\u097f",
+    "greek": "\u0370-\u03ff",
+    "thai": "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46",
+}
+_LETTERS = {script: re.compile(f"[{ranges}]") for script, ranges in _SCRIPTS.items()}
+_DENSE = 3
+"""A letter of a syllabic script says about as much as three of an alphabet."""
+_WEIGHTS = {"han": _DENSE, "kana": _DENSE, "hangul": _DENSE}
+_SHARED = {
+    "latin": "en de fr es pt it nl pl tr sv da cs ro id vi".split(),
+    "cyrillic": "ru uk bg sr".split(),
+    "arabic": "ar fa".split(),
+    "devanagari": "hi mr".split(),
+}
+_ALONE = {"han": "zh", "hangul": "ko", "hebrew": "he", "greek": "el", "thai": "th"}
+_OWN_CYRILLIC = {"ru": "ыэё", "uk": "їєґ", "be": "ў", "sr": "ђћџјљњ"}
+_KANA_SHARE = 0.08
+_NOT_PROSE = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|<[^<>\n]{1,80}>"
+    r"|\S*[\\/_@#{}=$|~^*+<>]\S*|\S*\w[.:]\w\S*|\S*\d\S*|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b",
+    re.DOTALL,
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_MAX_CHARS = 20_000
+_MIN_LETTERS = 6
+_MIN_HITS = 2
+_MIN_DENSITY = 0.08
+_MIN_LEAD = 1.25
+_MAIN_SHARE = 0.55
+
+
+def detect_language(text: str) -> str:
+    """Name the language of a text.
+
+    Args:
+        text: Any text; code, paths, URLs and identifiers in it do not count.
+
+    Returns:
+        An ISO 639-1 code, or "und" for text that is too short, too mixed or no prose.
+    """
+    shares = language_shares(text)
+    if not shares:
+        return UNKNOWN
+    best = max(shares, key=lambda code: (shares[code], code))
+    return best if shares[best] >= _MAIN_SHARE else UNKNOWN
+
+
+def language_shares(text: str) -> dict[str, float]:
+    """Measure how much of a text's prose is in each language.
+
+    Args:
+        text: Any text; the first 20,000 characters count.
+
+    Returns:
+        Shares in (0, 1] that sum to 1, under "und" what no language claims; empty for text without prose.
+    """
+    prose = _prose(text)
+    letters = {
+        script: len(found) * _WEIGHTS.get(script, 1) for script, found in _by_script(prose).items() if found
+    }
+    total = sum(letters.values())
+    if total < _MIN_LETTERS:
+        return {}
+    if "kana" in letters and letters["kana"] >= _KANA_SHARE * (letters["kana"] + letters.get("han", 0)):
+        letters["kana"] += letters.pop("han", 0)
+    shares: Counter[str] = Counter()
+    for script, weight in letters.items():
+        shares[_language_of(script, prose)] += weight
+    return {code: weight / total for code, weight in shares.items()}
+
+
+def main_language(texts: Iterable[str]) -> str:
+    """Name the language in which most of several texts is written.
+
+    Args:
+        texts: The words of a conversation, a message each; those that cannot be told do not count.
+
+    Returns:
+        An ISO 639-1 code, or "und".
+    """
+    weights: Counter[str] = Counter()
+    for text in texts:
+        code = detect_language(text)
+        if code != UNKNOWN:
+            weights[code] += min(len(text), _MAX_CHARS)
+    if not weights:
+        return UNKNOWN
+    best = max(weights, key=lambda code: (weights[code], code))
+    return best if weights[best] >= sum(weights.values()) / 2 else UNKNOWN
+
+
+def same_language(one: str | None, other: str | None) -> bool:
+    """Tell whether two codes can stand for one language; when either is unknown they can.
+
+    Args:
+        one: A language code with or without a region ("pt", "pt-BR"), "und", or None.
+        other: The same.
+
+    Returns:
+        False only for two known languages that readers tell apart.
+    """
+    first, second = _primary(one), _primary(other)
+    if UNKNOWN in {first, second} or first == second:
+        return True
+    return any({first, second} <= set(family.split()) for family in _FAMILIES)
+
+
+def language_name(code: str) -> str | None:
+    """Name a language in English; None for a code that is not known."""
+    return _NAMES.get(_primary(code))
+
+
+def _primary(code: str | None) -> str:
+    return re.split(r"[-_]", (code or UNKNOWN).casefold())[0] or UNKNOWN
+
+
+def _prose(text: str) -> str:
+    return _NOT_PROSE.sub(_keep_other_scripts, text[:_MAX_CHARS])
+
+
+def _keep_other_scripts(match: re.Match[str]) -> str:
+    """Unspaced scripts have no word borders: take the Latin letters out of such a run, not the run."""
+    return " " if match[0].isascii() else re.sub(r"[\x00-\x7f]+", " ", match[0])
+
+
+def _by_script(prose: str) -> dict[str, list[str]]:
+    return {script: letters.findall(prose) for script, letters in _LETTERS.items()}
+
+
+def _language_of(script: str, prose: str) -> str:
+    if script == "kana":
+        return "ja"
+    if script in _ALONE:
+        return _ALONE[script]
+    return _by_words(script, prose)
+
+
+def _by_words(script: str, prose: str) -> str:
+    letters = _LETTERS[script]
+    words = Counter(word.replace("’", "'") for word in _WORD.findall(prose.casefold()) if letters.match(word))
+    total = words.total()
+    scores = {code: _score(code, words) for code in _SHARED[script]}
+    ranked = sorted(scores, key=lambda code: (-scores[code], code))
+    best, second = ranked[0], ranked[1]
+    enough = scores[best] >= max(_MIN_HITS, _MIN_DENSITY * total)
+    if enough and scores[best] >= _MIN_LEAD * scores[second]:
+        return best
+    return _by_letters(script, prose.casefold())
+
+
+def _score(code: str, words: Counter[str]) -> float:
+    """Add up the hits: a word that several languages share says less of each."""
+    known = STOP_WORDS[code] & words.keys()
+    hits = sum(words[word] * _telling(word) for word in known)
+    letters = TELLING_LETTERS.get(code, "")
+    marked = sum(times for word, times in words.items() if any(letter in word for letter in letters))
+    return hits + marked
+
+
+@cache
+def _telling(word: str) -> float:
+    return 1 / sum(word in words for words in STOP_WORDS.values())
+
+
+def _by_letters(script: str, prose: str) -> str:
+    """Without enough little words, letters that one language alone uses decide; Latin letters name nothing."""
+    if script == "cyrillic":
+        claims = [
+            code for code, letters in _OWN_CYRILLIC.items() if any(letter in prose for letter in letters)
+        ]
+        return claims[0] if len(claims) == 1 else UNKNOWN
+    return {"arabic": "ar", "devanagari": "hi"}.get(script, UNKNOWN)

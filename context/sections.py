@@ -1,0 +1,145 @@
+# ruff: noqa: E501, RUF001 - tables; the titles are written in their languages' own letters
+"""The sections of a summary: their titles in many languages, writing them and reading them back."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import cache
+
+
+class Section(StrEnum):
+    """The sections, in the order in which a summary shows them."""
+
+    OBJECTIVE = "objective"
+    CONSTRAINTS = "constraints"
+    DECISIONS = "decisions"
+    DONE = "done"
+    OPEN = "open"
+    IDENTIFIERS = "identifiers"
+    PEOPLE = "people"
+
+
+PROTECTED = (Section.CONSTRAINTS, Section.OPEN, Section.IDENTIFIERS)
+"""What a next summary must not lose."""
+
+_TITLES = {
+    "en": "Objective|Constraints in force|Decisions and reasons|Work done|Open work|Artifacts and exact identifiers|People and who said what",
+    "de": "Ziel|Geltende Vorgaben|Entscheidungen und Gründe|Erledigte Arbeit|Offene Arbeit|Artefakte und genaue Bezeichner|Personen und wer was gesagt hat",
+    "fr": "Objectif|Contraintes en vigueur|Décisions et raisons|Travail accompli|Travail restant|Artefacts et identifiants exacts|Personnes et qui a dit quoi",
+    "es": "Objetivo|Restricciones vigentes|Decisiones y motivos|Trabajo hecho|Trabajo pendiente|Artefactos e identificadores exactos|Personas y quién dijo qué",
+    "pt": "Objetivo|Restrições em vigor|Decisões e motivos|Trabalho feito|Trabalho em aberto|Artefatos e identificadores exatos|Pessoas e quem disse o quê",
+    "it": "Obiettivo|Vincoli in vigore|Decisioni e motivi|Lavoro svolto|Lavoro da fare|Artefatti e identificatori esatti|Persone e chi ha detto cosa",
+    "nl": "Doel|Geldende voorwaarden|Besluiten en redenen|Gedaan werk|Openstaand werk|Artefacten en exacte aanduidingen|Personen en wie wat zei",
+    "pl": "Cel|Obowiązujące ograniczenia|Decyzje i powody|Wykonana praca|Otwarte zadania|Artefakty i dokładne identyfikatory|Osoby i kto co powiedział",
+    "tr": "Amaç|Geçerli kısıtlar|Kararlar ve gerekçeler|Yapılan işler|Açık işler|Dosyalar ve kesin tanımlayıcılar|Kişiler ve kim ne dedi",
+    "ru": "Цель|Действующие ограничения|Решения и причины|Сделано|Осталось сделать|Артефакты и точные идентификаторы|Люди и кто что сказал",
+    "uk": "Мета|Чинні обмеження|Рішення та причини|Зроблено|Залишилося зробити|Артефакти та точні ідентифікатори|Люди та хто що сказав",
+    "zh": "目标|现行约束|决定与理由|已完成的工作|未完成的工作|产物与确切标识符|人物与各自所言",
+    "ja": "目的|有効な制約|決定と理由|完了した作業|残りの作業|成果物と正確な識別子|人物と発言者",
+    "ko": "목표|적용 중인 제약|결정과 이유|완료한 작업|남은 작업|산출물과 정확한 식별자|사람과 발언",
+    "ar": "الهدف|القيود السارية|القرارات وأسبابها|العمل المنجز|العمل المتبقي|المخرجات والمعرّفات الدقيقة|الأشخاص ومن قال ماذا",
+    "he": "מטרה|אילוצים בתוקף|החלטות ונימוקים|עבודה שבוצעה|עבודה פתוחה|תוצרים ומזהים מדויקים|אנשים ומי אמר מה",
+    "hi": "उद्देश्य|लागू शर्तें|निर्णय और कारण|किया गया काम|बाकी काम|फ़ाइलें और सटीक पहचान|लोग और किसने क्या कहा",
+}
+_ALIASES = {
+    Section.OBJECTIVE: "goal|goals|objectives|current objective|purpose|task",
+    Section.CONSTRAINTS: "constraints|constraints and preferences|rules|requirements|preferences",
+    Section.DECISIONS: "decisions|key decisions|decisions made|key decisions made",
+    Section.DONE: "done|completed|completed work|progress|work completed|accomplished",
+    Section.OPEN: "open|open work|open questions|next steps|pending|pending work|todo|to do|remaining work|in progress",
+    Section.IDENTIFIERS: "artifacts|identifiers|exact identifiers|files|artifacts and identifiers|key facts",
+    Section.PEOPLE: "people|participants|speakers",
+}
+_HEADING = re.compile(
+    r"\A\s{0,3}(?:#{1,6}\s+|\*\*|__)?(.{1,80}?)\s*(?:\*\*|__)?\s*[:：]?\s*(?:\*\*|__)?\s*#*\s*\Z"
+)
+_MARKED = re.compile(r"\A\s{0,3}(?:#{1,6}\s|\*\*|__)|[:：]\s*(?:\*\*|__)?\s*\Z")
+_BULLET = re.compile(r"\A\s*(?:[-*•·–]|\d{1,3}[.)])\s+")
+_PLACEHOLDERS = frozenset(
+    "none|n/a|na|nothing|nothing yet|no|empty|unknown|tbd|not specified|none yet|none stated|none so far|keine|keiner|nichts|"
+    "aucun|aucune|rien|ninguno|ninguna|nada|nenhum|nenhuma|nessuno|nessuna|niente|geen|niets|brak|żadne|yok|hiçbiri|нет|ничего|"
+    "отсутствует|немає|нічого|无|無|没有|暂无|なし|特になし|없음|لا شيء|لا يوجد|אין|कोई नहीं|नहीं".split("|")
+)
+
+
+def section_titles(language: str) -> dict[Section, str]:
+    """Name the sections in a language, in English where the language is not known.
+
+    Args:
+        language: An ISO 639-1 code, or "und".
+
+    Returns:
+        A title for each section, in their order.
+    """
+    titles = _TITLES.get(language, _TITLES["en"])
+    return dict(zip(Section, titles.split("|"), strict=True))
+
+
+def write_sections(items: Mapping[Section, Sequence[str]], language: str) -> str:
+    """Write a summary's sections; those without items are left out.
+
+    Args:
+        items: The points of each section, each one line.
+        language: The language of the titles.
+
+    Returns:
+        Markdown: a heading a section, a bullet an item.
+    """
+    titles = section_titles(language)
+    blocks = (
+        "\n".join([f"## {titles[section]}", *(f"- {item}" for item in items[section])])
+        for section in Section
+        if items.get(section)
+    )
+    return "\n\n".join(blocks)
+
+
+def read_sections(summary: str) -> dict[Section | None, list[str]]:
+    """Read a summary's points by section, whatever the language of its headings.
+
+    Args:
+        summary: A summary, as a model or a person wrote it.
+
+    Returns:
+        The points, without bullets and placeholders such as "none"; under None what no section holds.
+        A section that is named is present, even when it is empty.
+    """
+    points: dict[Section | None, list[str]] = {}
+    current: Section | None = None
+    for line in summary.splitlines():
+        found = _heading(line)
+        if found is not None:
+            current = found[0]
+            points.setdefault(current, [])
+        elif (item := _BULLET.sub("", line).strip()) and not is_placeholder(item):
+            points.setdefault(current, []).append(item)
+    return points
+
+
+def is_placeholder(item: str) -> bool:
+    """Tell whether a point only says that there is nothing to say."""
+    plain = item.strip().strip("-*•_()[]<>.…。!").strip().casefold()
+    return not any(map(str.isalnum, plain)) or plain in _PLACEHOLDERS
+
+
+def _heading(line: str) -> tuple[Section | None] | None:
+    match = _HEADING.match(line)
+    if not match or _BULLET.match(line):
+        return None
+    section = _titles_known().get(_plain(match[1]))
+    if section is None and not re.match(r"\s{0,3}#{1,6}\s", line):
+        return None
+    return (section,) if section is None or _MARKED.search(line) or len(line) < 60 else None  # noqa: PLR2004 - a bare title is short
+
+
+@cache
+def _titles_known() -> dict[str, Section]:
+    known = {_plain(title): section for code in _TITLES for section, title in section_titles(code).items()}
+    aliases = {_plain(alias): section for section, names in _ALIASES.items() for alias in names.split("|")}
+    return known | aliases
+
+
+def _plain(title: str) -> str:
+    folded = unicodedata.normalize("NFKC", title).casefold()
+    return re.sub(r"\A[\d.)\s]+|[\s:：*_#]+\Z", "", folded).strip()
