@@ -1,0 +1,171 @@
+"""Take tool calls and results out of one message, in its own wire format."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from context.types import JsonObject, Message, Wire
+
+Occurrence = tuple[str, int]
+"""An id, and which of the equal ids of its message it is: 0 for the first."""
+
+_Keep = Callable[[object], bool]
+
+_THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
+_LEGACY_PREFIX = "function_call:"
+
+
+def without_calls(message: Message, call_ids: Collection[str]) -> Message | None:
+    """Take tool calls out of a message.
+
+    Args:
+        message: A message that may make calls.
+        call_ids: The calls to take out.
+
+    Returns:
+        The message without them; None when nothing that can be sent is left of it. Its tokens stay what
+        they were: an upper bound until somebody counts again.
+    """
+    return without(message, calls=_all_of(message.call_ids, call_ids), answers=frozenset())
+
+
+def without_answers(message: Message, call_ids: Collection[str]) -> Message | None:
+    """Take tool results out of a message.
+
+    Args:
+        message: A message that may answer calls.
+        call_ids: The calls whose results are taken out.
+
+    Returns:
+        As `without_calls`.
+    """
+    return without(message, calls=frozenset(), answers=_all_of(message.answer_ids, call_ids))
+
+
+def without(
+    message: Message, *, calls: AbstractSet[Occurrence], answers: AbstractSet[Occurrence]
+) -> Message | None:
+    """Take certain calls and results out of a message, each named by its id and its occurrence.
+
+    Args:
+        message: A message in any wire format.
+        calls: The calls to take out.
+        answers: The results to take out.
+
+    Returns:
+        As `without_calls`; the message itself when there is nothing to take out.
+    """
+    if not calls and not answers:
+        return message
+    body = _EDIT[message.wire](message.body, _all_but(calls), _all_but(answers))
+    if body is None:
+        return None
+    return replace(
+        message,
+        raw=json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+        call_ids=tuple(filter(_all_but(calls), message.call_ids)),
+        answer_ids=tuple(filter(_all_but(answers), message.answer_ids)),
+    )
+
+
+def number_occurrences(ids: Iterable[str]) -> list[Occurrence]:
+    """Tell equal ids apart: each id with the number of equal ones before it."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for call_id in ids:
+        numbered.append((call_id, seen[call_id]))
+        seen[call_id] += 1
+    return numbered
+
+
+def is_reasoning_item(message: Message) -> bool:
+    """Whether a message is a Responses reasoning item, which is refused without the item it led to."""
+    return message.wire is Wire.RESPONSES and message.body.get("type") == "reasoning"
+
+
+def _all_of(ids: Iterable[str], chosen: Collection[str]) -> AbstractSet[Occurrence]:
+    return frozenset(occurrence for occurrence in number_occurrences(ids) if occurrence[0] in chosen)
+
+
+def _all_but(dropped: AbstractSet[Occurrence]) -> _Keep:
+    """Make a filter that is asked for each id of a message, in its order."""
+    seen: Counter[str] = Counter()
+
+    def keep(call_id: object) -> bool:
+        if not isinstance(call_id, str):
+            return True
+        occurrence = seen[call_id]
+        seen[call_id] += 1
+        return (call_id, occurrence) not in dropped
+
+    return keep
+
+
+def _edit_openai(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> JsonObject | None:
+    if body.get("role") in {"tool", "function"}:
+        return body if keep_answer(_answered_id(body)) else None
+    edited = dict(body)
+    if isinstance(body.get("tool_calls"), list):
+        calls = [call for call in body["tool_calls"] if keep_call(_member(call, "id"))]
+        edited["tool_calls"] = calls
+        if not calls:
+            del edited["tool_calls"]
+    if body.get("function_call") and not keep_call(
+        f"{_LEGACY_PREFIX}{_member(body['function_call'], 'name')}"
+    ):
+        del edited["function_call"]
+    parts = ("tool_calls", "function_call", "refusal", "audio")
+    says = _says_something(edited.get("content")) or any(edited.get(part) for part in parts)
+    return edited if says else None
+
+
+def _answered_id(body: JsonObject) -> object:
+    if body.get("role") == "function":
+        return f"{_LEGACY_PREFIX}{body.get('name')}"
+    return body.get("tool_call_id")
+
+
+def _edit_anthropic(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> JsonObject | None:
+    content = body.get("content")
+    if not isinstance(content, list):
+        return body if _says_something(content) else None
+    blocks = [block for block in content if _keeps_block(block, keep_call, keep_answer)]
+    spoken = [block for block in blocks if _member(block, "type") not in _THINKING_TYPES]
+    return {**body, "content": blocks} if _says_something(spoken) else None
+
+
+def _keeps_block(block: object, keep_call: _Keep, keep_answer: _Keep) -> bool:
+    kind = str(_member(block, "type"))
+    if kind.endswith("tool_use"):
+        return keep_call(_member(block, "id"))
+    if kind.endswith("tool_result"):
+        return keep_answer(_member(block, "tool_use_id"))
+    return True
+
+
+def _edit_responses(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> JsonObject | None:
+    """Keep or drop the item whole: it is one call, or one result."""
+    ids = [body.get(key) for key in ("call_id", "id", "approval_request_id")]
+    return body if all(map(keep_call, ids)) and all(map(keep_answer, ids)) else None
+
+
+def _says_something(content: object) -> bool:
+    """Whether content holds more than blank text."""
+    if isinstance(content, str):
+        return bool(content.strip())
+    if not isinstance(content, list):
+        return False
+    return any(_member(block, "type") != "text" or str(_member(block, "text")).strip() for block in content)
+
+
+def _member(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+_EDIT: dict[Wire, Callable[[JsonObject, _Keep, _Keep], JsonObject | None]] = {
+    Wire.OPENAI: _edit_openai,
+    Wire.ANTHROPIC: _edit_anthropic,
+    Wire.RESPONSES: _edit_responses,
+}

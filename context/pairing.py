@@ -1,0 +1,221 @@
+"""Which result answers which tool call, and how a history with broken pairs is made sendable."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from context.pair_bodies import is_reasoning_item, number_occurrences, without
+from context.types import Message, Wire
+
+NO_CALL = -1
+"""Stands where an answer has no call."""
+
+
+class PairFaultKind(StrEnum):
+    """The ways in which a tool call and its result fail to be one pair."""
+
+    CALL_WITHOUT_RESULT = "call-without-result"
+    RESULT_WITHOUT_CALL = "result-without-call"
+    DUPLICATE_RESULT = "duplicate-result"
+    DUPLICATE_CALL_ID = "duplicate-call-id"
+
+
+_OF_CALLS = frozenset({PairFaultKind.CALL_WITHOUT_RESULT, PairFaultKind.DUPLICATE_CALL_ID})
+
+
+@dataclass(frozen=True)
+class PairFault:
+    """One broken pair.
+
+    Attributes:
+        kind: What is wrong.
+        index: Index of the message at fault.
+        call_id: The id that finds no partner, or too many.
+        occurrence: Which of the equal ids within that message, 0 for the first.
+    """
+
+    kind: PairFaultKind
+    index: int
+    call_id: str
+    occurrence: int = 0
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What a repair took out.
+
+    Attributes:
+        kind: The fault that was repaired.
+        seq: The message it concerned.
+        call_id: The call whose remains were taken out.
+        message_dropped: Whether nothing else was left of the message.
+    """
+
+    kind: PairFaultKind
+    seq: int
+    call_id: str
+    message_dropped: bool
+
+
+def match_answers(messages: Sequence[Message]) -> list[tuple[int, ...]]:
+    """Find for every answer the message that made its call; O(n).
+
+    Ids are used again in later turns, so an answer belongs to the most recent earlier call with its id
+    that is still open.
+
+    Args:
+        messages: A history in its order.
+
+    Returns:
+        For every message, as many indexes as it has answers; `NO_CALL` where there is none.
+    """
+    open_calls: defaultdict[str, list[int]] = defaultdict(list)
+    owners = []
+    for index, message in enumerate(messages):
+        waiting = [open_calls[call_id] for call_id in message.answer_ids]
+        owners.append(tuple(calls.pop() if calls else NO_CALL for calls in waiting))
+        for call_id in message.call_ids:
+            open_calls[call_id].append(index)
+    return owners
+
+
+def answered_calls(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) -> set[tuple[int, str]]:
+    """Collect the calls that have a result, as (index of the message, call id).
+
+    Args:
+        messages: A history in its order.
+        owners: What `match_answers` found in it.
+    """
+    return {
+        (owner, call_id)
+        for message, found in zip(messages, owners, strict=True)
+        for owner, call_id in zip(found, message.answer_ids, strict=True)
+        if owner != NO_CALL
+    }
+
+
+def find_pair_faults(messages: Sequence[Message]) -> list[PairFault]:
+    """Name everything that keeps calls and results from being pairs; O(n).
+
+    An id that stands twice in one message counts as one call: the first.
+
+    Args:
+        messages: A history in its order.
+
+    Returns:
+        The faults in the order of the messages; empty when all pairs are whole.
+    """
+    owners = match_answers(messages)
+    answered = answered_calls(messages, owners)
+    faults = _result_faults(messages, owners) + _call_faults(messages, answered)
+    return sorted(faults, key=lambda fault: fault.index)
+
+
+def pairs_intact(messages: Sequence[Message]) -> bool:
+    """Say whether every call has exactly one result and every result its call."""
+    return not find_pair_faults(messages)
+
+
+def repair_pairs(messages: Sequence[Message]) -> tuple[list[Message], list[Repair]]:
+    """Make a history with broken pairs sendable without inventing anything.
+
+    Results that answer nothing and calls without a result are taken out; a message goes when nothing else
+    is left of it. Whole pairs are not touched, and a second repair finds nothing to do. The tokens of an
+    edited message stay what they were: an upper bound until somebody counts again.
+
+    Args:
+        messages: A history in its order.
+
+    Returns:
+        The history that can be sent, and what was taken out, in the order of the messages.
+    """
+    faults: defaultdict[int, list[PairFault]] = defaultdict(list)
+    for fault in find_pair_faults(messages):
+        faults[fault.index].append(fault)
+    kept: list[Message] = []
+    repairs: list[Repair] = []
+    for index, message in enumerate(messages):
+        if index not in faults:
+            kept.append(message)
+            continue
+        rest = _without_faults(message, faults[index])
+        if rest is None:
+            repairs += _drop_reasoning(kept, message, faults[index][0])
+        else:
+            kept.append(rest)
+        repairs += [Repair(fault.kind, message.seq, fault.call_id, rest is None) for fault in faults[index]]
+    return kept, repairs
+
+
+def place_answers(messages: Sequence[Message]) -> list[Message]:
+    """Move every answer to its call, past words that came between them; O(n).
+
+    Chat completions and Anthropic messages refuse a request in which anything stands between a call and its
+    result; Responses items do not mind and stay where they are. A history in order comes back as it is.
+
+    Args:
+        messages: A history in its order.
+
+    Returns:
+        The same messages; only answers that stood apart from their call have moved.
+    """
+    waiting: defaultdict[int, list[int]] = defaultdict(list)
+    roots: list[int] = []
+    for index, found in enumerate(match_answers(messages)):
+        call = max(found, default=NO_CALL)
+        movable = call != NO_CALL and messages[call].wire is not Wire.RESPONSES
+        (waiting[call] if movable else roots).append(index)
+    order = []
+    pending = roots[::-1]
+    while pending:
+        index = pending.pop()
+        order.append(messages[index])
+        pending += reversed(waiting[index])
+    return order
+
+
+def _result_faults(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) -> list[PairFault]:
+    """Find results that answer nothing, or answer again what is answered."""
+    faults = []
+    called: set[str] = set()
+    answered: set[tuple[int, str]] = set()
+    for index, (message, found) in enumerate(zip(messages, owners, strict=True)):
+        called.update(message.call_ids)
+        for (call_id, occurrence), owner in zip(number_occurrences(message.answer_ids), found, strict=True):
+            if (owner, call_id) in answered or (owner == NO_CALL and call_id in called):
+                faults.append(PairFault(PairFaultKind.DUPLICATE_RESULT, index, call_id, occurrence))
+            elif owner == NO_CALL:
+                faults.append(PairFault(PairFaultKind.RESULT_WITHOUT_CALL, index, call_id, occurrence))
+            else:
+                answered.add((owner, call_id))
+    return faults
+
+
+def _call_faults(messages: Sequence[Message], answered: set[tuple[int, str]]) -> list[PairFault]:
+    """Find calls that nobody answered, and ids that one message uses twice."""
+    faults = []
+    for index, message in enumerate(messages):
+        for call_id, occurrence in number_occurrences(message.call_ids):
+            if occurrence:
+                faults.append(PairFault(PairFaultKind.DUPLICATE_CALL_ID, index, call_id, occurrence))
+            elif (index, call_id) not in answered:
+                faults.append(PairFault(PairFaultKind.CALL_WITHOUT_RESULT, index, call_id))
+    return faults
+
+
+def _without_faults(message: Message, faults: Sequence[PairFault]) -> Message | None:
+    """Take out exactly the calls and results that are at fault."""
+    calls = {(fault.call_id, fault.occurrence) for fault in faults if fault.kind in _OF_CALLS}
+    answers = {(fault.call_id, fault.occurrence) for fault in faults if fault.kind not in _OF_CALLS}
+    return without(message, calls=calls, answers=answers)
+
+
+def _drop_reasoning(kept: list[Message], dropped: Message, fault: PairFault) -> list[Repair]:
+    """Take back reasoning items that led to a dropped call: Responses refuses them without what follows."""
+    repairs: list[Repair] = []
+    if not dropped.call_ids:
+        return repairs
+    while kept and is_reasoning_item(kept[-1]):
+        repairs.insert(0, Repair(fault.kind, kept.pop().seq, fault.call_id, message_dropped=True))
+    return repairs

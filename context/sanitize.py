@@ -1,0 +1,274 @@
+"""Clean text and JSON once, at the door: what Postgres or UTF-8 cannot hold never gets in."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from math import isfinite
+from typing import Any, TypeVar
+
+from context.errors import InvalidInputError
+
+MAX_DEPTH = 64
+"""Nested arrays and objects, by default; real messages stay below 20."""
+
+MAX_INT_DIGITS = 308
+"""Longer integers overflow a double, and with it most readers of JSON."""
+
+REPLACEMENT = "\ufffd"
+"""Stands where a lone surrogate stood."""
+
+_INT_LIMIT = 10**MAX_INT_DIGITS
+_DIRTY_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{\]}]', re.DOTALL)
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w{0,39}", re.ASCII)
+_MAX_NAME_CHARS = 40
+_CONTAINERS = frozenset({dict, list})
+_KNOWN = _CONTAINERS | {str, int, float, bool, type(None)}
+
+_Value = TypeVar("_Value")
+_Trail = tuple[Any, str | int] | None
+"""How to get to a value: the trail of what holds it, and the key in that; None for the root."""
+
+
+class _RepeatedKeys(dict[str, Any]):
+    """An object in which a key stood twice: refused once its path is known."""
+
+
+class _LongInt:
+    """An integer with too many digits: refused once its path is known."""
+
+
+_UNKNOWN = {_RepeatedKeys: "is an object in which a key stands twice"}
+
+
+def clean_text(text: str) -> str:
+    """Take out what Postgres and UTF-8 cannot hold.
+
+    Args:
+        text: Any string.
+
+    Returns:
+        The text without NUL characters; halves of a surrogate pair are joined where they stand together
+        and become U+FFFD where they stand alone. The same object when nothing had to change.
+    """
+    if _is_clean(text):
+        return text
+    return text.replace("\0", "").encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def clean_json(value: Any, *, max_depth: int = MAX_DEPTH) -> tuple[Any, bool]:
+    """Clean every string and key of a JSON value.
+
+    Keys that become equal are all kept: the one that was clean keeps its name, the others get U+FFFD and a
+    number appended. The order of keys stays.
+
+    Args:
+        value: A decoded JSON value; it is not changed.
+        max_depth: How many arrays and objects may stand inside each other, >= 0.
+
+    Returns:
+        The clean value, and whether anything had to change; the same object when nothing had to.
+
+    Raises:
+        InvalidInputError: It is nested too deeply, holds a number that is not finite or an integer that is
+            too long, or something that JSON does not know; the path is named, as in `$.a[3]`.
+    """
+    if _is_plain(value, max_depth):
+        return value, False
+    _check(value, max_depth)
+    return _cleaned(value), True
+
+
+def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH) -> tuple[Any, bool]:
+    """Read JSON strictly, then clean it as `clean_json` does.
+
+    Args:
+        data: UTF-8 text of one JSON value.
+        max_depth: How many arrays and objects may stand inside each other, 0 to 500.
+
+    Returns:
+        The clean value, and whether anything had to change.
+
+    Raises:
+        InvalidInputError: It is not UTF-8 or not JSON (line, column and offset are named), a key stands
+            twice in an object, or as for `clean_json`.
+    """
+    text = _decode(data)
+    value = _load(text, max_depth)
+    if _is_plain(value, max_depth, with_text=_DIRTY_ESCAPE.search(text) is not None):
+        return value, False
+    _check(value, max_depth)
+    return _cleaned(value), True
+
+
+def _is_clean(text: str) -> bool:
+    if "\0" in text:
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_plain(value: Any, max_depth: int, *, with_text: bool = True) -> bool:
+    """Say quickly, a level of nesting at a time, whether there is nothing to clean or to refuse."""
+    level = [value]
+    for _ in range(max_depth + 1):
+        kinds = set(map(type, level))
+        if not (kinds <= _KNOWN and _numbers_fit(level, kinds)):
+            return False
+        if with_text and str in kinds and not _is_clean("".join(_of_type(level, str))):
+            return False
+        if not kinds & _CONTAINERS:
+            return True
+        objects = _of_type(level, dict)
+        if not _keys_are_plain(objects, with_text=with_text):
+            return False
+        members = chain.from_iterable(item.values() for item in objects)
+        level = list(chain(members, chain.from_iterable(_of_type(level, list))))
+    return False
+
+
+def _of_type(values: Iterable[Any], kind: type[_Value]) -> list[_Value]:
+    return [value for value in values if type(value) is kind]
+
+
+def _numbers_fit(level: Sequence[Any], kinds: Iterable[type]) -> bool:
+    if float in kinds and not all(map(isfinite, _of_type(level, float))):
+        return False
+    if int not in kinds:
+        return True
+    integers = _of_type(level, int)
+    return all(-_INT_LIMIT < bound < _INT_LIMIT for bound in (min(integers), max(integers)))
+
+
+def _keys_are_plain(objects: Sequence[dict[Any, Any]], *, with_text: bool) -> bool:
+    keys = list(chain.from_iterable(objects))
+    return set(map(type, keys)) <= {str} and (not with_text or _is_clean("".join(keys)))
+
+
+def _check(value: Any, max_depth: int) -> None:
+    """Refuse, with its path, the first thing in the document's order that cannot be kept."""
+    pending: list[tuple[Any, _Trail, int]] = [(value, None, 0)]
+    while pending:
+        item, trail, depth = pending.pop()
+        fault = _fault(item, depth, max_depth)
+        if fault:
+            raise InvalidInputError(_path(trail), fault)
+        if type(item) is dict:
+            pending += [(child, (trail, key), depth + 1) for key, child in reversed(item.items())]
+        elif type(item) is list:
+            pending += [(item[place], (trail, place), depth + 1) for place in reversed(range(len(item)))]
+
+
+def _fault(item: Any, depth: int, max_depth: int) -> str | None:
+    """Say what is wrong with a value, its members apart."""
+    kind = type(item)
+    if kind in _CONTAINERS and depth >= max_depth:
+        return _too_deep(max_depth)
+    if kind is _LongInt or (kind is int and not -_INT_LIMIT < item < _INT_LIMIT):
+        return f"is an integer of more than {MAX_INT_DIGITS} digits; send it as a string"
+    if kind is float and not isfinite(item):
+        return "is NaN or infinite, which JSON does not know; send null or a string"
+    if kind is dict and not set(map(type, item)) <= {str}:
+        return "is an object with a key that is not a string"
+    return (
+        _UNKNOWN.get(kind, f"is a {kind.__name__}, which JSON does not know") if kind not in _KNOWN else None
+    )
+
+
+def _too_deep(max_depth: int) -> str:
+    return f"is nested too deeply: at most {max_depth} arrays and objects may stand inside each other"
+
+
+def _path(trail: _Trail) -> str:
+    steps = []
+    while trail is not None:
+        trail, key = trail
+        if isinstance(key, str) and _PLAIN_NAME.fullmatch(key):
+            steps.append(f".{key}")
+        else:
+            steps.append(f"[{json.dumps(key[:_MAX_NAME_CHARS] if isinstance(key, str) else key)}]")
+    return "$" + "".join(reversed(steps))
+
+
+def _cleaned(value: Any) -> Any:
+    """Copy a value that `_check` passed, with clean text, from the outside in."""
+    root = [value]
+    pending: list[Any] = [root]
+    while pending:
+        holder = pending.pop()
+        for key, child in list(enumerate(holder) if type(holder) is list else holder.items()):
+            if type(child) is str:
+                holder[key] = clean_text(child)
+            elif type(child) in _CONTAINERS:
+                holder[key] = list(child) if type(child) is list else _with_clean_keys(child)
+                pending.append(holder[key])
+    return root[0]
+
+
+def _with_clean_keys(item: dict[str, Any]) -> dict[str, Any]:
+    taken = set(filter(_is_clean, item))
+    numbers: Counter[str] = Counter()
+    clean = {}
+    for key, child in item.items():
+        name = base = clean_text(key)
+        if name is not key:
+            while name in taken:
+                numbers[base] += 1
+                name = f"{base}{REPLACEMENT}{numbers[base]}"
+            taken.add(name)
+        clean[name] = child
+    return clean
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        message = f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start} ({error.reason})"
+        raise InvalidInputError("$", message, offset=error.start) from None
+
+
+def _load(text: str, max_depth: int, parse_int: Callable[[str], object] | None = None) -> Any:
+    """Parse; what needs a path to be refused with is left in the value."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_int=parse_int)
+    except json.JSONDecodeError as error:
+        raise _at(text, error.pos, f"is not valid JSON: {error.msg}") from None
+    except RecursionError:
+        raise _at(text, _depth_offset(text, max_depth), _too_deep(max_depth)) from None
+    except ValueError:
+        # Python refuses to read thousands of digits and does not say where they stand.
+        return _load(text, max_depth, _read_int)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    item = dict(pairs)
+    return item if len(item) == len(pairs) else _RepeatedKeys(item)
+
+
+def _read_int(digits: str) -> object:
+    return int(digits) if len(digits.lstrip("-")) <= MAX_INT_DIGITS else _LongInt()
+
+
+def _depth_offset(text: str, max_depth: int) -> int:
+    """Find where the nesting exceeds its limit."""
+    depth = 0
+    for token in _STRING_OR_BRACKET.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if depth > max_depth:
+            return token.start()
+    return 0
+
+
+def _at(text: str, offset: int, fault: str) -> InvalidInputError:
+    line = text.count("\n", 0, offset) + 1
+    column = offset - text.rfind("\n", 0, offset)
+    message = f"{fault}, at line {line}, column {column}"
+    return InvalidInputError("$", message, line=line, column=column, offset=offset)

@@ -1,0 +1,220 @@
+"""Make one turn fit: a smaller copy whose tool results are shortened and whose pairs are whole."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from context.graphemes import ceil_border, floor_border
+from context.types import JsonObject, Message, Wire
+
+FLOOR_CHARS = 240
+"""What always stays of a result's text: enough to see what it was."""
+
+_HEAD_SHARE = 2 / 3
+_TEXT_KEYS = ("text", "stdout", "stderr")
+
+_Rewrite = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Trim:
+    """What was taken out of one message.
+
+    Attributes:
+        index: Its index in the turn.
+        seq: Its place in the log.
+        chars_left_out: Characters of its results that the copy does not hold, > 0.
+        tokens_before: Its cost before.
+        tokens_after: Its cost now, less than before.
+    """
+
+    index: int
+    seq: int
+    chars_left_out: int
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True)
+class TrimmedTurn:
+    """A copy of a turn that fits.
+
+    Attributes:
+        messages: As many as before, in their order, with the same ids; what was shortened is counted anew.
+        trims: What was shortened, in the order of the messages; empty if the turn fitted as it was.
+        tokens: What the messages cost together.
+    """
+
+    messages: list[Message]
+    trims: list[Trim]
+    tokens: int
+
+
+@dataclass(frozen=True)
+class _Copy:
+    message: Message
+    chars_left_out: int = 0
+
+
+def trim_turn(
+    messages: Sequence[Message],
+    budget_tokens: int,
+    count: Callable[[Message], int],
+    *,
+    floor_chars: int = FLOOR_CHARS,
+) -> TrimmedTurn | None:
+    """Shorten the tool results of a turn until it fits; all other words stay as they are.
+
+    The largest results are halved first and the oldest first among equals, so that the long ones end near
+    one size and the newest keep the most. Head and tail of each text stay, with a line between them that
+    says how many characters are left out. Calls, ids, media and thinking are not touched.
+
+    Args:
+        messages: One turn, or the newest part of one.
+        budget_tokens: What it may cost.
+        count: Counts one message as `Message.tokens` was counted; asked about shortened copies only.
+        floor_chars: Characters that stay of every text in a result, >= 0.
+
+    Returns:
+        The copy, or None when the turn does not fit even with every result at the floor.
+    """
+    sizes = [_result_sizes(message) for message in messages]
+    steps = list(_steps(sizes, floor_chars))
+    taken = _count_steps(messages, sizes, steps, budget_tokens)
+    copies = [_Copy(message) for message in messages]
+    for index, cap in dict(steps[:taken]).items():
+        copies[index] = _shortened(copies[index], messages[index], cap, count)
+    tokens = sum(copy.message.tokens for copy in copies)
+    for index, cap in steps[taken:]:
+        if tokens <= budget_tokens:
+            break
+        shorter = _shortened(copies[index], messages[index], cap, count)
+        tokens += shorter.message.tokens - copies[index].message.tokens
+        copies[index] = shorter
+    if tokens > budget_tokens:
+        return None
+    return TrimmedTurn([copy.message for copy in copies], _trims(messages, copies), tokens)
+
+
+def shorten(text: str, max_chars: int) -> str:
+    """Keep the head and the tail of a text around a line that says how much is left out.
+
+    Args:
+        text: Any text.
+        max_chars: Characters to keep, the line not counted, >= 0.
+
+    Returns:
+        The text itself where shortening would not make it shorter.
+    """
+    return _shorten(text, max_chars)[0]
+
+
+def _shorten(text: str, max_chars: int) -> tuple[str, int]:
+    """Shorten, and say by how many characters of the text."""
+    if len(text) <= max_chars:
+        return text, 0
+    head_chars = int(max_chars * _HEAD_SHARE)
+    head = floor_border(text, head_chars)
+    tail = ceil_border(text, len(text) - (max_chars - head_chars))
+    short = f"{text[:head]}\n[{tail - head} characters left out]\n{text[tail:]}"
+    return (short, tail - head) if len(short) < len(text) else (text, 0)
+
+
+def _steps(sizes: Sequence[Sequence[int]], floor_chars: int) -> Iterator[tuple[int, int]]:
+    """Say in which order messages are shortened, and to which characters a text."""
+    cap = max(chain.from_iterable(sizes), default=0)
+    while cap > floor_chars:
+        cap = max(cap // 2, floor_chars)
+        for index, lengths in enumerate(sizes):
+            if lengths and max(lengths) > cap:
+                yield index, cap
+
+
+def _count_steps(
+    messages: Sequence[Message],
+    sizes: Sequence[Sequence[int]],
+    steps: Sequence[tuple[int, int]],
+    budget_tokens: int,
+) -> int:
+    """Guess how many steps make the turn fit: cutting and counting at every size would cost much more."""
+    guesses = [float(message.tokens) for message in messages]
+    total = sum(guesses)
+    for taken, (index, cap) in enumerate(steps):
+        if total <= budget_tokens:
+            return taken
+        kept_share = sum(min(length, cap) for length in sizes[index]) / sum(sizes[index])
+        total += messages[index].tokens * kept_share - guesses[index]
+        guesses[index] = messages[index].tokens * kept_share
+    return len(steps)
+
+
+def _shortened(copy: _Copy, message: Message, cap: int, count: Callable[[Message], int]) -> _Copy:
+    """Shorten every text in the results of a message; keep the copy at hand if that saves nothing."""
+    left_out = 0
+
+    def rewrite(text: str) -> str:
+        nonlocal left_out
+        short, chars = _shorten(text, cap)
+        left_out += chars
+        return short
+
+    body = _with_results(message, rewrite)
+    if not left_out:
+        return copy
+    shorter = replace(message, raw=json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+    shorter = replace(shorter, tokens=count(shorter))
+    return _Copy(shorter, left_out) if shorter.tokens < copy.message.tokens else copy
+
+
+def _trims(messages: Sequence[Message], copies: Sequence[_Copy]) -> list[Trim]:
+    return [
+        Trim(index, message.seq, copy.chars_left_out, message.tokens, copy.message.tokens)
+        for index, (message, copy) in enumerate(zip(messages, copies, strict=True))
+        if copy.chars_left_out
+    ]
+
+
+def _result_sizes(message: Message) -> list[int]:
+    """Measure the texts in the results of a message."""
+    sizes: list[int] = []
+
+    def measure(text: str) -> str:
+        sizes.append(len(text))
+        return text
+
+    _with_results(message, measure)
+    return sizes
+
+
+def _with_results(message: Message, rewrite: _Rewrite) -> JsonObject:
+    """Rewrite the texts of results only, never those of people, models or signed blocks."""
+    if not message.answer_ids:
+        return {}
+    body = message.body
+    if message.wire is Wire.ANTHROPIC:
+        content = body.get("content")
+        blocks = content if isinstance(content, list) else []
+        return {**body, "content": [_with_result_block(block, rewrite) for block in blocks]}
+    key = "output" if message.wire is Wire.RESPONSES else "content"
+    return {**body, key: _with_output(body.get(key), rewrite)}
+
+
+def _with_result_block(block: Any, rewrite: _Rewrite) -> Any:
+    if not isinstance(block, dict) or block.get("type") != "tool_result" or "content" not in block:
+        return block
+    return {**block, "content": _with_output(block["content"], rewrite)}
+
+
+def _with_output(output: Any, rewrite: _Rewrite) -> Any:
+    if isinstance(output, str):
+        return rewrite(output)
+    return [_with_part(part, rewrite) for part in output] if isinstance(output, list) else output
+
+
+def _with_part(part: Any, rewrite: _Rewrite) -> Any:
+    if not isinstance(part, dict):
+        return part
+    texts = {key: rewrite(part[key]) for key in _TEXT_KEYS if isinstance(part.get(key), str)}
+    return {**part, **texts}
