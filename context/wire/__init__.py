@@ -1,12 +1,15 @@
-"""The wire formats: what an incoming message says, in whichever shape a provider takes it."""
+"""The wire formats: what a message says in each provider's shape, and the way between the shapes."""
 
 from collections.abc import Callable
 
 from context.types import JsonObject, Wire
 from context.wire import anthropic, openai, responses
+from context.wire.check import check_pairs
+from context.wire.convert import convert
 from context.wire.facts import MessageFacts, need_object
+from context.wire.neutral import ConvertedWindow, Loss, LossKind
 
-__all__ = ["MessageFacts", "describe"]
+__all__ = ["ConvertedWindow", "Loss", "LossKind", "MessageFacts", "check_pairs", "convert", "describe"]
 
 _DESCRIBE: dict[Wire, Callable[[JsonObject, str], MessageFacts]] = {
     Wire.OPENAI: openai.describe,

@@ -52,6 +52,13 @@ def call_ids(body: JsonObject, path: str) -> tuple[str, ...]:
     return need_distinct(ids, f"{path}.tool_calls")
 
 
+def says_nothing(body: JsonObject) -> bool:
+    """Whether an assistant message has nothing that a provider would take back, as an aborted one."""
+    return body.get("content") is None and not any(
+        body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
+    )
+
+
 def legacy_id(function: str) -> str:
     """Give an id to a call of the older shape, which pairs by function name."""
     return f"function_call:{function}"
@@ -76,6 +83,7 @@ def _call_id(call: object, path: str) -> str:
     body = need_object(call, path)
     call_id = need_text(body, "id", path)
     kind = body.get("type") or "function"
-    if kind in {"function", "custom"}:
-        need_text(need_object(body.get(kind), f"{path}.{kind}"), "name", f"{path}.{kind}")
+    for shape in ("function", "custom"):
+        if kind == shape:
+            need_text(need_object(body.get(shape), f"{path}.{shape}"), "name", f"{path}.{shape}")
     return call_id

@@ -51,13 +51,19 @@ def is_answer_type(kind: str) -> bool:
     return kind.endswith("_call_output") or kind in {"tool_search_output", "mcp_approval_response"}
 
 
+def runs_at_provider(body: JsonObject) -> bool:
+    """Whether the provider answers this call itself, so that nothing else has to."""
+    return body.get("execution") == "server" or body.get("call_id") is None
+
+
 def _call_ids(body: JsonObject, kind: str, path: str) -> tuple[str, ...]:
     if kind in MUST_PAIR:
         return (need_text(body, "call_id", path),)
     if kind == "mcp_approval_request":
         return (need_text(body, "id", path),)
-    call_id = body.get("call_id") if kind.endswith("_call") else None
-    return (call_id,) if isinstance(call_id, str) and call_id else ()
+    if not kind.endswith("_call") or runs_at_provider(body):
+        return ()
+    return (need_text(body, "call_id", path),)
 
 
 def _answer_ids(body: JsonObject, kind: str, path: str) -> tuple[str, ...]:
@@ -65,7 +71,7 @@ def _answer_ids(body: JsonObject, kind: str, path: str) -> tuple[str, ...]:
         return (need_text(body, "approval_request_id", path),)
     if kind == "function_call_output":
         _check_output(body, path)
-    if kind == "tool_search_output" and body.get("call_id") is None:
+    if kind == "tool_search_output" and runs_at_provider(body):
         return ()
     key = "call_id" if "call_id" in body or kind != "local_shell_call_output" else "id"
     return (need_text(body, key, path),)

@@ -1,0 +1,45 @@
+"""A window of stored messages turned into the format that the caller asks for."""
+
+from collections.abc import Callable, Sequence
+
+from context.types import Message, Wire
+from context.wire import from_anthropic, from_openai, from_responses, to_anthropic, to_openai, to_responses
+from context.wire.neutral import ConvertedWindow, Entry
+from context.wire.pairing import pair
+
+_READ: dict[Wire, Callable[[Message], list[Entry]]] = {
+    Wire.OPENAI: from_openai.read,
+    Wire.ANTHROPIC: from_anthropic.read,
+    Wire.RESPONSES: from_responses.read,
+}
+_WRITE: dict[Wire, Callable[[Sequence[Entry]], ConvertedWindow]] = {
+    Wire.OPENAI: to_openai.write,
+    Wire.ANTHROPIC: to_anthropic.write,
+    Wire.RESPONSES: to_responses.write,
+}
+
+
+def convert(messages: Sequence[Message], to: Wire) -> ConvertedWindow:
+    """Write a window in one format, whichever formats its messages are stored in.
+
+    A message stored in the target format passes as its stored text, byte for byte. It is rewritten only
+    where the format would refuse it: merged with a neighbour of the same role (Anthropic), its call ids
+    made unique (Anthropic), fields beside role and content left out (Anthropic).
+
+    Args:
+        messages: The window in order, each valid by itself (`context.wire.describe`), pairs whole.
+        to: The target format.
+
+    Returns:
+        The items, the system prompt where it stands apart, and a record of everything not carried as it was.
+    """
+    entries = [entry for message in messages for entry in _read(message, to)]
+    paired, changes = pair(entries, to)
+    window = _WRITE[to](paired)
+    return ConvertedWindow(window.items, window.system, (*changes, *window.dropped))
+
+
+def _read(message: Message, to: Wire) -> list[Entry]:
+    if message.wire is to:
+        return [Entry(message.seq, message.role, native=message)]
+    return _READ[message.wire](message)

@@ -1,0 +1,166 @@
+"""Calls and their answers on the way out: ids that the target takes, answers right behind their calls."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from context.types import Role, Wire
+from context.wire.neutral import Answer, Call, Entry, Loss, LossKind, Part
+
+_ID_LENGTHS = {Wire.OPENAI: 40, Wire.ANTHROPIC: 64, Wire.RESPONSES: 64}
+_NAME_LENGTHS = {Wire.OPENAI: 64, Wire.ANTHROPIC: 128, Wire.RESPONSES: 64}
+_FOREIGN_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
+_DIGEST_LENGTH = 8
+
+
+@dataclass(frozen=True)
+class Link:
+    """One call, by its entry and its id, and the entry that answers it; None while nothing does."""
+
+    caller: int
+    call_id: str
+    answerer: int | None
+
+
+def pair(entries: Sequence[Entry], wire: Wire) -> tuple[list[Entry], list[Loss]]:
+    """Give every call an id that fits the target and put its answer where the target wants it.
+
+    Args:
+        entries: The window in its order.
+        wire: The target format.
+
+    Returns:
+        The entries, renamed and in an order that the target takes; what had to change.
+    """
+    links = link(entries)
+    named, losses = rename(entries, links, wire)
+    if wire is Wire.RESPONSES:
+        return named, losses
+    order = settle(entries, links, wire)
+    moved = [
+        Loss(entries[i].seq, LossKind.ORDER, "the answer was moved behind its call")
+        for place, i in enumerate(order)
+        if place < i and entries[i].answer_ids
+    ]
+    return [named[i] for i in order], losses + moved
+
+
+def link(entries: Sequence[Entry]) -> list[Link]:
+    """Join each call to its answer: the next one with its id, before the id is called again."""
+    links: list[Link] = []
+    waiting: dict[str, int] = {}
+    for i, entry in enumerate(entries):
+        for answer_id in entry.answer_ids:
+            at = waiting.pop(answer_id, None)
+            if at is not None:
+                links[at] = replace(links[at], answerer=i)
+        for call_id in entry.call_ids:
+            waiting[call_id] = len(links)
+            links.append(Link(i, call_id, None))
+    return links
+
+
+def rename(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> tuple[list[Entry], list[Loss]]:
+    """Give every call its own id: some platforms count from `call_0` again in every turn."""
+    names = _call_names(entries, links, wire)
+    losses: list[Loss] = []
+    renames: dict[int, dict[tuple[bool, str], str]] = {}
+    for one, name in zip(links, names, strict=True):
+        renames.setdefault(one.caller, {})[True, one.call_id] = name
+        if one.answerer is not None:
+            renames.setdefault(one.answerer, {})[False, one.call_id] = name
+        if name != one.call_id:
+            losses.append(
+                Loss(entries[one.caller].seq, LossKind.CALL_ID, "the call and its answer got a new id")
+            )
+    named = [_renamed(entry, renames.get(i, {}), wire) for i, entry in enumerate(entries)]
+    return named, losses
+
+
+def settle(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> list[int]:
+    """Order the entries so that answers directly follow the assistant's words that called for them."""
+    answers: dict[int, list[int]] = {}
+    for one in links:
+        if one.answerer is not None and entries[one.answerer].role in {Role.TOOL, Role.USER}:
+            answers.setdefault(one.caller, []).append(one.answerer)
+    order: list[int] = []
+    placed: set[int] = set()
+    for i in range(len(entries)):
+        if i in placed:
+            continue
+        group = _together(entries, i, placed, wire)
+        group += sorted({answer for caller in group for answer in answers.get(caller, [])} - placed)
+        order += group
+        placed.update(group)
+    return order
+
+
+def fit_name(name: str, wire: Wire) -> str:
+    """Shape a tool's name for a format; unchanged where it fits already."""
+    return _fit(name, _NAME_LENGTHS[wire])
+
+
+def fit_id(call_id: str, wire: Wire) -> str:
+    """Shape a call's id for a format; unchanged where it fits already."""
+    return _fit(call_id, _ID_LENGTHS[wire])
+
+
+def _fit(name: str, length: int) -> str:
+    clean = _FOREIGN_CHARACTER.sub("_", name)
+    if clean == name and 0 < len(name) <= length:
+        return name
+    # The digest keeps two names apart that differ in the replaced characters only.
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+    return f"{clean[: length - _DIGEST_LENGTH - 1]}_{digest}"
+
+
+def _call_names(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> list[str]:
+    """Choose the ids; native messages choose first, so that they stay as they were stored."""
+    names = [one.call_id for one in links]
+    used: set[str] = set()
+    native = [n for n, one in enumerate(links) if entries[one.caller].native is not None]
+    foreign = [n for n, one in enumerate(links) if entries[one.caller].native is None]
+    for n in native:
+        if wire is Wire.ANTHROPIC:
+            names[n] = _free(names[n], used, wire) if names[n] in used else names[n]
+        used.add(names[n])
+    for n in foreign:
+        names[n] = _free(names[n], used, wire)
+        used.add(names[n])
+    return names
+
+
+def _free(call_id: str, used: set[str], wire: Wire) -> str:
+    name, times = fit_id(call_id, wire), 1
+    while name in used:
+        times += 1
+        name = fit_id(f"{call_id}#{times}", wire)
+    return name
+
+
+def _renamed(entry: Entry, names: dict[tuple[bool, str], str], wire: Wire) -> Entry:
+    if entry.native is not None:
+        changed = {old: new for (_, old), new in names.items() if old != new}
+        return replace(entry, renames=tuple(changed.items()))
+    return replace(entry, parts=tuple(_renamed_part(part, names, wire) for part in entry.parts))
+
+
+def _renamed_part(part: Part, names: dict[tuple[bool, str], str], wire: Wire) -> Part:
+    if isinstance(part, Call | Answer):
+        key = (isinstance(part, Call), part.call_id)
+        return replace(part, call_id=names.get(key, fit_id(part.call_id, wire)))
+    return part
+
+
+def _together(entries: Sequence[Entry], start: int, placed: set[int], wire: Wire) -> list[int]:
+    """List the assistant entries that become one message and must precede their answers."""
+    group = [start]
+    if entries[start].role is not Role.ASSISTANT:
+        return group
+    for i in range(start + 1, len(entries)):
+        joins = wire is Wire.ANTHROPIC or (entries[start].native is None and entries[i].native is None)
+        if i in placed or entries[i].role is not Role.ASSISTANT or not joins:
+            break
+        group.append(i)
+    return group

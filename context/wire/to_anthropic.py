@@ -1,0 +1,119 @@
+"""The neutral form written as Anthropic messages: alternating roles, the system prompt apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from context.types import JsonObject, Role
+from context.wire.anthropic_blocks import blocks_of
+from context.wire.neutral import ConvertedWindow, Entry, Loss, LossKind, Text, dump, losses_of
+
+_FIRST = {"role": "user", "content": "[The conversation begins with the assistant's words.]"}
+_FIELDS = frozenset({"role", "content"})
+
+
+@dataclass
+class _Piece:
+    """What becomes one message: the same role's blocks, and the stored text while it can stand for them."""
+
+    role: str
+    blocks: list[JsonObject]
+    raw: str | None = None
+
+
+@dataclass
+class _Draft:
+    """The window while it is written."""
+
+    system: list[str] = field(default_factory=list)
+    pieces: list[_Piece] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+
+
+def write(entries: Sequence[Entry]) -> ConvertedWindow:
+    """Write entries, paired and in order; a native message stays as stored unless it must be merged."""
+    draft = _Draft()
+    for entry in entries:
+        draft.losses += losses_of(entry)
+        if entry.native is not None:
+            _add_native(draft, entry)
+        elif entry.role is Role.SYSTEM:
+            _add_system(draft, entry)
+        else:
+            role = "assistant" if entry.role is Role.ASSISTANT else "user"
+            _add(draft, _Piece(role, blocks_of(entry, draft.losses)), entry.seq)
+    items = [_item(piece) for piece in draft.pieces]
+    if draft.pieces and draft.pieces[0].role == "assistant":
+        items.insert(0, dump(_FIRST))
+        draft.losses.append(
+            Loss(entries[0].seq, LossKind.ORDER, "a user's note was put first: a user must begin")
+        )
+    return ConvertedWindow(tuple(items), "\n\n".join(draft.system) or None, tuple(draft.losses))
+
+
+def _add_system(draft: _Draft, entry: Entry) -> None:
+    texts = [part.text for part in entry.parts if isinstance(part, Text) and part.text.strip()]
+    draft.system += texts
+    if texts and draft.pieces:
+        draft.losses.append(
+            Loss(entry.seq, LossKind.ORDER, "a later system message joined the system prompt")
+        )
+    if len(texts) < len(entry.parts):
+        draft.losses.append(Loss(entry.seq, LossKind.CONTENT, "a system prompt takes text only"))
+
+
+def _add_native(draft: _Draft, entry: Entry) -> None:
+    """Add a stored message; fields beside role and content would be refused, so they stay behind."""
+    native = entry.native
+    if native is None:
+        return
+    body = native.body
+    extra = [key[:40] for key in body if key not in _FIELDS]
+    if extra:
+        draft.losses.append(Loss(entry.seq, LossKind.FIELDS, f"has no place for {', '.join(extra[:6])}"))
+    blocks = _renamed(_native_blocks(body), dict(entry.renames))
+    untouched = not extra and not entry.renames
+    _add(draft, _Piece(body["role"], blocks, native.raw if untouched else None), entry.seq)
+
+
+def _native_blocks(body: JsonObject) -> list[JsonObject]:
+    content = body["content"]
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content.strip() else []
+    return list(content)
+
+
+def _renamed(blocks: list[JsonObject], names: dict[str, str]) -> list[JsonObject]:
+    if not names:
+        return blocks
+    return [
+        {
+            key: names.get(value, value) if key in {"id", "tool_use_id"} else value
+            for key, value in block.items()
+        }
+        for block in blocks
+    ]
+
+
+def _add(draft: _Draft, piece: _Piece, seq: int) -> None:
+    """Append a piece, or merge it into the one before it if the role is the same."""
+    if not piece.blocks:
+        draft.losses.append(Loss(seq, LossKind.EMPTY, "nothing of the message was left to send"))
+    elif draft.pieces and draft.pieces[-1].role == piece.role:
+        last = draft.pieces[-1]
+        last.blocks = _results_first(last.blocks + piece.blocks)
+        last.raw = None
+    else:
+        draft.pieces.append(piece)
+
+
+def _results_first(blocks: list[JsonObject]) -> list[JsonObject]:
+    """Put tool results first, where they must stand; an assistant's blocks have none."""
+    return sorted(blocks, key=lambda block: block["type"] != "tool_result")
+
+
+def _item(piece: _Piece) -> str:
+    if piece.raw is not None:
+        return piece.raw
+    only = piece.blocks[0] if len(piece.blocks) == 1 else {}
+    plain = only.get("text") if set(only) == {"type", "text"} else None
+    return dump({"role": piece.role, "content": plain or piece.blocks})

@@ -1,0 +1,195 @@
+"""The neutral form written as OpenAI chat messages."""
+
+from collections.abc import Sequence
+
+from context.types import JsonObject, Message, Role, Wire
+from context.wire.media import address_of, file_name, note_for
+from context.wire.neutral import (
+    Answer,
+    Call,
+    ConvertedWindow,
+    Entry,
+    Loss,
+    LossKind,
+    Media,
+    MediaKind,
+    Text,
+    contents_of,
+    dump,
+    losses_of,
+)
+from context.wire.openai import says_nothing
+from context.wire.pairing import fit_name
+
+_AUDIO_FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
+
+
+def write(entries: Sequence[Entry]) -> ConvertedWindow:
+    """Write entries, paired and in order, as chat messages; native ones pass untouched.
+
+    Media that a tool returned follow its answers in a user message: tool messages take text only here.
+    """
+    items: list[str] = []
+    losses: list[Loss] = []
+    carried: list[JsonObject] = []
+    for group in _groups(entries):
+        if carried and group[0].role is not Role.TOOL:
+            items.append(_carry(carried))
+            carried = []
+        for entry in group:
+            losses += losses_of(entry)
+        native = group[0].native
+        if native is not None:
+            _pass(native, items, losses)
+        else:
+            carried += _write_group(group, items, losses)
+    if carried:
+        items.append(_carry(carried))
+    return ConvertedWindow(tuple(items), dropped=tuple(losses))
+
+
+def _groups(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Join consecutive assistant pieces of which one calls: an answer must follow its call at once."""
+    groups: list[list[Entry]] = []
+    for entry in entries:
+        last = groups[-1] if groups else []
+        joins = last and all(e.native is None and e.role is Role.ASSISTANT for e in (last[0], entry))
+        if joins and (entry.call_ids or any(e.call_ids for e in last)):
+            last.append(entry)
+        else:
+            groups.append([entry])
+    return groups
+
+
+def _pass(native: Message, items: list[str], losses: list[Loss]) -> None:
+    if is_empty(native):
+        losses.append(Loss(native.seq, LossKind.EMPTY, "an assistant message that says nothing was left out"))
+    else:
+        items.append(native.raw)
+
+
+def is_empty(message: Message) -> bool:
+    """Whether a stored assistant message says nothing that a provider would take back."""
+    if message.role is not Role.ASSISTANT or message.call_ids:
+        return False
+    if "null" not in message.raw and '"content"' in message.raw:
+        return False
+    return says_nothing(message.body)
+
+
+def _write_group(group: Sequence[Entry], items: list[str], losses: list[Loss]) -> list[JsonObject]:
+    """Append the group's messages; return the media that must follow the tool answers."""
+    first = group[0]
+    if first.role is Role.TOOL:
+        return _write_answers(first, items, losses)
+    body = _assistant(group, losses) if first.role is Role.ASSISTANT else _plain(first, losses)
+    if body is None:
+        losses.append(Loss(first.seq, LossKind.EMPTY, "nothing of the message was left to send"))
+    else:
+        items.append(dump(body))
+    return []
+
+
+def _assistant(group: Sequence[Entry], losses: list[Loss]) -> JsonObject | None:
+    texts = [part for entry in group for part in _texts(entry, contents_of(entry.parts), losses)]
+    calls = [
+        _call(entry.seq, part, losses) for entry in group for part in entry.parts if isinstance(part, Call)
+    ]
+    if not texts and not calls:
+        return None
+    body: JsonObject = {"role": "assistant", "content": _shortest(texts) if texts else None}
+    if calls:
+        body["tool_calls"] = calls
+    if group[0].speaker:
+        body["name"] = group[0].speaker
+    return body
+
+
+def _plain(entry: Entry, losses: list[Loss]) -> JsonObject | None:
+    contents = contents_of(entry.parts)
+    user = entry.role is Role.USER
+    parts = [_part(entry.seq, part, losses) for part in contents] if user else _texts(entry, contents, losses)
+    if not parts:
+        return None
+    role = "user" if user else (entry.role_name or "system")
+    body: JsonObject = {"role": role, "content": _shortest(parts)}
+    if entry.speaker:
+        body["name"] = entry.speaker
+    return body
+
+
+def _write_answers(entry: Entry, items: list[str], losses: list[Loss]) -> list[JsonObject]:
+    carried: list[JsonObject] = []
+    for answer in [part for part in entry.parts if isinstance(part, Answer)]:
+        parts: list[JsonObject] = []
+        for part in contents_of(answer.parts):
+            shaped = _part(entry.seq, part, losses)
+            if shaped["type"] == "text":
+                parts.append(shaped)
+            else:
+                parts.append({"type": "text", "text": "[shown in the message after the tool results]"})
+                carried.append(shaped)
+                losses.append(Loss(entry.seq, LossKind.ORDER, "a tool's media moved behind the tool results"))
+        if answer.is_error:
+            losses.append(Loss(entry.seq, LossKind.ERROR_FLAG, "a failed call is told by its text only"))
+        content = _shortest(parts) if parts else ""
+        items.append(dump({"role": "tool", "tool_call_id": answer.call_id, "content": content}))
+    return carried
+
+
+def _carry(parts: Sequence[JsonObject]) -> str:
+    lead = {"type": "text", "text": "[media returned by the tool calls above]"}
+    return dump({"role": "user", "content": [lead, *parts]})
+
+
+def _texts(entry: Entry, contents: Sequence[Text | Media], losses: list[Loss]) -> list[JsonObject]:
+    """Write contents where only words may stand: media become notes."""
+    return [_note(entry.seq, part, losses) if isinstance(part, Media) else _text(part) for part in contents]
+
+
+def _text(part: Text) -> JsonObject:
+    return {"type": "refusal", "refusal": part.text} if part.refusal else {"type": "text", "text": part.text}
+
+
+def _part(seq: int, part: Text | Media, losses: list[Loss]) -> JsonObject:
+    if isinstance(part, Text):
+        return _text(part)
+    return _media(part) or _note(seq, part, losses)
+
+
+def _media(media: Media) -> JsonObject | None:
+    """Shape media as a chat part; None without a shape: files by address, rare sounds, foreign ids."""
+    if media.kind is MediaKind.IMAGE and not media.file_id:
+        detail = {"detail": media.detail} if media.detail else {}
+        return {"type": "image_url", "image_url": {"url": address_of(media), **detail}}
+    if media.kind is MediaKind.AUDIO and media.mime in _AUDIO_FORMATS:
+        return {
+            "type": "input_audio",
+            "input_audio": {"data": media.data, "format": _AUDIO_FORMATS[media.mime]},
+        }
+    if media.kind is MediaKind.FILE and media.vendor == "openai":
+        return {"type": "file", "file": {"file_id": media.file_id}}
+    if media.kind is MediaKind.FILE and media.data:
+        return {"type": "file", "file": {"filename": file_name(media), "file_data": address_of(media)}}
+    return None
+
+
+def _note(seq: int, media: Media, losses: list[Loss]) -> JsonObject:
+    losses.append(Loss(seq, LossKind.MEDIA, f"an {media.kind} became a note"))
+    return {"type": "text", "text": note_for(media)}
+
+
+def _shortest(parts: Sequence[JsonObject]) -> object:
+    """Write a single text as a string: every server of this format takes that."""
+    if len(parts) == 1 and parts[0]["type"] == "text":
+        return parts[0]["text"]
+    return list(parts)
+
+
+def _call(seq: int, call: Call, losses: list[Loss]) -> JsonObject:
+    name = fit_name(call.name, Wire.OPENAI)
+    if name != call.name:
+        losses.append(Loss(seq, LossKind.TOOL_NAME, "the tool's name was shaped for this format"))
+    if call.free_form:
+        return {"id": call.call_id, "type": "custom", "custom": {"name": name, "input": call.arguments}}
+    return {"id": call.call_id, "type": "function", "function": {"name": name, "arguments": call.arguments}}

@@ -1,0 +1,142 @@
+"""The neutral form written as OpenAI Responses items."""
+
+from collections.abc import Collection, Sequence
+
+from context.types import JsonObject, Role, Wire
+from context.wire.media import address_of, file_name, note_for
+from context.wire.neutral import (
+    Answer,
+    Call,
+    ConvertedWindow,
+    Entry,
+    Loss,
+    LossKind,
+    Media,
+    MediaKind,
+    Text,
+    contents_of,
+    dump,
+    losses_of,
+)
+from context.wire.pairing import fit_name
+
+
+def write(entries: Sequence[Entry]) -> ConvertedWindow:
+    """Write entries, paired, as items: words and media, then calls; native items pass untouched."""
+    items: list[str] = []
+    losses: list[Loss] = []
+    free_form: set[str] = set()
+    for entry in entries:
+        losses += losses_of(entry)
+        if entry.native is not None:
+            items.append(entry.native.raw)
+            continue
+        free_form.update(part.call_id for part in entry.parts if isinstance(part, Call) and part.free_form)
+        written = _items(entry, free_form, losses)
+        if not written:
+            losses.append(Loss(entry.seq, LossKind.EMPTY, "nothing of the message was left to send"))
+        items += [dump(item) for item in written]
+    return ConvertedWindow(tuple(items), dropped=tuple(losses))
+
+
+def _items(entry: Entry, free_form: Collection[str], losses: list[Loss]) -> list[JsonObject]:
+    items: list[JsonObject] = []
+    contents: list[Text | Media] = []
+    for part in entry.parts:
+        if isinstance(part, Text | Media):
+            contents.append(part)
+        elif isinstance(part, Call | Answer):
+            items += _message(entry, contents, losses)
+            contents = []
+            items.append(_call_or_output(entry.seq, part, free_form, losses))
+    return items + _message(entry, contents, losses)
+
+
+def _call_or_output(
+    seq: int, part: Call | Answer, free_form: Collection[str], losses: list[Loss]
+) -> JsonObject:
+    if isinstance(part, Call):
+        return _call(seq, part, losses)
+    kind = "custom_tool_call_output" if part.call_id in free_form else "function_call_output"
+    return {"type": kind, **_output(seq, part, losses)}
+
+
+def _message(entry: Entry, contents: Sequence[Text | Media], losses: list[Loss]) -> list[JsonObject]:
+    """Write what stands between two calls as one message, or none."""
+    if not contents:
+        return []
+    if entry.speaker and entry.role is not Role.USER:
+        losses.append(Loss(entry.seq, LossKind.SPEAKER, "the name beside the role was left out"))
+    if entry.role is Role.USER:
+        parts = [_input(entry.seq, part, losses) for part in contents]
+        parts = _named(entry, parts, losses)
+    elif entry.role is Role.ASSISTANT:
+        parts = [_said(entry.seq, part, losses) for part in contents]
+    else:
+        parts = [_input_text(_words(entry.seq, part, losses)) for part in contents]
+    role = entry.role_name if entry.role_name == "developer" else entry.role.value
+    only = parts[0] if len(parts) == 1 else {}
+    return [{"role": role, "content": only.get("text", parts)}]
+
+
+def _named(entry: Entry, parts: list[JsonObject], losses: list[Loss]) -> list[JsonObject]:
+    if not entry.speaker:
+        return parts
+    losses.append(Loss(entry.seq, LossKind.SPEAKER, "the speaker's name was written before the words"))
+    if "text" in parts[0]:
+        return [_input_text(f"{entry.speaker}: {parts[0]['text']}"), *parts[1:]]
+    return [_input_text(f"{entry.speaker}:"), *parts]
+
+
+def _said(seq: int, part: Text | Media, losses: list[Loss]) -> JsonObject:
+    if isinstance(part, Text) and part.refusal:
+        return {"type": "refusal", "refusal": part.text}
+    return {"type": "output_text", "text": _words(seq, part, losses), "annotations": []}
+
+
+def _input(seq: int, part: Text | Media, losses: list[Loss]) -> JsonObject:
+    shaped = _media(part) if isinstance(part, Media) else None
+    return shaped or _input_text(_words(seq, part, losses))
+
+
+def _input_text(text: str) -> JsonObject:
+    return {"type": "input_text", "text": text}
+
+
+def _words(seq: int, part: Text | Media, losses: list[Loss]) -> str:
+    if isinstance(part, Text):
+        return part.text
+    losses.append(Loss(seq, LossKind.MEDIA, f"an {part.kind} became a note"))
+    return note_for(part)
+
+
+def _media(media: Media) -> JsonObject | None:
+    """Shape media as an input part; None where there is no shape: sounds and foreign ids."""
+    if media.kind is MediaKind.AUDIO or media.vendor == "anthropic":
+        return None
+    if media.kind is MediaKind.IMAGE:
+        where = {"file_id": media.file_id} if media.file_id else {"image_url": address_of(media)}
+        return {"type": "input_image", "detail": media.detail or "auto", **where}
+    if media.file_id:
+        return {"type": "input_file", "file_id": media.file_id}
+    if media.url:
+        return {"type": "input_file", "file_url": media.url}
+    return {"type": "input_file", "filename": file_name(media), "file_data": address_of(media)}
+
+
+def _call(seq: int, call: Call, losses: list[Loss]) -> JsonObject:
+    name = fit_name(call.name, Wire.RESPONSES)
+    if name != call.name:
+        losses.append(Loss(seq, LossKind.TOOL_NAME, "the tool's name was shaped for this format"))
+    if call.free_form:
+        return {"type": "custom_tool_call", "call_id": call.call_id, "name": name, "input": call.arguments}
+    return {"type": "function_call", "call_id": call.call_id, "name": name, "arguments": call.arguments}
+
+
+def _output(seq: int, answer: Answer, losses: list[Loss]) -> JsonObject:
+    parts = [_input(seq, part, losses) for part in contents_of(answer.parts)]
+    if answer.is_error:
+        losses.append(Loss(seq, LossKind.ERROR_FLAG, "a failed call is told by its text only"))
+    only = parts[0] if len(parts) == 1 else {}
+    output = only.get("text", parts or "")
+    return {"call_id": answer.call_id, "output": output}
