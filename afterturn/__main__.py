@@ -1,0 +1,42 @@
+"""The command line: one name a module, imported when it is used."""
+
+import importlib
+import importlib.util
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+COMMANDS = ("up", "demo", "replay", "doctor", "keys", "migrate")
+"""Each is a module of this package with a typer `app`."""
+
+
+class Registry(TyperGroup):
+    """Finds a command's module when it is asked for, so that no command pays for another's imports."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Name every command, in the order of its use."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a command's module."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command = get_command(importlib.import_module(f"afterturn.{cmd_name}").app)
+        command.name = cmd_name
+        return command
+
+
+app = typer.Typer(cls=Registry, no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def afterturn() -> None:
+    """Get the next LLM request ready after each turn."""
+
+
+if __name__ == "__main__":
+    app(prog_name="afterturn")

@@ -1,0 +1,60 @@
+"""Which account PostgreSQL runs as: it refuses root, so root lends it another one."""
+
+import os
+import pwd
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+ORDINARY_ACCOUNTS = ("postgres", "nobody")
+"""Accounts that a machine has anyway, best first. None is ever created."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """An ordinary account to run as, and whether paths on its way are closed to it."""
+
+    uid: int
+    gid: int
+    search: bool
+
+
+def open_to_all(path: Path) -> bool:
+    """Whether every account can pass through the directories above `path`."""
+    return all(parent.stat().st_mode & stat.S_IXOTH for parent in path.absolute().parents)
+
+
+def account_for_postgres(data: Path, program: Path) -> Account | None:
+    """Choose the account for PostgreSQL.
+
+    Args:
+        data: Its data directory; where it exists, its owner stays.
+        program: The server's program.
+
+    Returns:
+        None where this process is no root and its own account does.
+
+    Raises:
+        LookupError: Root finds no ordinary account on this machine.
+    """
+    if os.geteuid() != 0:
+        return None
+    uid, gid = _owner(data) or _ordinary()
+    return Account(uid, gid, search=not (open_to_all(data) and open_to_all(program)))
+
+
+def _owner(data: Path) -> tuple[int, int] | None:
+    if not data.exists() or data.stat().st_uid == 0:
+        return None
+    return data.stat().st_uid, data.stat().st_gid
+
+
+def _ordinary() -> tuple[int, int]:
+    for name in ORDINARY_ACCOUNTS:
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return entry.pw_uid, entry.pw_gid
+    known = ", ".join(ORDINARY_ACCOUNTS)
+    raise LookupError(f"PostgreSQL can't run as root and this machine has none of the accounts {known}")

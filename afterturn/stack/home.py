@@ -1,0 +1,151 @@
+"""The stack's directory: who holds it, what it remembers, and that nothing of it stays if it is temporary."""
+
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from afterturn.stack.sweep import end_leftovers
+
+TAKEOVER_S = 20.0
+"""How long a new stack waits for one that is just shutting down."""
+
+
+class HomeInUseError(Exception):
+    """Another live stack works in this directory."""
+
+    def __init__(self, path: Path, pid: int) -> None:
+        """Name the process that has to be stopped first."""
+        super().__init__(
+            f"{path} is in use by the stack of process {pid}; stop it first, or choose another directory"
+        )
+        self.pid = pid
+
+
+class Home:
+    """Paths inside the directory, and the few facts that survive a restart."""
+
+    def __init__(self, path: Path) -> None:
+        """Work in `path`, which exists and is locked."""
+        self.path = path
+        self.logs = path / "logs"
+        self.temporary = path / "tmp"
+        self.postgres = path / "postgres"
+        self.api_key = path / "api-key"
+        self._memory = path / "stack.json"
+        self.remembered: dict[str, Any] = self._recall()
+
+    def _recall(self) -> dict[str, Any]:
+        if not self._memory.exists():
+            return {"password": secrets.token_urlsafe(24), "ports": {}}
+        remembered: dict[str, Any] = json.loads(self._memory.read_text())
+        return remembered
+
+    def remember(self, **facts: Any) -> None:
+        """Keep facts over a restart; readable by the owner alone, replaced in one step."""
+        self.remembered.update(facts)
+        write_private(self._memory, json.dumps(self.remembered))
+
+    @property
+    def password(self) -> str:
+        """The password of this stack's PostgreSQL and Valkey."""
+        return str(self.remembered["password"])
+
+    def prepare(self) -> None:
+        """Make the directories, and empty the one for what processes drop."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        for directory in (self.logs, self.temporary):
+            directory.mkdir(mode=0o700, exist_ok=True)
+        self.remember()
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    draft = path.with_name(f"{path.name}.new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    draft.replace(path)
+
+
+@contextmanager
+def open_home(path: Path, *, owner_pid: int, keep: bool) -> Iterator[Home]:
+    """Hold the directory against every other stack, and clear up after a dead one.
+
+    Args:
+        path: The directory, resolved; made where it is missing.
+        owner_pid: The process that a refused second stack is told to stop.
+        keep: Leave the directory at the end.
+
+    Raises:
+        HomeInUseError: A live stack holds it.
+    """
+    # Searchable by all, so that PostgreSQL under its own account reaches its part; each part is private.
+    path.mkdir(mode=0o711, parents=True, exist_ok=True)
+    with held_lock(path / "lock", owner_pid):
+        try:
+            end_leftovers(path)
+            home = Home(path)
+            home.prepare()
+            yield home
+        finally:
+            shutil.rmtree(path / "tmp", ignore_errors=True)
+            if not keep:
+                shutil.rmtree(path)
+
+
+@contextmanager
+def held_lock(path: Path, owner_pid: int) -> Iterator[None]:
+    """Lock a file; the kernel lets go when this process dies, so no lock is ever stale.
+
+    Args:
+        path: The file; it stays, for unlinking a lock file lets two in.
+        owner_pid: Written into it for whoever is refused.
+
+    Raises:
+        HomeInUseError: Somebody else has it, and is alive.
+    """
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+        deadline = time.monotonic() + TAKEOVER_S
+        while not _locked(file.fileno()):
+            holder = _pid_in(path)
+            if _alive(holder) or time.monotonic() > deadline:
+                raise HomeInUseError(path.parent, holder)
+            time.sleep(0.1)
+        file.truncate()
+        file.write(f"{owner_pid}\n")
+        file.flush()
+        yield
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _pid_in(path: Path) -> int:
+    with suppress(ValueError):
+        return int(path.read_text())
+    return 0
+
+
+def _alive(pid: int) -> bool:
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, signal.Signals(0))
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

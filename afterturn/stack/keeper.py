@@ -1,0 +1,130 @@
+"""The process that owns the stack. It stops everything when the one it works for lets go of its pipe.
+
+However that one ends, Ctrl-C, a signal or kill -9, the kernel closes the pipe, so every way of dying is
+the same here. The keeper sits in a session of its own: a terminal's signals never reach it.
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from afterturn.stack.compose import Composition
+from afterturn.stack.home import HomeInUseError, open_home
+from afterturn.stack.ports import PortTakenError, ReservedPorts
+from afterturn.stack.request import Request
+from afterturn.stack.supervisor import Event, StartError, Supervisor
+
+STARTING_TICK_S = 0.05
+STEADY_TICK_S = 2.0
+FAILURES = (HomeInUseError, PortTakenError, StartError, LookupError, OSError)
+
+
+class Inbox:
+    """What the keeper hears: the end of the pipe, SIGTERM, and that a child ended."""
+
+    def __init__(self, pipe: int) -> None:
+        """Listen on `pipe`, which carries nothing but its own end."""
+        self._pipe = pipe
+        self._wake, waker = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(waker, False)
+        self._let_go = False
+        self._terms = 0
+        signal.set_wakeup_fd(waker)
+        for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._count)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+    def _count(self, *_: object) -> None:
+        self._terms += 1
+
+    @property
+    def stop(self) -> bool:
+        """Whether the stack is to end."""
+        return self._let_go or self._terms > 0
+
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody asked twice."""
+        return self._let_go + self._terms > 1
+
+    def wait(self, timeout_s: float) -> None:
+        """Sleep until something happens, for `timeout_s` at most."""
+        sources = [self._wake] if self._let_go else [self._wake, self._pipe]
+        readable, _, _ = select.select(sources, [], [], timeout_s)
+        if self._pipe in readable:
+            self._let_go = not os.read(self._pipe, 1)
+        with suppress(BlockingIOError):
+            os.read(self._wake, 4096)
+
+    def wait_briefly(self) -> bool:
+        """Sleep for a tick while stopping, and say whether it is urgent."""
+        self.wait(STARTING_TICK_S)
+        return self.urgent
+
+
+def report(event: Event) -> None:
+    """Tell the owner, who may have stopped reading or be gone."""
+    with suppress(BlockingIOError, BrokenPipeError):
+        os.write(sys.stdout.fileno(), json.dumps(event).encode() + b"\n")
+
+
+def keep(request: Request, inbox: Inbox) -> None:
+    """Run the stack until it is told to stop.
+
+    Raises:
+        HomeInUseError: The directory belongs to another live stack.
+        PortTakenError: The wanted port is somebody else's.
+        StartError: A process does not come up.
+    """
+    directory = Path(request.directory)
+    with (
+        open_home(directory, owner_pid=request.owner_pid, keep=request.keep) as home,
+        ReservedPorts() as ports,
+    ):
+        composition = Composition(request, home, ports)
+        supervisor = Supervisor(composition.units(), home.logs, report)
+        try:
+            supervise(supervisor, composition, inbox)
+        finally:
+            supervisor.stop(wait=inbox.wait_briefly, clock=time.monotonic)
+
+
+def supervise(supervisor: Supervisor, composition: Composition, inbox: Inbox) -> None:
+    """Keep everything running until the inbox says stop, and say once when it is ready."""
+    announced = False
+    while not inbox.stop:
+        supervisor.step(time.monotonic())
+        if supervisor.is_ready and not announced:
+            announced = True
+            addresses = composition.addresses(supervisor.pids)
+            report({"event": "ready", "addresses": addresses.to_json_object()})
+        if announced:
+            supervisor.limit_logs()
+        inbox.wait(STEADY_TICK_S if supervisor.is_ready else STARTING_TICK_S)
+
+
+def main() -> int:
+    """Keep the stack that the command line asks for.
+
+    Returns:
+        0 after an orderly end, 1 where it could not start; nothing runs any more either way.
+    """
+    inbox = Inbox(sys.stdin.fileno())
+    os.set_blocking(sys.stdout.fileno(), False)
+    try:
+        keep(Request.from_json(sys.argv[1]), inbox)
+    except FAILURES as error:
+        report({"event": "failed", "kind": type(error).__name__, "message": str(error)})
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

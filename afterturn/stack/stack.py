@@ -1,0 +1,198 @@
+"""The owner's end of a stack: start it, know its addresses, and be sure that it is gone."""
+
+import json
+import os
+import secrets
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from afterturn.stack.compose import ROOT
+from afterturn.stack.home import HomeInUseError, held_lock
+from afterturn.stack.request import Addresses, Request
+from afterturn.stack.roles import APPLICATIONS, SERVERS
+from afterturn.stack.supervisor import Event
+from afterturn.stack.sweep import end_leftovers
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class StackError(Exception):
+    """The stack did not start, or ended by itself; the message is for people."""
+
+
+def _ignore(_: Event) -> None:
+    return None
+
+
+class Stack:
+    """A stack that runs inside a `with` block, and ends with it or with this process, whichever ends first."""
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        *,
+        port: int = 0,
+        roles: Sequence[str] = (*SERVERS, *APPLICATIONS),
+        tell: Callable[[Event], None] = _ignore,
+    ) -> None:
+        """Describe a stack; entering it starts it and waits until everything is ready.
+
+        Args:
+            directory: Where its data lives and stays; None for a temporary place that vanishes.
+            port: The API's port, 0 for any.
+            roles: What to run.
+            tell: Called with every event of its life.
+        """
+        place = directory or Path(tempfile.gettempdir()) / f"afterturn-{secrets.token_hex(6)}"
+        self._directory = place.absolute().resolve()
+        self._request = Request(str(self._directory), directory is not None, os.getpid(), tuple(roles), port)
+        self._tell = tell
+        self._unread = b""
+        self._keeper: subprocess.Popen[bytes] | None = None
+        self._addresses: Addresses | None = None
+
+    def __enter__(self) -> Self:
+        """Start it.
+
+        Raises:
+            StackError: It does not come up; nothing of it is left.
+        """
+        try:
+            self._launch()
+            while self._addresses is None:
+                self._take(self._next_event(None))
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _launch(self) -> None:
+        with signals_held():
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-m", "afterturn.stack.keeper", self._request.to_json()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                cwd=ROOT,
+                start_new_session=True,
+            )
+
+    @property
+    def at(self) -> Addresses:
+        """Its addresses.
+
+        Raises:
+            StackError: It was never ready.
+        """
+        if self._addresses is None:
+            raise StackError("the stack is not ready")
+        return self._addresses
+
+    def poll(self, timeout_s: float = 0.0) -> None:
+        """Take in what happened: `at.pids` follows restarts.
+
+        Args:
+            timeout_s: How long to wait for a first event.
+
+        Raises:
+            StackError: The stack has ended by itself.
+        """
+        while (event := self._next_event(timeout_s)) is not None:
+            self._take(event)
+            timeout_s = 0.0
+
+    def close(self) -> None:
+        """End everything and wait for it; a stop signal while it runs makes it hurry."""
+        keeper, self._keeper = self._keeper, None
+        if keeper is None or keeper.stdin is None or keeper.stdout is None:
+            return
+        with hurried_by_signals(keeper.terminate):
+            keeper.stdin.close()
+            keeper.wait()
+            keeper.stdout.close()
+            if keeper.returncode < 0:
+                self._clear_up()
+
+    def _clear_up(self) -> None:
+        """Do what a killed keeper could not."""
+        if not self._directory.exists():
+            return
+        with suppress(HomeInUseError), held_lock(self._directory / "lock", os.getpid()):
+            end_leftovers(self._directory)
+            if not self._request.keep:
+                shutil.rmtree(self._directory)
+
+    def _take(self, event: Event | None) -> None:
+        if event is None:
+            return
+        self._tell(event)
+        match event["event"]:
+            case "ready":
+                self._addresses = Addresses.from_json_object(event["addresses"])
+            case "failed":
+                raise StackError(event["message"])
+            case "started" if self._addresses is not None:
+                self._addresses.pids[event["role"]] = event["pid"]
+
+    def _next_event(self, timeout_s: float | None) -> Event | None:
+        """The next event, or None if none comes in time."""
+        while b"\n" not in self._unread:
+            if not self._read_more(timeout_s):
+                return None
+        line, _, self._unread = self._unread.partition(b"\n")
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def _read_more(self, timeout_s: float | None) -> bool:
+        if self._keeper is None or self._keeper.stdout is None:
+            raise StackError("the stack does not run")
+        pipe = self._keeper.stdout.fileno()
+        if not select.select([pipe], [], [], timeout_s)[0]:
+            return False
+        more = os.read(pipe, 65536)
+        if not more:
+            raise StackError("the stack's keeper died")
+        self._unread += more
+        return True
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let no signal come between starting a process and knowing it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def hurried_by_signals(hurry: Callable[[], None]) -> Iterator[None]:
+    """Take stop signals as a wish for speed: none may interrupt what is done inside."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        hurry()
+
+    before = {number: signal.signal(number, handle) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

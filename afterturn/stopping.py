@@ -1,0 +1,48 @@
+"""What the stop signals mean to a command that owns a stack."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+
+class Stopped(BaseException):
+    """Somebody asked this command to stop; no handler for errors may swallow it."""
+
+    def __init__(self, number: int) -> None:
+        """Keep the signal's number."""
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _raise(number: int, _frame: FrameType | None) -> NoReturn:
+    # From here on things are put away: nothing may interrupt that a second time.
+    for other in STOP_SIGNALS:
+        signal.signal(other, _note)
+    raise Stopped(number)
+
+
+def _note(_number: int, _frame: FrameType | None) -> None:
+    """Take the signal and go on."""
+
+
+@contextmanager
+def stop_signals() -> Iterator[None]:
+    """Raise `Stopped` at Ctrl-C, SIGTERM and SIGHUP, once; ignored ones stay ignored.
+
+    A parent that ignores a signal for us, like nohup, has its reasons.
+    """
+    numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.signal(number, _raise) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
