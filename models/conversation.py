@@ -34,6 +34,7 @@ class Session(Base):
     history_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     summarized_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     summarized_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    summary_tokens: Mapped[int] = mapped_column(server_default=text("0"))
     model: Mapped[str | None]
     context_window: Mapped[int | None]
     max_tokens: Mapped[int | None]
@@ -55,6 +56,7 @@ class SessionState:
     history_tokens: int = 0
     summarized_tokens: int = 0
     summarized_seq: int = 0
+    summary_tokens: int = 0
     model: str | None = None
     context_window: int | None = None
     max_tokens: int | None = None
@@ -78,15 +80,13 @@ class SessionState:
         return max(self.history_tokens - self.summarized_tokens, 0)
 
 
-_STATE_COLUMNS = [
-    Session.__table__.c[name] for name in SessionState.__dataclass_fields__ if name != "tenant_id"
-]
+STATE_COLUMNS = [Session.__table__.c[name] for name in SessionState.__dataclass_fields__]
 
 
 def find_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
     """A session as it stands, or None where no turn of it was ever accepted."""
     row = db.execute(
-        select(*_STATE_COLUMNS).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        select(*STATE_COLUMNS).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
     ).one_or_none()
     return SessionState(*row) if row else None
 
@@ -108,7 +108,7 @@ def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) 
 
 def _lock_existing(db: Transaction, tenant_id: UUID, session_ids: list[str]) -> dict[str, SessionState]:
     rows = db.execute(
-        select(*_STATE_COLUMNS)
+        select(*STATE_COLUMNS)
         .where(Session.tenant_id == tenant_id, Session.session_id == func.any(session_ids))
         .order_by(Session.session_id)
         .with_for_update()
@@ -143,8 +143,9 @@ def reset_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionS
             start_seq=Session.last_seq,
             summarized_seq=0,
             summarized_tokens=0,
+            summary_tokens=0,
             history_tokens=0,
         )
-        .returning(*_STATE_COLUMNS)
+        .returning(*STATE_COLUMNS)
     ).one_or_none()
     return SessionState(*row) if row else None

@@ -1,9 +1,11 @@
-"""How to reach Postgres, and how long it may take."""
+"""What the API and the workers both go by: how to reach Postgres, and when history is summarized."""
 
 from functools import lru_cache
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from context.compression import Thresholds
 
 
 class DatabaseSettings(BaseSettings):
@@ -26,3 +28,38 @@ class DatabaseSettings(BaseSettings):
 def database_settings() -> DatabaseSettings:
     """Read the settings once; they do not change afterwards."""
     return DatabaseSettings()
+
+
+class CompressionSettings(BaseSettings):
+    """When history is summarized and how much of it stays raw; checked against each other at start."""
+
+    model_config = SettingsConfigDict(env_prefix="AFTERTURN_", frozen=True, extra="ignore")
+
+    summarize_message_count: int = Field(60, description="More raw messages than this call for a summary.")
+    summarize_window_share: float = Field(0.75, description="A fuller window than this calls for one.")
+    summarize_keep_messages: int = Field(20, description="The most recent messages that stay raw.")
+    summarize_keep_share: float = Field(0.3, description="The most of the window that stays raw.")
+    summarize_min_progress: float = Field(0.1, description="The share that a summary must save.")
+    summarize_debounce_s: float = Field(1.0, ge=0, description="Turns within this time make one job.")
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The same numbers as the pure functions take them."""
+        return Thresholds(
+            self.summarize_message_count,
+            self.summarize_window_share,
+            self.summarize_keep_messages,
+            self.summarize_keep_share,
+            self.summarize_min_progress,
+        )
+
+    @model_validator(mode="after")
+    def _thresholds_agree(self) -> "CompressionSettings":
+        _ = self.thresholds
+        return self
+
+
+@lru_cache
+def compression_settings() -> CompressionSettings:
+    """Read the settings once; they do not change afterwards."""
+    return CompressionSettings()

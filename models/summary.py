@@ -118,7 +118,7 @@ class NewSummary:
     rejected_because: str | None = None
 
 
-_TEXT_COLUMNS = (
+TEXT_COLUMNS = (
     Summary.version,
     Summary.generation,
     Summary.from_seq,
@@ -132,7 +132,7 @@ _TEXT_COLUMNS = (
 def find_active(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
     """The summary in force, or None."""
     row = db.execute(
-        select(*_TEXT_COLUMNS).where(
+        select(*TEXT_COLUMNS).where(
             Summary.tenant_id == tenant_id,
             Summary.session_id == session_id,
             Summary.state == SummaryState.ACTIVE,
@@ -201,7 +201,7 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
     ).one_or_none()
     of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
     chosen = db.execute(
-        select(Summary.generation, Summary.to_seq, Summary.state).where(
+        select(Summary.generation, Summary.to_seq, Summary.state, Summary.tokens).where(
             *of_session, Summary.version == version
         )
     ).one_or_none()
@@ -223,7 +223,7 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
     db.execute(
         update(Session)
         .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
-        .values(summarized_seq=chosen.to_seq, summarized_tokens=covered)
+        .values(summarized_seq=chosen.to_seq, summarized_tokens=covered, summary_tokens=chosen.tokens)
     )
     return True
 

@@ -46,6 +46,7 @@ create table session (
     history_tokens bigint not null default 0,
     summarized_tokens bigint not null default 0,
     summarized_seq bigint not null default 0,
+    summary_tokens integer not null default 0,
     model text,
     context_window integer,
     max_tokens integer,

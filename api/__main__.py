@@ -1,0 +1,23 @@
+"""Serve the API."""
+
+import uvicorn
+
+from api.settings import api_settings
+
+
+def main() -> None:
+    """Listen until told to stop; requests under way are finished first."""
+    settings = api_settings()
+    uvicorn.run(
+        "api.app:make_app",
+        factory=True,
+        host=settings.api_host,
+        port=settings.api_port,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=10,
+    )
+
+
+if __name__ == "__main__":
+    main()

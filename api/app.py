@@ -1,0 +1,59 @@
+"""The application: routers, errors, and the time that each answer took."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from anyio import to_thread
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api import contexts, errors, health, sessions, turns
+from api.settings import api_settings
+from context.tokens import count_text
+
+
+class ServerTiming:
+    """Say in a header how long the server took, in milliseconds."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Time one request."""
+        started = time.perf_counter()
+
+        async def timed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                spent_ms = (time.perf_counter() - started) * 1000
+                message["headers"] = [
+                    *message.get("headers", []),
+                    (b"server-timing", f"total;dur={spent_ms:.2f}".encode()),
+                ]
+            await send(message)
+
+        await self.app(scope, receive, timed if scope["type"] == "http" else send)
+
+
+@asynccontextmanager
+async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+    """Set the number of threads, and load the token ranks before the first request needs them."""
+    to_thread.current_default_thread_limiter().total_tokens = api_settings().api_threads
+    await to_thread.run_sync(count_text, "warm")
+    yield
+
+
+def make_app() -> FastAPI:
+    """Build the application."""
+    app = FastAPI(
+        title="Afterturn",
+        version="1",
+        summary="The background half of a chat platform: turns in, contexts that fit out.",
+        lifespan=_lifespan,
+    )
+    for module in (turns, contexts, sessions, health):
+        app.include_router(module.router)
+    errors.install(app)
+    app.add_middleware(ServerTiming)
+    return app

@@ -1,0 +1,150 @@
+"""One call: who makes it, and what it says. The body is read once, bounded, and strictly."""
+
+import hashlib
+import time
+from collections.abc import Awaitable, Callable
+from threading import Lock
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Path, Request
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from api.errors import ProblemError, validation_error
+from api.settings import ApiSettings, api_settings
+from context.sanitize import parse_json
+from models.session import reading
+from models.tenant import Caller, find_caller
+
+MAX_ID_CHARS = 200
+
+
+class Body(BaseModel):
+    """A request body: a field that we do not know is refused, not dropped in silence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Model = TypeVar("Model", bound=Body)
+
+
+class Call:
+    """A request whose body has been read; the rest happens in the endpoint's own thread."""
+
+    def __init__(self, request: Request, raw: bytes) -> None:
+        """Keep what the endpoint needs."""
+        self.raw = raw
+        self._authorization = request.headers.get("authorization", "")
+
+    def caller(self, scope: str) -> Caller:
+        """Find whose key this is.
+
+        Raises:
+            ProblemError: No key, a wrong one, or one without this scope.
+        """
+        kind, _, key = self._authorization.partition(" ")
+        caller = callers.find(key.strip()) if kind.lower() == "bearer" else None
+        if caller is None:
+            raise ProblemError(
+                "unauthorized", "send `Authorization: Bearer <key>` with a key that is in force"
+            )
+        if scope not in caller.scopes:
+            raise ProblemError("forbidden", f"this key lacks the scope {scope!r}", scope=scope)
+        return caller
+
+    def body(self, model: type[Model]) -> Model:
+        """Read the body as JSON, cleaned, against a schema."""
+        return read_as(model, self.raw)
+
+
+def read_as(model: type[Model], raw: bytes) -> Model:
+    """Read JSON, cleaned once at the door, against a schema.
+
+    Raises:
+        AfterturnError: Where it is not JSON, or not of the schema; the field is named.
+    """
+    value: Any = parse_json(raw, max_depth=api_settings().max_depth)
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise validation_error(error) from None
+
+
+class CallerCache:
+    """Keys that were in force a moment ago. Only digests are kept, and only for a moment."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        """Hold at most so many keys."""
+        self._found: dict[bytes, tuple[float, Caller]] = {}
+        self._most = most
+        self._lock = Lock()
+
+    def find(self, key: str) -> Caller | None:
+        """Whose key this is, or None."""
+        digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+        now = time.monotonic()
+        until, caller = self._found.get(digest, (0.0, None))
+        if caller is not None and now < until:
+            return caller
+        with reading() as db:
+            caller = find_caller(db, key)
+        with self._lock:
+            if len(self._found) >= self._most:
+                self._found.clear()
+            self._found.pop(digest, None)
+            if caller is not None:
+                self._found[digest] = (now + api_settings().key_cache_s, caller)
+        return caller
+
+
+callers = CallerCache()
+
+
+def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaitable[Call]]:
+    """Make a dependency that reads a body of a bounded size."""
+
+    async def read(request: Request) -> Call:
+        limit = limit_of(api_settings())
+        chunks, size = [], 0
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > limit:
+                raise ProblemError("too-large", f"body: larger than {limit} bytes", field="body", limit=limit)
+            chunks.append(chunk)
+        return Call(request, b"".join(chunks))
+
+    return read
+
+
+BodyCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes))]
+BatchCall = Annotated[Call, Depends(reader(lambda settings: settings.max_batch_bytes))]
+
+
+def check_id(value: str, field: str) -> str:
+    """Refuse an id that could not stand in a path, a log line or a key.
+
+    Raises:
+        ProblemError: The id is empty, too long, or holds a character that is not printable, or a slash.
+    """
+    if not 1 <= len(value) <= MAX_ID_CHARS:
+        raise ProblemError(
+            "invalid-input", f"{field}: 1 to {MAX_ID_CHARS} characters", field=field, limit=MAX_ID_CHARS
+        )
+    if not value.isprintable() or "/" in value or "\\" in value:
+        raise ProblemError("invalid-input", f"{field}: no slash, no control character", field=field)
+    return value
+
+
+async def _session_id(
+    session_id: Annotated[str, Path(description="The conversation, as the platform names it.")],
+) -> str:
+    return check_id(session_id, "session_id")
+
+
+SessionId = Annotated[str, Depends(_session_id)]
+
+
+def documented(model: type[Body], content_type: str = "application/json") -> dict[str, Any]:
+    """Describe a body that the endpoint reads by itself, for the OpenAPI document."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema.pop("$defs", None)
+    return {"requestBody": {"required": True, "content": {content_type: {"schema": schema}}}}

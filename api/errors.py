@@ -1,0 +1,107 @@
+"""Errors as RFC 9457 problem documents: a stable type, a sentence, numbers where they help."""
+
+from typing import Any
+
+import orjson
+import structlog
+from fastapi import FastAPI, Request, Response, status
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from starlette.exceptions import HTTPException
+
+from context.errors import AfterturnError
+
+log = structlog.get_logger()
+
+STATUS_OF_CODE = {
+    "invalid-input": 422,
+    "invalid-json": 400,
+    "context-over-budget": 422,
+    "unauthorized": 401,
+    "forbidden": 403,
+    "not-found": 404,
+    "turn-conflict": 409,
+    "too-large": 413,
+    "unavailable": 503,
+}
+HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
+HEADERS_OF_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
+
+
+class ProblemError(AfterturnError):
+    """An error whose code is chosen where it happens."""
+
+    def __init__(self, code: str, message: str, **numbers: object) -> None:
+        """Take any code of `STATUS_OF_CODE`."""
+        super().__init__(message, **numbers)
+        self.code = code
+
+
+def not_found(what: str) -> ProblemError:
+    """The same answer for what does not exist and for what belongs to somebody else."""
+    return ProblemError("not-found", f"there is no such {what}")
+
+
+def problem(code: str, status_code: int, detail: str, numbers: dict[str, Any] | None = None) -> Response:
+    """Write a problem document. The stable members come last: no number can replace them."""
+    document = {
+        **(numbers or {}),
+        "type": code,
+        "title": code.replace("-", " ").capitalize(),
+        "status": status_code,
+        "detail": detail,
+    }
+    headers = HEADERS_OF_STATUS.get(status_code, {})
+    return Response(orjson.dumps(document, default=str), status_code, headers, "application/problem+json")
+
+
+def problem_of(error: AfterturnError) -> dict[str, Any]:
+    """The members of a problem document, for a line of a batch."""
+    status_code = STATUS_OF_CODE.get(error.code, 500)
+    return {**error.numbers, "type": error.code, "status": status_code, "detail": error.message}
+
+
+def validation_error(error: ValidationError | RequestValidationError) -> AfterturnError:
+    """Turn the first complaint of a schema into a sentence that names the field; never its value."""
+    first = error.errors()[0]
+    place = [part for part in first["loc"] if part not in ("body", "path", "query")]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+    text = "is not a known field; remove it" if first["type"] == "extra_forbidden" else first["msg"]
+    found = AfterturnError(f"{field or 'body'}: {text}", field=field or "body")
+    found.code = "invalid-input"
+    return found
+
+
+def install(app: FastAPI) -> None:
+    """Answer every kind of error with a problem document."""
+
+    @app.exception_handler(AfterturnError)
+    def _known(_: Request, error: AfterturnError) -> Response:
+        return problem(error.code, STATUS_OF_CODE.get(error.code, 500), error.message, error.numbers)
+
+    @app.exception_handler(RequestValidationError)
+    def _schema(request: Request, error: RequestValidationError) -> Response:
+        return _known(request, validation_error(error))
+
+    @app.exception_handler(HTTPException)
+    def _http(_: Request, error: HTTPException) -> Response:
+        code = HTTP_CODES.get(error.status_code, "http-error")
+        missing = error.status_code == status.HTTP_404_NOT_FOUND
+        detail = (
+            "there is nothing at this path; ids in a path hold no slash" if missing else str(error.detail)
+        )
+        return problem(code, error.status_code, detail)
+
+    @app.exception_handler(PoolTimeoutError)
+    @app.exception_handler(OperationalError)
+    def _database(_: Request, error: Exception) -> Response:
+        log.warning("database_unavailable", error=type(error).__name__)
+        return problem("unavailable", 503, "the database does not answer; nothing was changed, try again")
+
+    @app.exception_handler(Exception)
+    def _unknown(_: Request, error: Exception) -> Response:
+        origin = error.orig if isinstance(error, DBAPIError) else error
+        log.error("request_failed", error=type(origin).__name__)
+        return problem("internal-error", 500, "this is a fault of ours; nothing was changed")

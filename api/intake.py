@@ -1,0 +1,213 @@
+"""From a turn event to rows: validated, described, counted; and the work that the turn makes due."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+from pydantic import AwareDatetime, Field
+
+from api.call import Body, check_id
+from api.errors import ProblemError
+from api.settings import api_settings
+from context.budget import choose_budget
+from context.compression import Load, find_trigger
+from context.pairing import PairFaultKind, find_pair_faults
+from context.tokens import count_message
+from context.types import JsonObject, Message, Role, Wire
+from context.wire import describe
+from models.conversation import SessionState
+from models.log import AcceptedTurn, NewTurn, accept_turns
+from models.session import Transaction
+from models.settings import compression_settings
+from models.work import WorkKind, want
+
+MAX_WINDOW = 100_000_000
+
+
+class TurnCompleted(Body):
+    """A finished turn, as the chat platform reports it."""
+
+    turn_id: str = Field(description="The platform's id of this turn; makes a second delivery harmless.")
+    messages: list[JsonObject] = Field(min_length=1, description="The turn's messages, kept as sent.")
+    model: str | None = Field(None, max_length=200, description="The model that answered.")
+    context_window: int | None = Field(None, ge=1, le=MAX_WINDOW, description="Its window, in tokens.")
+    usage: JsonObject | None = Field(None, description="The provider's usage report, as it came.")
+    plan: JsonObject | None = Field(None, description="The plan that the turn followed, if there was one.")
+    speaker: str | None = Field(None, max_length=200, description="Who speaks, where messages do not say.")
+    user_id: str | None = Field(None, max_length=200, description="The user, for erasure.")
+    completed_at: AwareDatetime | None = Field(None, description="When the turn ended, with its zone.")
+    wire: Wire = Field(Wire.OPENAI, description="The format of the messages.")
+
+
+class TurnOfSession(TurnCompleted):
+    """A line of a batch: a turn that says which session it belongs to."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class Intake:
+    """A turn ready to be stored, and what was noticed about it."""
+
+    turn: NewTurn
+    notes: tuple[str, ...]
+
+
+def read_turn(session_id: str, event: TurnCompleted) -> Intake:
+    """Validate an event, read each message's facts and count its tokens, once.
+
+    Raises:
+        AfterturnError: Something cannot be stored; the field and the limit are named.
+    """
+    settings = api_settings()
+    check_id(event.turn_id, "turn_id")
+    if len(event.messages) > settings.max_turn_messages:
+        raise ProblemError(
+            "too-large",
+            f"messages: {len(event.messages)} are more than {settings.max_turn_messages} in one turn",
+            field="messages",
+            limit=settings.max_turn_messages,
+        )
+    completed_at, clock = _plausible(event.completed_at)
+    messages = read_messages(event.messages, event.wire, speaker=event.speaker)
+    turn = NewTurn(
+        session_id=session_id,
+        turn_id=event.turn_id,
+        body_sha256=_digest(event),
+        messages=messages,
+        model=event.model,
+        context_window=event.context_window,
+        usage=event.usage,
+        plan=event.plan,
+        user_id=event.user_id,
+        completed_at=completed_at,
+    )
+    return Intake(turn, (*clock, *_notes(messages)))
+
+
+def read_messages(
+    bodies: Sequence[JsonObject], wire: Wire, *, speaker: str | None = None, field: str = "messages"
+) -> list[Message]:
+    """Read the facts of messages that are not stored yet; a user's speaker is named where the body does not.
+
+    Raises:
+        AfterturnError: One of them can never be sent, or is too large.
+    """
+    return [_read_message(body, wire, speaker, f"{field}[{index}]") for index, body in enumerate(bodies)]
+
+
+def _read_message(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> Message:
+    facts = describe(body, wire, field)
+    raw = orjson.dumps(body)
+    limit = api_settings().max_message_bytes
+    if len(raw) > limit:
+        raise ProblemError(
+            "too-large", f"{field}: {len(raw)} bytes are more than {limit}", field=field, limit=limit
+        )
+    named = facts.speaker or (speaker if facts.role is Role.USER and not facts.answer_ids else None)
+    return Message(
+        0, facts.role, count_message(body, wire), raw.decode(), facts.call_ids, facts.answer_ids, wire, named
+    )
+
+
+def _digest(event: TurnCompleted) -> bytes:
+    """The same for the same event, whatever the order of its keys."""
+    content = event.model_dump(mode="json", exclude={"session_id"}, exclude_none=True)
+    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def _plausible(completed_at: datetime | None) -> tuple[datetime | None, tuple[str, ...]]:
+    ahead = timedelta(seconds=api_settings().max_future_s)
+    if completed_at is None or completed_at <= datetime.now(UTC) + ahead:
+        return completed_at, ()
+    return None, ("completed_at lies in the future; the time of receipt counts instead",)
+
+
+def _notes(messages: list[Message]) -> list[str]:
+    """What was accepted although it is unusual, said so that the platform can look."""
+    faults = find_pair_faults(messages)
+    notes = []
+    if not any(message.starts_turn for message in messages):
+        notes.append("no user message: counted as a part of the turn before it")
+    unanswered = [fault.call_id for fault in faults if fault.kind is PairFaultKind.CALL_WITHOUT_RESULT]
+    if unanswered:
+        notes.append(f"tool calls without a result: {_names(unanswered)}; unfinished until it arrives")
+    orphans = [fault.call_id for fault in faults if fault.kind is not PairFaultKind.CALL_WITHOUT_RESULT]
+    if orphans:
+        notes.append(
+            f"tool results without their own call in this turn: {_names(orphans)}; left out of a window "
+            "unless an earlier turn made the call"
+        )
+    return notes
+
+
+def _names(ids: list[str], most: int = 5) -> str:
+    return ", ".join(repr(name[:80]) for name in ids[:most]) + (" …" if len(ids) > most else "")
+
+
+def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> list[AcceptedTurn]:
+    """Append turns and ask for the work that they make due, in one transaction."""
+    answers, sessions = accept_turns(db, tenant_id, turns)
+    changed = {answer.session_id for answer in answers if not answer.duplicate}
+    for session_id in sorted(changed):
+        want_summary(db, tenant_id, sessions[session_id])
+    return answers
+
+
+def want_summary(db: Transaction, tenant_id: UUID, session: SessionState) -> None:
+    """Ask for a summary where the session's next request would be too full without one."""
+    settings = compression_settings()
+    budget = choose_budget(session.context_window, _output_limit(session))
+    if find_trigger(load_of(session), budget, settings.thresholds):
+        want(
+            db,
+            tenant_id,
+            WorkKind.SUMMARIZE,
+            session.session_id,
+            delay_s=settings.summarize_debounce_s,
+        )
+
+
+def _output_limit(session: SessionState) -> int | None:
+    """The last request's output limit, unless a smaller window has been named since."""
+    if session.max_tokens and session.context_window and session.max_tokens >= session.context_window:
+        return None
+    return session.max_tokens
+
+
+def load_of(session: SessionState) -> Load:
+    """What the session's next request would carry."""
+    return Load(
+        raw_messages=session.raw_messages,
+        raw_tokens=session.raw_tokens,
+        summary_tokens=session.summary_tokens,
+        system_tokens=session.system_tokens,
+        tools_tokens=session.tools_tokens,
+    )
+
+
+def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """The answer to an accepted turn."""
+    answer: dict[str, Any] = {
+        "session_id": accepted.session_id,
+        "turn_id": accepted.turn_id,
+        "turn_index": accepted.turn_index,
+        "first_seq": accepted.first_seq,
+        "last_seq": accepted.last_seq,
+        "duplicate": accepted.duplicate,
+    }
+    return {**answer, "notes": list(notes)} if notes else answer
+
+
+def conflict(accepted: AcceptedTurn) -> ProblemError:
+    """The answer to a turn whose id is taken."""
+    return ProblemError(
+        "turn-conflict",
+        f"turn_id: {accepted.turn_id!r} is stored with another body; send a new turn under a new id",
+        field="turn_id",
+        turn_index=accepted.turn_index,
+    )

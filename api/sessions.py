@@ -1,0 +1,125 @@
+"""A session's state and its summaries; rollback and reset."""
+
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Response
+
+from api.call import BodyCall, SessionId
+from api.contexts import freshness
+from api.errors import not_found
+from models.conversation import reset_session
+from models.freshness import find_standing
+from models.session import reading, transaction
+from models.summary import Summary, activate_version, list_summaries, retire_summaries
+from models.work import DueWork, WorkKind, find_work
+
+router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
+
+
+@router.get("")
+def show_session(session_id: SessionId, call: BodyCall) -> Response:
+    """Answer with the session's state: how far its log and its summary go, what is due, what failed."""
+    caller = call.caller("read")
+    with reading() as db:
+        standing = find_standing(db, caller.tenant_id, session_id)
+        work = find_work(db, caller.tenant_id, WorkKind.SUMMARIZE, session_id)
+    if standing is None:
+        raise not_found("session")
+    session = standing.session
+    return _json(
+        {
+            "session_id": session_id,
+            "generation": session.generation,
+            "turns": session.last_turn_index,
+            "last_turn_at": session.last_turn_at,
+            "model": session.model,
+            "context_window": session.context_window,
+            "tokens": {
+                "history": session.history_tokens,
+                "raw": session.raw_tokens,
+                "summarized": session.summarized_tokens,
+                "summary": session.summary_tokens,
+                "system_prompt": session.system_tokens,
+                "tools": session.tools_tokens,
+            },
+            "freshness": freshness(standing),
+            "due_work": [_work(work)] if work else [],
+            "last_errors": [work.last_error] if work and work.last_error else [],
+        }
+    )
+
+
+@router.get("/summaries")
+def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
+    """Answer with every version of the summary, newest first, rejected ones with their reason."""
+    caller = call.caller("read")
+    with reading() as db:
+        if find_standing(db, caller.tenant_id, session_id) is None:
+            raise not_found("session")
+        summaries = list_summaries(db, caller.tenant_id, session_id)
+    return _json({"summaries": [_summary(summary) for summary in summaries]})
+
+
+@router.post("/summaries/{version}/activate")
+def activate_summary(session_id: SessionId, version: int, call: BodyCall) -> Response:
+    """Put an earlier version in force again; the turns after it are raw again."""
+    caller = call.caller("write")
+    with transaction() as db:
+        if not activate_version(db, caller.tenant_id, session_id, version):
+            raise not_found("summary of this session that could be put in force")
+        summaries = list_summaries(db, caller.tenant_id, session_id)
+    return _json({"summaries": [_summary(summary) for summary in summaries]})
+
+
+@router.post("/reset")
+def start_over(session_id: SessionId, call: BodyCall) -> Response:
+    """Start the session empty and keep its log; work under way for what it was is thrown away."""
+    caller = call.caller("write")
+    with transaction() as db:
+        session = reset_session(db, caller.tenant_id, session_id)
+        if session is None:
+            raise not_found("session")
+        retire_summaries(db, caller.tenant_id, session)
+    return _json(
+        {"session_id": session_id, "generation": session.generation, "starts_after": session.start_seq}
+    )
+
+
+def _work(work: DueWork) -> dict[str, Any]:
+    return {
+        "kind": work.kind,
+        "state": work.state,
+        "due_at": work.due_at,
+        "attempts": work.attempts,
+        "crashes": work.crashes,
+        "last_error": work.last_error,
+        "last_outcome": work.last_outcome,
+        "finished_at": work.finished_at,
+    }
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    fields = (
+        "version",
+        "generation",
+        "state",
+        "from_seq",
+        "to_seq",
+        "base_version",
+        "text",
+        "tokens",
+        "covered_tokens",
+        "model",
+        "method",
+        "prompt_version",
+        "language",
+        "created_at",
+        "activated_at",
+        "rejected_because",
+    )
+    return {field: getattr(summary, field) for field in fields}
+
+
+def _json(content: Any) -> Response:
+    return Response(orjson.dumps(content), media_type="application/json")

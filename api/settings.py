@@ -1,0 +1,31 @@
+"""Limits and habits of the API."""
+
+from functools import lru_cache
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class ApiSettings(BaseSettings):
+    """Where the API listens and what it refuses; read once from `AFTERTURN_*`."""
+
+    model_config = SettingsConfigDict(env_prefix="AFTERTURN_", frozen=True, extra="ignore")
+
+    api_host: str = Field("127.0.0.1", description="The address to listen on.")
+    api_port: int = Field(8080, ge=0, le=65535, description="The port to listen on.")
+    api_threads: int = Field(32, ge=1, description="Requests that are worked on at once.")
+    max_body_bytes: int = Field(8 * 2**20, ge=1024, description="The largest request body.")
+    max_batch_bytes: int = Field(32 * 2**20, ge=1024, description="The largest body of many turns.")
+    max_batch_turns: int = Field(1_000, ge=1, description="The most turns in one call.")
+    max_turn_messages: int = Field(500, ge=1, description="The most messages in one turn event.")
+    max_message_bytes: int = Field(4 * 2**20, ge=256, description="The largest single message.")
+    max_depth: int = Field(64, ge=4, description="The deepest nesting of a JSON body.")
+    max_future_s: float = Field(300, ge=0, description="How far ahead a clock may be.")
+    max_wait_ms: int = Field(10_000, ge=0, description="The longest that a call waits for work.")
+    key_cache_s: float = Field(2.0, ge=0, description="How long a revoked key may still work.")
+
+
+@lru_cache
+def api_settings() -> ApiSettings:
+    """Read the settings once; they do not change afterwards."""
+    return ApiSettings()

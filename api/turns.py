@@ -1,0 +1,79 @@
+"""Turn events: one, or many in a call."""
+
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Response, status
+
+from api.call import BatchCall, BodyCall, SessionId, check_id, documented, read_as
+from api.errors import ProblemError, problem_of
+from api.intake import (
+    Intake,
+    TurnCompleted,
+    TurnOfSession,
+    conflict,
+    read_turn,
+    receipt,
+    store_turns,
+)
+from api.settings import api_settings
+from context.errors import AfterturnError
+from models.session import transaction
+
+router = APIRouter(prefix="/v1", tags=["turns"])
+
+
+@router.post(
+    "/sessions/{session_id}/turns",
+    status_code=status.HTTP_202_ACCEPTED,
+    openapi_extra=documented(TurnCompleted),
+)
+def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
+    """Record a finished turn and the work it makes due; 202 after the commit, 200 for a second delivery."""
+    caller = call.caller("write")
+    intake = read_turn(session_id, call.body(TurnCompleted))
+    with transaction() as db:
+        accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]
+    if accepted.conflict:
+        raise conflict(accepted)
+    code = status.HTTP_200_OK if accepted.duplicate else status.HTTP_202_ACCEPTED
+    return _json(receipt(accepted, intake.notes), code)
+
+
+@router.post("/turns", openapi_extra=documented(TurnOfSession, "application/x-ndjson"))
+def complete_turns(call: BatchCall) -> Response:
+    """Record many turns: newline-delimited JSON, each line with its `session_id`; a result a line."""
+    caller = call.caller("write")
+    lines = [line for line in call.raw.split(b"\n") if line.strip()]
+    limit = api_settings().max_batch_turns
+    if len(lines) > limit:
+        raise ProblemError("too-large", f"body: more than {limit} lines", field="body", limit=limit)
+    read = [_read_line(line) for line in lines]
+    good = [entry for entry in read if isinstance(entry, Intake)]
+    with transaction() as db:
+        stored = iter(store_turns(db, caller.tenant_id, [entry.turn for entry in good]) if good else ())
+    results: list[dict[str, Any]] = []
+    for entry in read:
+        if isinstance(entry, AfterturnError):
+            results.append({"error": problem_of(entry)})
+            continue
+        accepted = next(stored)
+        if accepted.conflict:
+            results.append({"error": problem_of(conflict(accepted))})
+        else:
+            results.append(receipt(accepted, entry.notes))
+    for number, result in enumerate(results, 1):
+        result["line"] = number
+    return _json({"results": results})
+
+
+def _read_line(line: bytes) -> Intake | AfterturnError:
+    try:
+        event = read_as(TurnOfSession, line)
+        return read_turn(check_id(event.session_id, "session_id"), event)
+    except AfterturnError as error:
+        return error
+
+
+def _json(content: Any, code: int = status.HTTP_200_OK) -> Response:
+    return Response(orjson.dumps(content), code, media_type="application/json")

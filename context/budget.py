@@ -1,0 +1,93 @@
+"""The budget: how much of a model's window a request may fill."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from context.errors import FixedPartOverBudgetError, InvalidInputError
+
+WINDOW_PER_MAX_TOKENS = 4
+"""A window that nobody named is taken to be so many times the output limit."""
+
+DEFAULT_MAX_TOKENS = 4_096
+"""The output limit where nobody named one."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A window, and the part of it that is kept for the answer.
+
+    Attributes:
+        context_window: Tokens of input and output together, > 0.
+        max_tokens: Tokens kept for the output, >= 1, less than the window.
+        assumed: Names of the numbers that nobody gave, for a warning.
+    """
+
+    context_window: int
+    max_tokens: int
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def input_tokens(self) -> int:
+        """The most tokens that may be sent."""
+        return self.context_window - self.max_tokens
+
+
+def choose_budget(
+    context_window: int | None, max_tokens: int | None, *, ceiling: int | None = None
+) -> Budget:
+    """Settle the window and the output limit, naming what had to be assumed.
+
+    Args:
+        context_window: What the caller says; None where it says nothing.
+        max_tokens: What the caller says; None where it says nothing.
+        ceiling: The most that the model is known to take, however large the caller believes it.
+
+    Returns:
+        A budget whose input is at least one token.
+
+    Raises:
+        InvalidInputError: The output limit leaves nothing for the input.
+    """
+    assumed = tuple(
+        name
+        for name, value in (("context_window", context_window), ("max_tokens", max_tokens))
+        if value is None
+    )
+    output = max_tokens if max_tokens is not None else _default_output(context_window or ceiling)
+    window = context_window if context_window is not None else output * WINDOW_PER_MAX_TOKENS
+    window = min(window, ceiling or window)
+    if output >= window:
+        raise InvalidInputError(
+            "max_tokens",
+            f"{output} leaves nothing of a window of {window} tokens for the input; lower it",
+            max_tokens=output,
+            context_window=window,
+        )
+    return Budget(window, output, assumed)
+
+
+def _default_output(window: int | None) -> int:
+    return min(DEFAULT_MAX_TOKENS, max(1, window // WINDOW_PER_MAX_TOKENS)) if window else DEFAULT_MAX_TOKENS
+
+
+def is_over_budget(parts: Mapping[str, int], budget: Budget) -> bool:
+    """Whether all parts and the output limit together exceed the window."""
+    return sum(parts.values()) > budget.input_tokens
+
+
+def require_fit(fixed: Mapping[str, int], budget: Budget) -> int:
+    """Tell what the fixed parts leave for history.
+
+    Args:
+        fixed: Tokens of each part that must be sent: system prompt, tools, new messages.
+        budget: What there is.
+
+    Returns:
+        Tokens left, >= 0.
+
+    Raises:
+        FixedPartOverBudgetError: The fixed parts alone are over.
+    """
+    if is_over_budget(fixed, budget):
+        raise FixedPartOverBudgetError(parts=fixed, budget_tokens=budget.input_tokens)
+    return budget.input_tokens - sum(fixed.values())

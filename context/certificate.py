@@ -1,0 +1,71 @@
+"""The certificate: what a window holds, why, and the proof that it fits."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Block:
+    """One part of a window.
+
+    Attributes:
+        source: system_prompt, tools, summary, recall, artifact, history or new.
+        tokens: Its bound in the model's tokens.
+        origin: Where it comes from, such as `messages 41-60`.
+        trust: instructions (the platform's), conversation (its speakers'), notes (derived) or untrusted.
+    """
+
+    source: str
+    tokens: int
+    origin: str
+    trust: str
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """Something that the window does not hold.
+
+    Attributes:
+        what: Such as `messages 1-40`.
+        why: A stable reason.
+        tokens: What it would have cost; None where that was not counted.
+    """
+
+    what: str
+    why: str
+    tokens: int | None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was counted, what it was held against, and what was left out.
+
+    Attributes:
+        input_tokens: The bound of everything sent, in the model's tokens.
+        budget: The most that may be sent: the window less the output limit.
+        context_window: Tokens of input and output.
+        max_tokens: The output limit.
+        summary_covers: First and last message that the summary stands for.
+        tail: First and last raw message.
+        tail_contiguous: No message between them is missing.
+        tool_pairs_intact: Every call in the window has its result, and every result its call.
+        blocks: The parts, in the order of the window.
+        excluded: What was left out.
+        repairs: What had to be mended in a history that arrived broken.
+    """
+
+    input_tokens: int
+    budget: int
+    context_window: int
+    max_tokens: int
+    summary_covers: tuple[int, int] | None
+    tail: tuple[int, int] | None
+    tail_contiguous: bool
+    tool_pairs_intact: bool
+    blocks: tuple[Block, ...]
+    excluded: tuple[Exclusion, ...] = ()
+    repairs: tuple[str, ...] = field(default=())
+
+    @property
+    def fits(self) -> bool:
+        """Whether the guarantee holds: input and output limit within the window."""
+        return self.input_tokens + self.max_tokens <= self.context_window

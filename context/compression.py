@@ -1,0 +1,160 @@
+"""When history is summarized, and where it is cut."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+from context.budget import Budget
+from context.turns import count_eligible, find_safe_boundary, split_turns
+from context.types import Message
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """The settings of compression, checked against each other.
+
+    Attributes:
+        message_count: More raw messages than this call for a summary.
+        window_share: A fuller window than this share calls for one, (0, 1].
+        keep_messages: The most recent messages that stay raw; fewer than `message_count`.
+        keep_share: The most of the window that stays raw, less than `window_share`.
+        min_progress: A summary must save at least this share of what it covers.
+    """
+
+    message_count: int = 60
+    window_share: float = 0.75
+    keep_messages: int = 20
+    keep_share: float = 0.3
+    min_progress: float = 0.1
+
+    def __post_init__(self) -> None:
+        """Refuse an order of thresholds in which one of them could never act.
+
+        Raises:
+            ValueError: Which two contradict each other.
+        """
+        if not 0 < self.keep_messages < self.message_count:
+            raise ValueError(
+                f"keep_messages ({self.keep_messages}) must be at least 1 and below message_count "
+                f"({self.message_count}): else every summary would be due again at once"
+            )
+        if not 0 < self.keep_share < self.window_share <= 1:
+            raise ValueError(
+                f"keep_share ({self.keep_share}) must be above 0 and below window_share "
+                f"({self.window_share}), and that at most 1"
+            )
+        if not 0 < self.min_progress < 1:
+            raise ValueError(f"min_progress ({self.min_progress}) must be between 0 and 1")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a session's next request would carry.
+
+    Attributes:
+        raw_messages: Messages that no summary covers.
+        raw_tokens: Their tokens.
+        summary_tokens: Tokens of the summary in force.
+        system_tokens: Tokens of the last request's system prompt.
+        tools_tokens: Tokens of the last request's tool definitions.
+    """
+
+    raw_messages: int
+    raw_tokens: int
+    summary_tokens: int = 0
+    system_tokens: int = 0
+    tools_tokens: int = 0
+
+    @property
+    def input_tokens(self) -> int:
+        """All of it together."""
+        return self.raw_tokens + self.summary_tokens + self.system_tokens + self.tools_tokens
+
+
+class Trigger(StrEnum):
+    """Why history is to be summarized."""
+
+    MESSAGES = "message count"
+    TOKENS = "share of the window"
+
+
+def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger | None:
+    """Say whether history calls for a summary, by the same formula as the budget check.
+
+    Only what a summary can reduce counts as a reason: a large system prompt alone is none.
+
+    Args:
+        load: What the next request would carry.
+        budget: The window it must fit.
+        thresholds: The settings.
+
+    Returns:
+        The reason, or None.
+    """
+    reducible = load.raw_tokens > _keep_tokens(budget, thresholds)
+    if reducible and load.input_tokens + budget.max_tokens > budget.context_window * thresholds.window_share:
+        return Trigger.TOKENS
+    if load.raw_messages > thresholds.message_count:
+        return Trigger.MESSAGES
+    return None
+
+
+def _keep_tokens(budget: Budget, thresholds: Thresholds) -> int:
+    return int(budget.context_window * thresholds.keep_share)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What to summarize: `messages[:stop]`.
+
+    Attributes:
+        stop: How many messages, oldest first, >= 1.
+        from_seq: The first of them.
+        to_seq: The last of them.
+        tokens: What they cost together.
+    """
+
+    stop: int
+    from_seq: int
+    to_seq: int
+    tokens: int
+
+
+def plan_cut(messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds) -> Cut | None:
+    """Choose the oldest messages to summarize, in whole, finished turns.
+
+    Args:
+        messages: The oldest raw messages; all of them, or the first part of many.
+        load: All raw messages and tokens, those not given here included.
+        budget: The window; a share of it may stay raw.
+        thresholds: The settings.
+
+    Returns:
+        The cut, or None where no finished turn may go.
+    """
+    ready = _eligible(messages, more=load.raw_messages > len(messages))
+    target = _target(messages, load, budget, thresholds)
+    stop = find_safe_boundary(messages[:ready], min(target, ready))
+    if stop == 0:
+        return None
+    covered = messages[:stop]
+    return Cut(stop, covered[0].seq, covered[-1].seq, sum(message.tokens for message in covered))
+
+
+def _eligible(messages: Sequence[Message], *, more: bool) -> int:
+    """How many messages come before the first turn that waits for something or was not read to its end."""
+    turns = split_turns(messages)
+    ready = turns[: count_eligible(turns)]
+    if more and len(ready) == len(turns):
+        ready = ready[:-1]
+    return ready[-1].stop if ready else 0
+
+
+def _target(messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds) -> int:
+    keep_tokens = _keep_tokens(budget, thresholds)
+    for index, spent in enumerate(accumulate((message.tokens for message in messages), initial=0)):
+        few = load.raw_messages - index <= thresholds.keep_messages
+        if few and load.raw_tokens - spent <= keep_tokens:
+            return index
+    return len(messages)

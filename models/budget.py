@@ -1,0 +1,105 @@
+"""What models may cost: caps per tenant and per session, for a day in UTC."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from context.errors import AfterturnError
+
+
+@dataclass(frozen=True)
+class Caps:
+    """The most that may be charged in a day; None is no cap."""
+
+    tenant_tokens_per_day: int | None = None
+    session_tokens_per_day: int | None = None
+    tenant_usd_per_day: Decimal | None = None
+    session_usd_per_day: Decimal | None = None
+
+    @property
+    def any_set(self) -> bool:
+        """Whether there is anything to check."""
+        return self != Caps()
+
+
+class BudgetSettings(BaseSettings):
+    """The caps in force; read once from `AFTERTURN_*`. `none` takes a cap away."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", env_ignore_empty=True, env_parse_none_str="none"
+    )
+
+    tenant_tokens_per_day: int | None = Field(100_000_000, ge=1, description="A tenant's tokens in a day.")
+    session_tokens_per_day: int | None = Field(5_000_000, ge=1, description="A session's tokens in a day.")
+    tenant_usd_per_day: Decimal | None = Field(Decimal(50), gt=0, description="A tenant's dollars in a day.")
+    session_usd_per_day: Decimal | None = Field(Decimal(5), gt=0, description="A session's dollars in a day.")
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        for unit in ("tokens", "usd"):
+            session, tenant = (
+                getattr(self, f"session_{unit}_per_day"),
+                getattr(self, f"tenant_{unit}_per_day"),
+            )
+            if session is not None and tenant is not None and session > tenant:
+                raise ValueError(f"AFTERTURN_SESSION_{unit.upper()}_PER_DAY is above the tenant's cap")
+        return self
+
+    @property
+    def caps(self) -> Caps:
+        """The caps as a value."""
+        return Caps(
+            tenant_tokens_per_day=self.tenant_tokens_per_day,
+            session_tokens_per_day=self.session_tokens_per_day,
+            tenant_usd_per_day=self.tenant_usd_per_day,
+            session_usd_per_day=self.session_usd_per_day,
+        )
+
+
+@lru_cache
+def budget_settings() -> BudgetSettings:
+    """Read the settings once; they do not change afterwards."""
+    return BudgetSettings()
+
+
+@dataclass(frozen=True)
+class Denial:
+    """Which cap said no: its scope (`tenant`, `session`), its unit (`tokens`, `usd`) and the numbers."""
+
+    scope: str
+    unit: str
+    used: int | Decimal
+    wanted: int | Decimal
+    cap: int | Decimal
+
+
+class BudgetDeniedError(AfterturnError):
+    """A call would exceed a cap. Nothing was charged; the work waits.
+
+    Attributes:
+        denial: The cap and the numbers.
+        retry_at: When it can succeed; None when the call alone is larger than the cap.
+    """
+
+    code = "budget-denied"
+
+    def __init__(self, denial: Denial, *, retry_at: datetime | None) -> None:
+        """Say how much is left and when there is more."""
+        when = f"again at {retry_at:%Y-%m-%dT%H:%M:%SZ}" if retry_at else "never under this cap"
+        super().__init__(
+            f"the {denial.scope}'s cap of {denial.cap} {denial.unit} a day has "
+            f"{max(denial.cap - denial.used, 0)} left and the call may take {denial.wanted}: {when}",
+            scope=denial.scope,
+            unit=denial.unit,
+            used=denial.used,
+            wanted=denial.wanted,
+            cap=denial.cap,
+            retry_at=retry_at,
+        )
+        self.denial = denial
+        self.retry_at = retry_at

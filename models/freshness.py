@@ -1,0 +1,70 @@
+"""What a context request starts from: a session, its summary in force and its due work, in one query."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import and_, bindparam, func, select
+
+from models.conversation import STATE_COLUMNS, Session, SessionState
+from models.session import Transaction
+from models.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText
+from models.work import DueWork, WorkKind, WorkState
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a session's preparation has come.
+
+    Attributes:
+        session: Its row.
+        summary: The summary in force, if any.
+        due_at: When the work that it waits for is or was due; None where nothing is pending.
+        now: The database's clock.
+    """
+
+    session: SessionState
+    summary: SummaryText | None
+    due_at: datetime | None
+    now: datetime
+
+    @property
+    def oldest_due_age_s(self) -> float | None:
+        """How long the work is overdue, in seconds; None where nothing is pending."""
+        return max((self.now - self.due_at).total_seconds(), 0.0) if self.due_at else None
+
+
+_QUERY = (
+    select(*STATE_COLUMNS, *TEXT_COLUMNS, DueWork.due_at, func.now())
+    .join(
+        Summary,
+        and_(
+            Summary.tenant_id == Session.tenant_id,
+            Summary.session_id == Session.session_id,
+            Summary.generation == Session.generation,
+            Summary.state == SummaryState.ACTIVE,
+        ),
+        isouter=True,
+    )
+    .join(
+        DueWork,
+        and_(
+            DueWork.tenant_id == Session.tenant_id,
+            DueWork.kind == WorkKind.SUMMARIZE,
+            DueWork.key == Session.session_id,
+            DueWork.state.in_([WorkState.READY, WorkState.RUNNING]),
+        ),
+        isouter=True,
+    )
+    .where(Session.tenant_id == bindparam("tenant_id"), Session.session_id == bindparam("session_id"))
+)
+
+
+def find_standing(db: Transaction, tenant_id: UUID, session_id: str) -> Standing | None:
+    """Where a session stands, or None where no turn of it was ever accepted."""
+    row = db.execute(_QUERY, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
+    if row is None:
+        return None
+    split = len(STATE_COLUMNS)
+    session, summary = SessionState(*row[:split]), row[split : split + len(TEXT_COLUMNS)]
+    return Standing(session, SummaryText(*summary) if summary[0] is not None else None, row[-2], row[-1])

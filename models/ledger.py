@@ -1,0 +1,312 @@
+"""The ledger: one row per call to a model, written before the call and settled after it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Index,
+    Numeric,
+    Text,
+    cast,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
+from sqlalchemy import Date as SqlDate
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, TenantKey, Timestamp
+from models.budget import BudgetDeniedError, Caps, Denial
+from models.session import Transaction
+
+_MONEY = Numeric(18, 10)
+
+
+class CallState(StrEnum):
+    """Where a call stands. `lost`: the process died before it could settle."""
+
+    RESERVED = "reserved"
+    OK = "ok"
+    FAILED = "failed"
+    LOST = "lost"
+
+
+class LlmCall(Base):
+    """One call: what it was for, what it took, what it cost.
+
+    `price_usd` is what is known, and null is unknown. `charged_*` is what the caps count: the
+    reservation until the call is settled, then the truth, or a careful guess where nobody knows it.
+    """
+
+    __tablename__ = "llm_call"
+    __table_args__ = (
+        CheckConstraint("state in ('reserved', 'ok', 'failed', 'lost')", name="state_is_known"),
+        CheckConstraint("(state = 'reserved') = (settled_at is null)", name="settled_has_a_time"),
+        CheckConstraint("(state = 'failed') = (failure is not null)", name="failed_says_why"),
+        CheckConstraint(
+            "charged_tokens >= 0 and charged_usd >= 0 and price_usd >= 0", name="costs_nothing_or_more"
+        ),
+        CheckConstraint("cached_tokens <= input_tokens", name="cached_is_input"),
+        CheckConstraint("reasoning_tokens <= output_tokens", name="reasoning_is_output"),
+        Index(None, "tenant_id", "created_at"),
+        Index(
+            "ix_llm_call_session",
+            "tenant_id",
+            "session_id",
+            "created_at",
+            postgresql_where=text("session_id is not null"),
+        ),
+        Index("ix_llm_call_unsettled", "created_at", postgresql_where=text("state = 'reserved'")),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    call_id: Mapped[UUID] = mapped_column(primary_key=True, server_default=text("uuidv7()"))
+    session_id: Mapped[str | None] = mapped_column(Text(collation="C"))
+    work_id: Mapped[int | None] = mapped_column(BigInteger)
+    purpose: Mapped[str]
+    model: Mapped[str]
+    answered_by: Mapped[str | None]
+    state: Mapped[str]
+    charged_tokens: Mapped[int] = mapped_column(BigInteger)
+    charged_usd: Mapped[Decimal] = mapped_column(_MONEY)
+    input_tokens: Mapped[int | None]
+    cached_tokens: Mapped[int | None]
+    output_tokens: Mapped[int | None]
+    reasoning_tokens: Mapped[int | None]
+    price_usd: Mapped[Decimal | None] = mapped_column(_MONEY)
+    failure: Mapped[str | None]
+    detail: Mapped[str | None]
+    latency_ms: Mapped[int | None]
+    created_at: Mapped[Timestamp]
+    settled_at: Mapped[datetime | None]
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A call about to be made, with the most it may take."""
+
+    tenant_id: UUID
+    purpose: str
+    model: str
+    tokens: int
+    usd: Decimal
+    session_id: str | None = None
+    work_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """How a call ended. None: nobody knows; for `charged_*` it keeps what was reserved."""
+
+    latency_s: float
+    failure: str | None = None
+    detail: str | None = None
+    answered_by: str | None = None
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    price_usd: Decimal | None = None
+    charged_tokens: int | None = None
+    charged_usd: Decimal | None = None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What the caps count so far today."""
+
+    tokens: int
+    usd: Decimal
+
+
+@dataclass(frozen=True)
+class DayUsage:
+    """The calls of one day (UTC), purpose and model.
+
+    `price_usd` sums the known prices only; `unpriced_calls` says how many settled calls with
+    tokens have none.
+    """
+
+    day: date
+    purpose: str
+    model: str
+    calls: int
+    failed: int
+    lost: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    price_usd: Decimal
+    unpriced_calls: int
+
+
+def reserve(db: Transaction, call: Reservation, *, caps: Caps, now: datetime) -> UUID:
+    """Write the call down before it is made, if the caps leave room for it.
+
+    Reservations of one tenant take turns, so that two of them cannot both take the last of a cap.
+
+    Args:
+        db: A short transaction of its own, committed before the call.
+        call: The most that the call may take.
+        caps: The caps in force.
+        now: The time of the call; a day is a day in UTC.
+
+    Returns:
+        The call's id.
+
+    Raises:
+        BudgetDeniedError: A cap would be exceeded; nothing was written.
+    """
+    if caps.any_set:
+        db.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"llm_call {call.tenant_id}", 0))))
+        _check_caps(db, call, caps, now)
+    row = insert(LlmCall).values(
+        tenant_id=call.tenant_id,
+        session_id=call.session_id,
+        work_id=call.work_id,
+        purpose=call.purpose,
+        model=call.model,
+        state=CallState.RESERVED,
+        charged_tokens=call.tokens,
+        charged_usd=call.usd,
+        created_at=now,
+    )
+    return db.execute(row.returning(LlmCall.call_id)).scalar_one()
+
+
+def _check_caps(db: Transaction, call: Reservation, caps: Caps, now: datetime) -> None:
+    scopes: Mapping[str, tuple[str | None, int | None, Decimal | None]] = {
+        "tenant": (None, caps.tenant_tokens_per_day, caps.tenant_usd_per_day),
+        "session": (call.session_id, caps.session_tokens_per_day, caps.session_usd_per_day),
+    }
+    for scope, (session_id, tokens_cap, usd_cap) in scopes.items():
+        if (tokens_cap is None and usd_cap is None) or (scope == "session" and session_id is None):
+            continue
+        spent = spent_today(db, call.tenant_id, session_id, now=now)
+        limits = (("tokens", spent.tokens, call.tokens, tokens_cap), ("usd", spent.usd, call.usd, usd_cap))
+        for unit, used, wanted, cap in limits:
+            if cap is not None and used + wanted > cap:
+                retry_at = next_day(now) if wanted <= cap else None
+                raise BudgetDeniedError(Denial(scope, unit, used, wanted, cap), retry_at=retry_at)
+
+
+def spent_today(db: Transaction, tenant_id: UUID, session_id: str | None = None, *, now: datetime) -> Spent:
+    """What a tenant, or one of its sessions, has used since midnight UTC, open reservations included."""
+    query = select(
+        func.coalesce(func.sum(LlmCall.charged_tokens), 0), func.coalesce(func.sum(LlmCall.charged_usd), 0)
+    ).where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= next_day(now) - timedelta(days=1))
+    if session_id is not None:
+        query = query.where(LlmCall.session_id == session_id)
+    tokens, usd = db.execute(query).one()
+    return Spent(int(tokens), Decimal(usd))
+
+
+def next_day(now: datetime) -> datetime:
+    """The next midnight in UTC: when the caps are whole again."""
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight + timedelta(days=1)
+
+
+def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, now: datetime) -> bool:
+    """Write down how a call ended. A call that was thought lost may still settle: the truth wins.
+
+    Returns:
+        False where the call is not open any more, or is gone with its tenant.
+    """
+    known: dict[str, object] = {
+        "charged_tokens": end.charged_tokens,
+        "charged_usd": end.charged_usd,
+    }
+    values = {name: value for name, value in known.items() if value is not None}
+    settled = (
+        update(LlmCall)
+        .where(LlmCall.tenant_id == tenant_id, LlmCall.call_id == call_id)
+        .where(LlmCall.state.in_([CallState.RESERVED, CallState.LOST]))
+        .values(
+            state=CallState.FAILED if end.failure else CallState.OK,
+            failure=end.failure,
+            detail=end.detail,
+            answered_by=end.answered_by,
+            input_tokens=end.input_tokens,
+            cached_tokens=end.cached_tokens,
+            output_tokens=end.output_tokens,
+            reasoning_tokens=end.reasoning_tokens,
+            price_usd=end.price_usd,
+            latency_ms=round(end.latency_s * 1000),
+            settled_at=now,
+            **values,
+        )
+    )
+    return db.execute(settled).rowcount == 1
+
+
+def sweep_lost(db: Transaction, *, older_than: datetime, now: datetime) -> int:
+    """Close the calls that a crash left open. They keep their charge: they may have been billed.
+
+    Args:
+        db: An open transaction.
+        older_than: Only calls begun before this; no call may still be running that long.
+        now: The time of the sweep.
+
+    Returns:
+        How many there were.
+    """
+    lost = (
+        update(LlmCall)
+        .where(LlmCall.state == CallState.RESERVED, LlmCall.created_at < older_than)
+        .values(state=CallState.LOST, settled_at=now)
+    )
+    return db.execute(lost).rowcount
+
+
+def forget_session(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Keep what an erased session cost, but not that it was this session. Returns the calls changed."""
+    forgotten = (
+        update(LlmCall)
+        .where(LlmCall.tenant_id == tenant_id, LlmCall.session_id == session_id)
+        .values(session_id=None, work_id=None)
+    )
+    return db.execute(forgotten).rowcount
+
+
+_SUMMED = (
+    LlmCall.input_tokens,
+    LlmCall.cached_tokens,
+    LlmCall.output_tokens,
+    LlmCall.reasoning_tokens,
+    LlmCall.price_usd,
+)
+
+
+def usage_by_day(db: Transaction, tenant_id: UUID, *, first_day: date, last_day: date) -> list[DayUsage]:
+    """A tenant's calls by day (UTC), purpose and model, newest day first; both days included."""
+    day = cast(func.timezone("UTC", LlmCall.created_at), SqlDate)
+    begins = datetime(first_day.year, first_day.month, first_day.day, tzinfo=UTC)
+    ends = datetime(last_day.year, last_day.month, last_day.day, tzinfo=UTC) + timedelta(days=1)
+
+    unpriced = LlmCall.price_usd.is_(None) & LlmCall.input_tokens.is_not(None)
+    query = (
+        select(
+            day.label("day"),
+            LlmCall.purpose,
+            LlmCall.model,
+            func.count().label("calls"),
+            func.count().filter(LlmCall.state == CallState.FAILED).label("failed"),
+            func.count().filter(LlmCall.state == CallState.LOST).label("lost"),
+            *(func.coalesce(func.sum(column), 0).label(column.key) for column in _SUMMED),
+            func.count().filter(unpriced).label("unpriced_calls"),
+        )
+        .where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= begins, LlmCall.created_at < ends)
+        .group_by(day, LlmCall.purpose, LlmCall.model)
+        .order_by(day.desc(), LlmCall.purpose, LlmCall.model)
+    )
+    return [DayUsage(**row) for row in db.execute(query).mappings()]

@@ -1,0 +1,164 @@
+"""The breaker of each model: open while asking it is pointless, with the reason for people to read.
+
+A provider's credentials belong to the installation: a bad key or an empty account stops every
+tenant at once. So this is infrastructure, and its key is the model alone, without a tenant.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import CheckConstraint, case, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.errors import AfterturnError
+from models.base import Base, Timestamp
+from models.session import Transaction
+
+
+class GateState(StrEnum):
+    """Whether a model may be asked."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half-open"
+
+
+class ProviderGate(Base):
+    """The failures of a model since its last answer. A model without a row is well."""
+
+    __tablename__ = "provider_gate"
+    __table_args__ = (
+        CheckConstraint("failures >= 1", name="failures_count_from_1"),
+        CheckConstraint("probe_until is null or open_until is not null", name="only_an_open_gate_is_probed"),
+    )
+
+    model: Mapped[str] = mapped_column(primary_key=True)
+    failures: Mapped[int]
+    open_until: Mapped[datetime | None]
+    probe_until: Mapped[datetime | None]
+    reason: Mapped[str]
+    failed_at: Mapped[Timestamp]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """How a model stands, for readiness and for people."""
+
+    model: str
+    state: GateState
+    failures: int
+    reason: str
+    until: datetime | None
+
+
+@dataclass(frozen=True)
+class BreakerRules:
+    """When a gate opens and for how long, in seconds, all > 0."""
+
+    failures: int
+    open_s: float
+    open_max_s: float
+    park_s: float
+
+    def open_for_s(self, failures_in_a_row: int) -> float:
+        """How long so many failures keep the gate open: 0 below the limit, then doubling up to the most."""
+        over = failures_in_a_row - self.failures
+        return 0.0 if over < 0 else float(min(self.open_s * 2 ** min(over, 30), self.open_max_s))
+
+
+class ProviderParkedError(AfterturnError):
+    """The model is not asked now: its breaker is open."""
+
+    code = "provider-parked"
+
+    def __init__(self, model: str, *, until: datetime, reason: str) -> None:
+        """Say until when, and what opened it."""
+        super().__init__(f"{model} is parked until {until:%Y-%m-%dT%H:%M:%SZ}: {reason}", model=model)
+        self.model = model
+        self.until = until
+        self.reason = reason
+
+
+def admit(db: Transaction, model: str, *, now: datetime, probe_s: float) -> None:
+    """Let a call through, or say until when not.
+
+    When an open gate's time is over, one caller is let through as the probe; the others wait
+    for its end. A probe that dies holds them for no longer than `probe_s`.
+
+    Raises:
+        ProviderParkedError: The gate is open, or somebody else is probing.
+    """
+    row = db.execute(select(ProviderGate.__table__).where(ProviderGate.model == model)).one_or_none()
+    if row is None or row.open_until is None:
+        return
+    probing = (
+        update(ProviderGate)
+        .where(ProviderGate.model == model, ProviderGate.open_until <= now)
+        .where(or_(ProviderGate.probe_until.is_(None), ProviderGate.probe_until <= now))
+        .values(probe_until=now + timedelta(seconds=probe_s))
+    )
+    if db.execute(probing).rowcount == 0:
+        raise ProviderParkedError(model, until=max(row.open_until, row.probe_until or now), reason=row.reason)
+
+
+def note_success(db: Transaction, model: str) -> None:
+    """The model answered: whatever was held against it is over."""
+    db.execute(delete(ProviderGate).where(ProviderGate.model == model))
+
+
+def note_failure(
+    db: Transaction,
+    model: str,
+    *,
+    reason: str,
+    now: datetime,
+    rules: BreakerRules,
+    parks: bool = False,
+    retry_after_s: float | None = None,
+) -> datetime | None:
+    """Count a failure of the provider and open the gate where the rules say so.
+
+    Args:
+        db: An open transaction.
+        model: Which model failed.
+        reason: Why, for people; without keys and without text of users.
+        now: The time of the failure.
+        rules: When to open and for how long.
+        parks: Whether only an operator can mend it; opens at once, for long.
+        retry_after_s: How long the provider itself asked to be left alone; opens at once.
+
+    Returns:
+        Until when the gate is open, or None while it stays closed.
+    """
+    first = insert(ProviderGate).values(model=model, failures=1, reason=reason, failed_at=now)
+    counted = first.on_conflict_do_update(
+        index_elements=[ProviderGate.model],
+        set_={"failures": ProviderGate.failures + 1, "reason": reason, "failed_at": now, "probe_until": None},
+    ).returning(ProviderGate.failures, ProviderGate.open_until)
+    failures, was_open_until = db.execute(counted).one()
+    open_s = max(rules.park_s if parks else rules.open_for_s(failures), retry_after_s or 0.0)
+    if was_open_until is not None:
+        open_s = max(open_s, rules.open_s)
+    if open_s <= 0:
+        return None
+    until = func.greatest(ProviderGate.open_until, now + timedelta(seconds=open_s))
+    opened = update(ProviderGate).where(ProviderGate.model == model).values(open_until=until)
+    return db.execute(opened.returning(ProviderGate.open_until)).scalar_one()
+
+
+def list_gates(db: Transaction, *, now: datetime) -> list[Gate]:
+    """Every model that has failed since its last answer, by name."""
+    state = case(
+        (ProviderGate.open_until.is_(None), GateState.CLOSED),
+        (ProviderGate.open_until > now, GateState.OPEN),
+        else_=GateState.HALF_OPEN,
+    ).label("state")
+    rows = db.execute(select(ProviderGate.__table__, state).order_by(ProviderGate.model))
+    return [Gate(row.model, GateState(row.state), row.failures, row.reason, row.open_until) for row in rows]
+
+
+def reopen(db: Transaction, model: str) -> bool:
+    """Let a model be asked again at once, after its key or account was mended. False if it was well."""
+    return db.execute(delete(ProviderGate).where(ProviderGate.model == model)).rowcount == 1
