@@ -60,7 +60,7 @@ def _content(seq: int, part: Text | Media, losses: list[Loss], *, media_allowed:
     shaped = _media(part) if media_allowed else None
     if shaped is not None:
         return [shaped]
-    losses.append(Loss(seq, LossKind.MEDIA, f"an {part.kind} became a note"))
+    losses.append(Loss(seq, LossKind.MEDIA, f"the {part.kind} became a note"))
     return [_text(note_for(part))]
 
 

@@ -1,6 +1,7 @@
 """One validator per format for the array that goes out, as strict as the provider about order and pairs."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from context.errors import InvalidInputError
 from context.types import JsonObject, Wire
@@ -54,64 +55,68 @@ def check_openai(items: Sequence[JsonObject]) -> list[str]:
 
 def check_anthropic(items: Sequence[JsonObject]) -> list[str]:
     """Roles alternate from a user on; each client call is answered first thing in the next message."""
-    faults: list[str] = []
-    pending: set[str] = set()
-    server_calls: set[str] = set()
-    seen: set[str] = set()
+    walk = _AnthropicWalk()
     last = "assistant"
     for i, body in enumerate(items):
-        facts = anthropic.describe(body, f"messages[{i}]")
+        where = f"messages[{i}]"
+        facts = anthropic.describe(body, where)
         role = body["role"]
         if role == "system":
             continue
-        where = f"messages[{i}]"
         if not body["content"]:
-            faults.append(f"{where}: is empty")
+            walk.faults.append(f"{where}: is empty")
         if role == last:
-            faults.append(f"{where}: role {role} where the other one must speak")
+            walk.faults.append(f"{where}: role {role} where the other one must speak")
         last = role
-        if role == "assistant":
-            faults += [f"{where}: comes before the answer to {call_id!r}" for call_id in sorted(pending)]
-            faults += [f"{where}: answers no call: {a!r}" for a in facts.answer_ids if a not in server_calls]
-            faults += [
-                f"{where}: the id {call_id!r} was used before"
-                for call_id in facts.call_ids
-                if call_id in seen
-            ]
-            seen.update(facts.call_ids)
-            pending, opened = _split(body, facts)
-            server_calls = (server_calls - set(facts.answer_ids)) | opened
-        else:
-            faults += _check_answers(body, facts, pending, where)
-            pending = set()
-    open_calls = sorted(pending | server_calls)
-    return faults + [
-        f"messages[{len(items)}]: the answer to {call_id!r} is missing" for call_id in open_calls
-    ]
+        step = walk.assistant if role == "assistant" else walk.user
+        step(body, facts, where)
+    missing = [f"messages[{len(items)}]: the answer to {c!r} is missing" for c in sorted(walk.pending)]
+    return walk.faults + missing
 
 
-def _split(body: JsonObject, facts: MessageFacts) -> tuple[set[str], set[str]]:
-    """Part a message's open calls: those that the client answers, those that the provider does."""
-    blocks = body["content"] if isinstance(body["content"], list) else []
-    client = {block["id"] for block in blocks if block["type"] == "tool_use"}
-    return client, set(facts.call_ids) - client
+@dataclass
+class _AnthropicWalk:
+    """The state of a walk through the messages.
 
+    Attributes:
+        pending: Client calls that the next message must answer.
+        server: The provider's own calls that it has not answered yet; it may, after the client's answers.
+        seen: Every call id so far.
+        faults: What was found.
+    """
 
-def _check_answers(body: JsonObject, facts: MessageFacts, pending: set[str], where: str) -> list[str]:
-    faults = [
-        f"{where}: the answer to {call_id!r} is missing"
-        for call_id in sorted(pending - set(facts.answer_ids))
-    ]
-    faults += [
-        f"{where}: answers no call of the message before it: {a!r}"
-        for a in facts.answer_ids
-        if a not in pending
-    ]
-    if facts.answer_ids:
+    pending: set[str] = field(default_factory=set)
+    server: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+
+    def assistant(self, body: JsonObject, facts: MessageFacts, where: str) -> None:
+        """Open the message's calls; close those of the provider that it answers."""
+        self._say(f"{where}: comes before the answer to", self.pending)
+        self._say(f"{where}: answers no open call of the provider:", set(facts.answer_ids) - self.server)
+        self._say(f"{where}: uses an id again:", self.seen & set(facts.call_ids))
+        blocks = body["content"] if isinstance(body["content"], list) else []
+        client = {block["id"] for block in blocks if block["type"] == "tool_use"}
+        self.pending = client
+        self.server = (self.server - set(facts.answer_ids)) | (set(facts.call_ids) - client)
+        self.seen.update(facts.call_ids)
+
+    def user(self, body: JsonObject, facts: MessageFacts, where: str) -> None:
+        """Close the client's calls: all of them, by results that stand before anything else."""
+        answers = set(facts.answer_ids)
+        self._say(f"{where}: lacks the answer to", self.pending - answers)
+        self._say(f"{where}: answers no call of the message before it:", answers - self.pending)
+        self.pending = set()
+        if not answers:
+            self._say(f"{where}: begins a new turn before the answer to", self.server)
+            self.server = set()
+            return
         results = [block["type"] == "tool_result" for block in body["content"]]
         if results != sorted(results, reverse=True):
-            faults.append(f"{where}: a tool result stands behind other content")
-    return faults
+            self.faults.append(f"{where}: a tool result stands behind other content")
+
+    def _say(self, what: str, ids: set[str]) -> None:
+        self.faults += [f"{what} {call_id!r}" for call_id in sorted(ids)]
 
 
 def check_responses(items: Sequence[JsonObject]) -> list[str]:

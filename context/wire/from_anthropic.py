@@ -113,4 +113,4 @@ def _source(kind: MediaKind, source: JsonObject, name: str) -> Content:
         media = Media(kind, file_id=text_at(source, "file_id"), vendor="anthropic", name=name)
     if media.data or media.url or media.file_id:
         return media
-    return Lost(LossKind.CONTENT, f"an {kind} block without its content was left out")
+    return Lost(LossKind.CONTENT, f"the {kind} block without its content was left out")

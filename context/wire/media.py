@@ -15,7 +15,7 @@ def located(kind: MediaKind, address: str, *, name: str = "", detail: str = "") 
     if found:
         return Media(kind, mime=found[1].lower(), data=address[found.end() :], name=name, detail=detail)
     if not address:
-        return Lost(LossKind.CONTENT, f"an {kind} part without its content was left out")
+        return Lost(LossKind.CONTENT, f"the {kind} part without its content was left out")
     return Media(kind, url=address, name=name, detail=detail)
 
 

@@ -207,6 +207,12 @@ def losses_of(entry: Entry) -> list[Loss]:
     return [Loss(entry.seq, part.kind, part.why) for part in parts if isinstance(part, Lost)]
 
 
+def empty_loss(entries: Sequence[Entry]) -> list[Loss]:
+    """Say that a message vanished, unless what it lost says so already."""
+    told = any(losses_of(entry) for entry in entries)
+    return [] if told else [Loss(entries[0].seq, LossKind.EMPTY, "the message says nothing and was left out")]
+
+
 def contents_of(parts: Sequence[Part]) -> list[Text | Media]:
     """Keep the words and media, in order."""
     return [part for part in parts if isinstance(part, Text | Media)]

@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 
 from context.types import JsonObject, Role
 from context.wire.anthropic_blocks import blocks_of
-from context.wire.neutral import ConvertedWindow, Entry, Loss, LossKind, Text, dump, losses_of
+from context.wire.neutral import (
+    ConvertedWindow,
+    Entry,
+    Loss,
+    LossKind,
+    Media,
+    Text,
+    dump,
+    empty_loss,
+    losses_of,
+)
 
 _FIRST = {"role": "user", "content": "[The conversation begins with the assistant's words.]"}
 _FIELDS = frozenset({"role", "content"})
@@ -40,7 +50,7 @@ def write(entries: Sequence[Entry]) -> ConvertedWindow:
             _add_system(draft, entry)
         else:
             role = "assistant" if entry.role is Role.ASSISTANT else "user"
-            _add(draft, _Piece(role, blocks_of(entry, draft.losses)), entry.seq)
+            _add(draft, _Piece(role, blocks_of(entry, draft.losses)), entry)
     items = [_item(piece) for piece in draft.pieces]
     if draft.pieces and draft.pieces[0].role == "assistant":
         items.insert(0, dump(_FIRST))
@@ -57,7 +67,7 @@ def _add_system(draft: _Draft, entry: Entry) -> None:
         draft.losses.append(
             Loss(entry.seq, LossKind.ORDER, "a later system message joined the system prompt")
         )
-    if len(texts) < len(entry.parts):
+    if any(isinstance(part, Media) for part in entry.parts):
         draft.losses.append(Loss(entry.seq, LossKind.CONTENT, "a system prompt takes text only"))
 
 
@@ -72,7 +82,7 @@ def _add_native(draft: _Draft, entry: Entry) -> None:
         draft.losses.append(Loss(entry.seq, LossKind.FIELDS, f"has no place for {', '.join(extra[:6])}"))
     blocks = _renamed(_native_blocks(body), dict(entry.renames))
     untouched = not extra and not entry.renames
-    _add(draft, _Piece(body["role"], blocks, native.raw if untouched else None), entry.seq)
+    _add(draft, _Piece(body["role"], blocks, native.raw if untouched else None), entry)
 
 
 def _native_blocks(body: JsonObject) -> list[JsonObject]:
@@ -94,10 +104,10 @@ def _renamed(blocks: list[JsonObject], names: dict[str, str]) -> list[JsonObject
     ]
 
 
-def _add(draft: _Draft, piece: _Piece, seq: int) -> None:
+def _add(draft: _Draft, piece: _Piece, entry: Entry) -> None:
     """Append a piece, or merge it into the one before it if the role is the same."""
     if not piece.blocks:
-        draft.losses.append(Loss(seq, LossKind.EMPTY, "nothing of the message was left to send"))
+        draft.losses += empty_loss([entry])
     elif draft.pieces and draft.pieces[-1].role == piece.role:
         last = draft.pieces[-1]
         last.blocks = _results_first(last.blocks + piece.blocks)

@@ -16,6 +16,7 @@ from context.wire.neutral import (
     Text,
     contents_of,
     dump,
+    empty_loss,
     losses_of,
 )
 from context.wire.openai import says_nothing
@@ -84,7 +85,7 @@ def _write_group(group: Sequence[Entry], items: list[str], losses: list[Loss]) -
         return _write_answers(first, items, losses)
     body = _assistant(group, losses) if first.role is Role.ASSISTANT else _plain(first, losses)
     if body is None:
-        losses.append(Loss(first.seq, LossKind.EMPTY, "nothing of the message was left to send"))
+        losses += empty_loss(group)
     else:
         items.append(dump(body))
     return []
@@ -175,7 +176,7 @@ def _media(media: Media) -> JsonObject | None:
 
 
 def _note(seq: int, media: Media, losses: list[Loss]) -> JsonObject:
-    losses.append(Loss(seq, LossKind.MEDIA, f"an {media.kind} became a note"))
+    losses.append(Loss(seq, LossKind.MEDIA, f"the {media.kind} became a note"))
     return {"type": "text", "text": note_for(media)}
 
 

@@ -16,6 +16,7 @@ from context.wire.neutral import (
     Text,
     contents_of,
     dump,
+    empty_loss,
     losses_of,
 )
 from context.wire.pairing import fit_name
@@ -33,8 +34,7 @@ def write(entries: Sequence[Entry]) -> ConvertedWindow:
             continue
         free_form.update(part.call_id for part in entry.parts if isinstance(part, Call) and part.free_form)
         written = _items(entry, free_form, losses)
-        if not written:
-            losses.append(Loss(entry.seq, LossKind.EMPTY, "nothing of the message was left to send"))
+        losses += [] if written else empty_loss([entry])
         items += [dump(item) for item in written]
     return ConvertedWindow(tuple(items), dropped=tuple(losses))
 
@@ -106,7 +106,7 @@ def _input_text(text: str) -> JsonObject:
 def _words(seq: int, part: Text | Media, losses: list[Loss]) -> str:
     if isinstance(part, Text):
         return part.text
-    losses.append(Loss(seq, LossKind.MEDIA, f"an {part.kind} became a note"))
+    losses.append(Loss(seq, LossKind.MEDIA, f"the {part.kind} became a note"))
     return note_for(part)
 
 
