@@ -35,7 +35,7 @@ def _ignore(_: Event) -> None:
 
 
 class Stack:
-    """A stack that runs inside a `with` block, and ends with it or with this process, whichever ends first."""
+    """A stack that runs inside a `with` block, and ends with it or with this process."""
 
     def __init__(
         self,

@@ -1,0 +1,73 @@
+"""A real PostgreSQL and Valkey for each test process, built by the migrations."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Connection, Engine, text
+
+from afterturn.stack.request import Addresses
+from afterturn.stack.roles import SERVERS
+from afterturn.stack.stack import Stack
+from models import session, settings
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Addresses]:
+    """The servers' addresses; they end with this test process, however it ends."""
+    with Stack(roles=SERVERS) as stack:
+        yield stack.at
+
+
+@pytest.fixture(scope="session")
+def postgres_url(servers: Addresses) -> str:
+    """A migrated database."""
+    return servers.database_url
+
+
+@pytest.fixture(scope="session")
+def valkey_url(servers: Addresses) -> str:
+    """A broker of our own."""
+    return servers.broker_url
+
+
+@pytest.fixture(scope="session")
+def engine(servers: Addresses) -> Iterator[Engine]:
+    """The very pool that the code under test uses, on this process's database."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AFTERTURN_DATABASE_URL", servers.database_url)
+        environment.setenv("AFTERTURN_BROKER_URL", servers.broker_url)
+        settings.database_settings.cache_clear()
+        pool = session.engine()
+        yield pool
+        pool.dispose()
+    settings.database_settings.cache_clear()
+
+
+@pytest.fixture
+def db(engine: Engine) -> Iterator[Connection]:
+    """A transaction that is rolled back at the end: whatever a test writes vanishes."""
+    with engine.connect() as connection:
+        outer = connection.begin()
+        yield connection
+        outer.rollback()
+
+
+@pytest.fixture
+def empty_db(engine: Engine) -> Iterator[Engine]:
+    """A database for tests that commit: every table is empty before and after."""
+    truncate_everything(engine)
+    yield engine
+    truncate_everything(engine)
+
+
+def truncate_everything(engine: Engine) -> None:
+    """Empty every table but the record of migrations."""
+    with engine.begin() as connection:
+        found = connection.execute(
+            text(
+                "select string_agg(format('%I.%I', schemaname, tablename), ', ') from pg_tables "
+                "where schemaname = 'public' and tablename <> 'alembic_version'"
+            )
+        )
+        if tables := found.scalar():
+            connection.execute(text(f"truncate {tables} restart identity cascade"))
