@@ -1,0 +1,160 @@
+"""Passages: the pieces of messages, a few sentences each, that recall finds and shows."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from context.recall.words import index_terms
+from context.render import LineKind, RenderedLine
+
+PASSAGE_TOKENS = 50
+"""The size to which messages are cut: a short message stays whole, a long one is found by its sentences."""
+MAX_PASSAGES = 400
+"""The most passages of one message: what is larger belongs among the artifacts."""
+
+_WHOLE_TOKENS = 75
+_MAX_CHARS_PER_TOKEN = 12
+_SENTENCE = re.compile(
+    "(?:[^.!?\u2026\u3002\uff01\uff1f\n]|[.!?\u2026](?!\\s))*"
+    "(?:[.!?\u2026\u3002\uff01\uff1f]+[\"'\u201d\u2019\u300d\u300f)\\]]*\\s*|\n\\s*|\\Z)"
+)
+_SOFT_BREAK = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A piece of one message.
+
+    Attributes:
+        number: Its place among all passages of the session, ascending without gaps.
+        seq: The message that it comes from.
+        turn_index: The turn of that message.
+        line: Its line in the rendered message: words, a call or an outcome.
+        part: Its place in that line, from 0.
+        parts: How many passages the line has.
+        speaker: Who is speaking, as it is shown; empty for nobody.
+        text: The words; those of a line's passages join to the line.
+        start: Tokens of all passages before it, >= 0.
+        tokens: Its own, the speaker's name included where it opens a line, >= 1.
+        terms: The terms by which it is found; at a read, only those that were asked for.
+    """
+
+    number: int
+    seq: int
+    turn_index: int
+    line: int
+    part: int
+    parts: int
+    speaker: str
+    text: str
+    start: int
+    tokens: int
+    terms: frozenset[str]
+
+    @property
+    def centre(self) -> float:
+        """Its middle, in tokens from the start of the session."""
+        return self.start + self.tokens / 2
+
+
+def make_passages(
+    lines: Iterable[RenderedLine],
+    *,
+    turn_of: Callable[[int], int],
+    count: Callable[[str], int],
+    number: int = 0,
+    start: int = 0,
+) -> list[Passage]:
+    """Cut rendered messages into passages.
+
+    Args:
+        lines: Lines of a transcript, in order.
+        turn_of: Gives the turn of a message's seq.
+        count: Counts the tokens of a text.
+        number: The number of the first passage: how many the session has already.
+        start: The tokens of those.
+
+    Returns:
+        The passages, in order.
+    """
+    passages: list[Passage] = []
+    seq, place = 0, 0
+    for line in lines:
+        seq, place = line.seq, place + 1 if line.seq == seq else 0
+        speaker = _shown_speaker(line)
+        pieces = split_passages(line.text, count=count)[:MAX_PASSAGES]
+        for part, piece in enumerate(pieces):
+            shown = f"{speaker}: {piece}" if part == 0 else piece
+            tokens = max(count(shown), 1)
+            named = (
+                f"{line.speaker} {piece}"
+                if line.kind is not LineKind.TEXT or line.speaker != line.role
+                else piece
+            )
+            passages.append(
+                Passage(
+                    number,
+                    seq,
+                    turn_of(seq),
+                    place,
+                    part,
+                    len(pieces),
+                    speaker,
+                    piece,
+                    start,
+                    tokens,
+                    frozenset(index_terms(named.replace(f" ({line.role})", "", 1))),
+                )
+            )
+            number, start = number + 1, start + tokens
+    return passages
+
+
+def split_passages(text: str, *, count: Callable[[str], int]) -> list[str]:
+    """Cut a text between sentences, or lines, into pieces of about `PASSAGE_TOKENS`.
+
+    Args:
+        text: Any text.
+        count: Counts the tokens of a text.
+
+    Returns:
+        Pieces that join to the text; the text alone where it is short; none for a blank one.
+    """
+    if not text.strip():
+        return []
+    total = count(text)
+    if total <= _WHOLE_TOKENS:
+        return [text]
+    chars = max(1, min(round(len(text) / total * PASSAGE_TOKENS), PASSAGE_TOKENS * _MAX_CHARS_PER_TOKEN))
+    sentences = [piece for found in _SENTENCE.finditer(text) for piece in _break(found.group(), chars)]
+    ends = list(accumulate(map(len, sentences)))
+    pieces = max(1, round(len(text) / chars))
+    cuts = sorted({_nearest(ends, len(text) * i / pieces) for i in range(1, pieces)} | {len(text)})
+    return [text[a:b] for a, b in zip([0, *cuts], cuts, strict=False) if text[a:b]]
+
+
+def _shown_speaker(line: RenderedLine) -> str:
+    if line.kind is LineKind.CALL:
+        return f"{line.speaker} calls"
+    if line.kind is LineKind.RESULT:
+        return f"{line.speaker} {'failed' if line.failed else 'answers'}"
+    return line.speaker.removesuffix(f" ({line.role})")
+
+
+def _break(sentence: str, chars: int) -> Iterator[str]:
+    """Cut what no sentence ends: at a blank where there is one, else anywhere."""
+    while len(sentence) > chars * 3 // 2:
+        gap = next(iter(_SOFT_BREAK.finditer(sentence, chars * 3 // 4, chars * 3 // 2)), None)
+        cut = gap.end() if gap else chars
+        yield sentence[:cut]
+        sentence = sentence[cut:]
+    if sentence:
+        yield sentence
+
+
+def _nearest(ends: list[int], wanted: float) -> int:
+    after = bisect_left(ends, wanted)
+    around = ends[max(after - 1, 0) : after + 1]
+    return min(around, key=lambda end: abs(end - wanted))
