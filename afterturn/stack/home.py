@@ -5,7 +5,6 @@ import json
 import os
 import secrets
 import shutil
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -143,7 +142,7 @@ def _alive(pid: int) -> bool:
     if pid <= 0:
         return False
     try:
-        os.kill(pid, signal.Signals(0))
+        os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:

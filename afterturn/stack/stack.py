@@ -53,8 +53,7 @@ class Stack:
             roles: What to run.
             tell: Called with every event of its life.
         """
-        place = directory or Path(tempfile.gettempdir()) / f"afterturn-{secrets.token_hex(6)}"
-        self._directory = place.absolute().resolve()
+        self._directory = (directory or temporary_place()).absolute().resolve()
         self._request = Request(str(self._directory), directory is not None, os.getpid(), tuple(roles), port)
         self._tell = tell
         self._unread = b""
@@ -168,6 +167,13 @@ class Stack:
             raise StackError("the stack's keeper died")
         self._unread += more
         return True
+
+
+def temporary_place() -> Path:
+    """A path for a directory that nobody has made yet; the keeper makes it and removes it."""
+    with signals_held():  # the first look for a place writes a file there to try it
+        place = Path(tempfile.gettempdir())
+    return place / f"afterturn-{secrets.token_hex(6)}"
 
 
 @contextmanager
