@@ -1,0 +1,191 @@
+"""One call through litellm: a thread with a deadline, and a reply with words or a typed failure."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from types import ModuleType
+from typing import Any, TypeVar
+
+import httpx
+
+from llm.door import Wire, load, use_wire
+from llm.failures import Cause, LlmFailure, failure_of
+from llm.requests import CompletionRequest, Usage
+from llm.settings import LlmSettings
+
+T = TypeVar("T")
+
+_NO_KEY = "none"
+"""What a server without keys gets: the SDK refuses to send nothing."""
+
+
+@dataclass(frozen=True)
+class RawReply:
+    """A provider's answer, whatever it is worth.
+
+    Attributes:
+        text: The words; empty when there are none.
+        failure: Why the answer cannot be used; None when it can.
+        finish_reason: Why the model stopped.
+        answered_by: The provider's name of the model.
+        usage: Tokens as the provider counted them.
+        response_usage: The same as litellm's object, for its price map.
+    """
+
+    text: str
+    failure: LlmFailure | None
+    finish_reason: str
+    answered_by: str
+    usage: Usage
+    response_usage: object
+
+
+def ask(request: CompletionRequest, settings: LlmSettings, *, deadline_s: float) -> RawReply:
+    """Ask a model once, with no retry of any kind, and wait no longer than the deadline.
+
+    Args:
+        request: The question.
+        settings: Where the model is.
+        deadline_s: Wall-clock seconds until the caller has its answer or a failure.
+
+    Raises:
+        LlmFailure: There was no answer at all. One that cannot be used is returned, since it was paid.
+    """
+    litellm = load()
+    wire = Wire(time.monotonic() + deadline_s, settings.llm_connect_timeout_s)
+
+    def work() -> Any:
+        use_wire(wire)
+        return litellm.completion(**_arguments(litellm, request, settings, wire))
+
+    try:
+        response = run_with_deadline(work, deadline_s)
+    except LlmFailure:
+        raise
+    except Exception as error:  # noqa: BLE001 - litellm also raises what it did not mean to
+        failure = failure_of(error, status_on_wire=wire.status, secrets=_secrets(request, settings))
+    else:
+        return read_response(response)
+    raise failure  # outside the handler: a traceback must not carry the provider's text along
+
+
+def run_with_deadline(work: Callable[[], T], deadline_s: float) -> T:
+    """Run in a thread of its own and stop waiting at the deadline.
+
+    litellm's own time-outs count from byte to byte, so that a steady drip never ends. The thread
+    left behind is a daemon; its connection ends it at the next byte, or when no byte comes.
+
+    Raises:
+        LlmFailure: The deadline passed.
+    """
+    box: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            box.put((work(), None))
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the waiting thread
+            box.put((None, error))
+
+    threading.Thread(target=run, name="llm-call", daemon=True).start()
+    try:
+        result, error = box.get(timeout=deadline_s)
+    except Empty:
+        raise LlmFailure(Cause.TIMEOUT, f"no answer within {deadline_s:g} s") from None
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]  # work() returned it
+
+
+def _arguments(
+    litellm: ModuleType, request: CompletionRequest, settings: LlmSettings, wire: Wire
+) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "model": request.model,
+        "messages": [dict(message) for message in request.messages],
+        "temperature": request.temperature,
+        "max_tokens": request.max_output_tokens,
+        "timeout": httpx.Timeout(settings.llm_deadline_max_s, connect=wire.connect_s),
+        "max_retries": 0,
+        "num_retries": 0,
+        "drop_params": True,
+    }
+    if request.response_format is not None:
+        arguments["response_format"] = request.response_format
+    if settings.llm_api_key is not None:
+        arguments["api_key"] = settings.llm_api_key.get_secret_value()
+    if settings.llm_api_base is not None:
+        arguments["api_base"] = settings.llm_api_base
+        if not _names_a_provider(litellm, request.model):
+            arguments["custom_llm_provider"] = "openai"
+        if not _has_key(litellm, request.model, settings):
+            arguments["api_key"] = _NO_KEY
+    return arguments
+
+
+def _names_a_provider(litellm: ModuleType, model: str) -> bool:
+    try:
+        litellm.get_llm_provider(model)
+    except Exception:  # noqa: BLE001 - it says no by raising several types
+        return False
+    return True
+
+
+def _has_key(litellm: ModuleType, model: str, settings: LlmSettings) -> bool:
+    found = litellm.validate_environment(model)
+    return settings.llm_api_key is not None or bool(found["keys_in_environment"])
+
+
+def _secrets(request: CompletionRequest, settings: LlmSettings) -> list[str]:
+    key = settings.llm_api_key
+    secrets = [text for message in request.messages for text in _texts(message.get("content"))]
+    return [*secrets, key.get_secret_value()] if key else secrets
+
+
+def _texts(content: object) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def read_response(response: Any) -> RawReply:
+    """Take the words and the usage out of litellm's response, and say what is wrong with it."""
+    usage = getattr(response, "usage", None)
+    choice = response.choices[0] if response.choices else None
+    text = (choice.message.content or "") if choice else ""
+    finish = str(choice.finish_reason or "") if choice else ""
+    return RawReply(
+        text=text,
+        failure=_flaw(text, finish, has_choice=choice is not None),
+        finish_reason=finish,
+        answered_by=str(response.model or ""),
+        usage=_usage(usage),
+        response_usage=usage,
+    )
+
+
+def _flaw(text: str, finish: str, *, has_choice: bool) -> LlmFailure | None:
+    if not has_choice:
+        return LlmFailure(Cause.NO_CHOICES)
+    if finish == "content_filter":
+        return LlmFailure(Cause.CONTENT_FILTER)
+    if not text.strip():
+        return LlmFailure(Cause.NO_CONTENT, f"finish_reason: {finish}" if finish else "")
+    return LlmFailure(Cause.OUTPUT_CAP) if finish == "length" else None
+
+
+def _usage(usage: Any) -> Usage:
+    def count(owner: Any, name: str) -> int | None:
+        value = getattr(owner, name, None)
+        return value if isinstance(value, int) and value >= 0 else None
+
+    def within(part: int | None, whole: int | None) -> int | None:
+        return None if part is None or whole is None else min(part, whole)
+
+    input_tokens, output_tokens = count(usage, "prompt_tokens"), count(usage, "completion_tokens")
+    cached = count(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
+    reasoning = count(getattr(usage, "completion_tokens_details", None), "reasoning_tokens")
+    return Usage(input_tokens, within(cached, input_tokens), output_tokens, within(reasoning, output_tokens))

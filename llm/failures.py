@@ -1,0 +1,234 @@
+"""Why a model did not answer, as a type that a worker can act on."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from http import HTTPStatus
+
+from context.errors import AfterturnError
+from llm.scrub import MAX_DETAIL_CHARS, scrub
+
+MAX_RETRY_AFTER_S = 3600.0
+
+
+class FailureKind(StrEnum):
+    """What the caller should do about a failure."""
+
+    RETRY_AFTER = "retry-after"
+    RETRY_BACKOFF = "retry-backoff"
+    SHRINK_INPUT = "shrink-input"
+    PERMANENT = "permanent"
+    QUOTA = "quota"
+    EMPTY = "empty"
+    TRUNCATED = "truncated"
+    MALFORMED = "malformed"
+    REFUSED = "refused"
+
+
+class Cause(StrEnum):
+    """What happened, where the kind alone does not say it."""
+
+    RATE_LIMIT = "rate-limit"
+    SERVER = "server"
+    CONNECTION = "connection"
+    TIMEOUT = "timeout"
+    CONTEXT_LENGTH = "context-length"
+    AUTH = "auth"
+    MISSING_MODEL = "missing-model"
+    INVALID_REQUEST = "invalid-request"
+    BILLING = "billing"
+    NO_CHOICES = "no-choices"
+    NO_CONTENT = "no-content"
+    OUTPUT_CAP = "output-cap"
+    BAD_RESPONSE = "bad-response"
+    CONTENT_FILTER = "content-filter"
+    INTERRUPTED = "interrupted"
+
+
+_KINDS: dict[Cause, FailureKind] = {
+    Cause.RATE_LIMIT: FailureKind.RETRY_AFTER,
+    Cause.SERVER: FailureKind.RETRY_BACKOFF,
+    Cause.CONNECTION: FailureKind.RETRY_BACKOFF,
+    Cause.TIMEOUT: FailureKind.RETRY_BACKOFF,
+    Cause.CONTEXT_LENGTH: FailureKind.SHRINK_INPUT,
+    Cause.AUTH: FailureKind.PERMANENT,
+    Cause.MISSING_MODEL: FailureKind.PERMANENT,
+    Cause.INVALID_REQUEST: FailureKind.PERMANENT,
+    Cause.BILLING: FailureKind.QUOTA,
+    Cause.NO_CHOICES: FailureKind.EMPTY,
+    Cause.NO_CONTENT: FailureKind.EMPTY,
+    Cause.OUTPUT_CAP: FailureKind.TRUNCATED,
+    Cause.BAD_RESPONSE: FailureKind.MALFORMED,
+    Cause.CONTENT_FILTER: FailureKind.REFUSED,
+    Cause.INTERRUPTED: FailureKind.RETRY_BACKOFF,
+}
+_HOPELESS = frozenset(
+    {FailureKind.PERMANENT, FailureKind.QUOTA, FailureKind.SHRINK_INPUT, FailureKind.REFUSED}
+)
+_PARKING = frozenset({Cause.AUTH, Cause.MISSING_MODEL, Cause.BILLING})
+_TRANSIENT = frozenset({Cause.RATE_LIMIT, Cause.SERVER, Cause.CONNECTION, Cause.TIMEOUT, Cause.BAD_RESPONSE})
+_MAYBE_BILLED = frozenset({Cause.TIMEOUT, Cause.BAD_RESPONSE, Cause.INTERRUPTED})
+
+
+class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an error of ours
+    """A model did not give a usable answer.
+
+    Attributes:
+        kind: What to do about it.
+        cause: What happened.
+        retry_after_s: How long the provider asked us to wait; None when it did not.
+        status: The HTTP status; None when there was none.
+        detail: The provider's words without keys and without the prompt, at most 300 characters.
+    """
+
+    code = "llm-failure"
+
+    def __init__(
+        self,
+        cause: Cause,
+        detail: str = "",
+        *,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        """Derive the kind from the cause: the two cannot disagree."""
+        self.cause = cause
+        self.kind = _KINDS[cause]
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.detail = detail[:MAX_DETAIL_CHARS]
+        words = f"{self.kind} ({cause})"
+        super().__init__(
+            f"{words}: {self.detail}" if detail else words, status=status, retry_after_s=retry_after_s
+        )
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same question may succeed later."""
+        return self.kind not in _HOPELESS
+
+    @property
+    def parks(self) -> bool:
+        """Whether nobody can use this model until an operator has done something."""
+        return self.cause in _PARKING
+
+    @property
+    def transient(self) -> bool:
+        """Whether it says that the provider is in trouble, rather than this question."""
+        return self.cause in _TRANSIENT
+
+    @property
+    def may_be_billed(self) -> bool:
+        """Whether the provider may have done the work all the same."""
+        return self.cause in _MAYBE_BILLED
+
+
+_BILLING = re.compile(
+    r"insufficient[_ ](quota|balance|funds|credit)|exceeded your current quota|credit balance is too low"
+    r"|billing[_ ](hard|details|not)|payment required|out of credits",
+    re.IGNORECASE,
+)
+_CONTEXT_LENGTH = re.compile(
+    r"context[_ ]length|context window|maximum context|prompt is too long|input is too long"
+    r"|too many (input )?tokens|exceeds? the (maximum|max) (number of )?(input )?tokens|reduce the length",
+    re.IGNORECASE,
+)
+_NO_PROVIDER = re.compile(r"LLM Provider NOT provided|api_key client option must be set", re.IGNORECASE)
+_BY_CLASS = {
+    "ContextWindowExceededError": Cause.CONTEXT_LENGTH,
+    "ContentPolicyViolationError": Cause.CONTENT_FILTER,
+    "AuthenticationError": Cause.AUTH,
+    "PaymentRequiredError": Cause.BILLING,
+    "Timeout": Cause.TIMEOUT,
+    "APITimeoutError": Cause.TIMEOUT,
+    "ReadTimeout": Cause.TIMEOUT,
+    "APIResponseValidationError": Cause.BAD_RESPONSE,
+    "JSONDecodeError": Cause.BAD_RESPONSE,
+    "UnicodeError": Cause.INVALID_REQUEST,
+}
+_BY_STATUS = {
+    401: Cause.AUTH,
+    402: Cause.BILLING,
+    403: Cause.AUTH,
+    404: Cause.MISSING_MODEL,
+    408: Cause.TIMEOUT,
+    413: Cause.CONTEXT_LENGTH,
+    429: Cause.RATE_LIMIT,
+}
+
+
+def failure_of(error: BaseException, *, status_on_wire: int | None, secrets: Iterable[str]) -> LlmFailure:
+    """Turn whatever litellm raised into a typed failure.
+
+    Args:
+        error: The exception; its class names follow litellm 1.110.
+        status_on_wire: The HTTP status that really arrived; None when none did or nobody saw it. It
+            tells a broken answer and a broken connection from the 500 that litellm makes of both.
+        secrets: Texts that must not appear in the detail: the prompt, the key.
+
+    Returns:
+        The failure, never an exception of its own.
+    """
+    text = str(error)
+    status = status_on_wire or _status_of(error)
+    response = getattr(error, "response", None)
+    headers = getattr(response, "headers", None) or {}
+    return LlmFailure(
+        _cause_of(error, text, status, status_on_wire),
+        scrub(f"{type(error).__name__}: {text}", secrets),
+        status=status,
+        retry_after_s=parse_retry_after(headers, now=datetime.now(UTC)),
+    )
+
+
+def _status_of(error: BaseException) -> int | None:
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _cause_of(error: BaseException, text: str, status: int | None, on_wire: int | None) -> Cause:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if _NO_PROVIDER.search(text):
+        return Cause.AUTH if "api_key" in text else Cause.MISSING_MODEL
+    if _BILLING.search(text):
+        return Cause.BILLING
+    by_class = next((cause for name, cause in _BY_CLASS.items() if name in names), None)
+    return by_class or _cause_of_status(status, on_wire, text)
+
+
+def _cause_of_status(status: int | None, on_wire: int | None, text: str) -> Cause:
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status is not None and HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Cause.CONTEXT_LENGTH if _CONTEXT_LENGTH.search(text) else Cause.INVALID_REQUEST
+    if on_wire is None and status in (None, HTTPStatus.INTERNAL_SERVER_ERROR):
+        return Cause.CONNECTION
+    if on_wire is None:
+        return Cause.SERVER
+    return Cause.BAD_RESPONSE if on_wire < HTTPStatus.BAD_REQUEST else Cause.SERVER
+
+
+def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """Read how long a provider asks us to wait, in seconds, in [0, 3600]; None when it does not say."""
+    in_ms, value = headers.get("retry-after-ms"), headers.get("retry-after")
+    try:
+        if in_ms is not None:
+            seconds = float(in_ms) / 1000
+        elif value is not None:
+            seconds = float(value) if _is_number(value) else _seconds_until(value, now)
+        else:
+            return None
+    except ValueError:
+        return None
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER_S) if seconds == seconds else None  # noqa: PLR0124 - NaN
+
+
+def _is_number(value: str) -> bool:
+    return re.fullmatch(r"\s*\d+(\.\d+)?\s*", value) is not None
+
+
+def _seconds_until(http_date: str, now: datetime) -> float:
+    at = parsedate_to_datetime(http_date)
+    return (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds()

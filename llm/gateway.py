@@ -1,0 +1,290 @@
+"""The one door to models: reserve, ask once, settle. No retry here, no transaction while it waits."""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import OperationalError
+
+from context.tokens.text import count_text
+from llm import door, extractive
+from llm.call import RawReply, ask
+from llm.failures import Cause, FailureKind, LlmFailure
+from llm.pricing import billed_usd, cost_usd, declared_rates, known_rates
+from llm.requests import CompletionReply, CompletionRequest, Usage
+from llm.settings import EXTRACTIVE, LlmSettings, Rates, llm_settings
+from models.budget import Caps, budget_settings
+from models.ledger import Reservation, Settlement, reserve, settle
+from models.provider import BreakerRules, ProviderParkedError, admit, note_failure, note_success
+from models.session import Transaction, transaction
+
+log = structlog.get_logger()
+
+OpenTransaction = Callable[[], AbstractContextManager[Transaction]]
+
+_PROBE_GRACE_S = 10
+_NEXT_MODEL_MAY_HELP = frozenset(
+    {FailureKind.RETRY_AFTER, FailureKind.RETRY_BACKOFF, FailureKind.PERMANENT, FailureKind.QUOTA}
+)
+
+
+def utc_now() -> datetime:
+    """The time, with its zone."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A call that is in the ledger and not settled yet."""
+
+    call_id: UUID
+    request: CompletionRequest
+    rates: Rates | None
+    started_s: float
+
+    @property
+    def latency_s(self) -> float:
+        return time.monotonic() - self.started_s
+
+
+class Gateway:
+    """Asks models on behalf of jobs."""
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        caps: Caps,
+        *,
+        open_transaction: OpenTransaction = transaction,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Check that the caps can admit one call at all.
+
+        Raises:
+            ValueError: A cap is smaller than the largest call.
+        """
+        _check_caps(caps, settings)
+        self._settings = settings
+        self._caps = caps
+        self._transaction = open_transaction
+        self._now = now
+        self._rules = BreakerRules(
+            failures=settings.llm_breaker_failures,
+            open_s=settings.llm_breaker_open_s,
+            open_max_s=settings.llm_breaker_open_max_s,
+            park_s=settings.llm_park_s,
+        )
+
+    def complete(self, request: CompletionRequest) -> CompletionReply:
+        """Ask the request's model once, and the fallbacks once each where that may help.
+
+        Args:
+            request: The question; call with no transaction open.
+
+        Returns:
+            An answer with words that was not cut off.
+
+        Raises:
+            LlmFailure: No usable answer; says what to do.
+            ProviderParkedError: Nobody was asked: the breaker is open; says until when.
+            BudgetDeniedError: Nobody was asked: a cap is used up; says until when.
+        """
+        ends_at_s = time.monotonic() + self._settings.llm_deadline_max_s
+        models = [request.model]
+        if request.model != EXTRACTIVE:
+            models += [name for name in self._settings.llm_fallback_models if name != request.model]
+        for model in models[:-1]:
+            try:
+                return self._complete_once(replace(request, model=model), ends_at_s)
+            except ProviderParkedError:
+                continue
+            except LlmFailure as failure:
+                if failure.kind not in _NEXT_MODEL_MAY_HELP:
+                    raise
+        return self._complete_once(replace(request, model=models[-1]), ends_at_s)
+
+    def _complete_once(self, request: CompletionRequest, ends_at_s: float) -> CompletionReply:
+        deadline_s = min(self._settings.deadline_s(request.input_tokens), ends_at_s - time.monotonic())
+        if deadline_s <= 0:
+            raise LlmFailure(Cause.TIMEOUT, "no time was left for another model")
+        attempt = self._reserve(request, deadline_s)
+        raw: RawReply | None = None
+        try:
+            raw = self._ask(request, deadline_s)
+            failure = raw.failure
+        except LlmFailure as no_answer:
+            failure = no_answer
+        except BaseException:
+            self._settle(attempt, None, LlmFailure(Cause.INTERRUPTED))
+            raise
+        price_usd = self._settle(attempt, raw, failure)
+        if failure is not None or raw is None:
+            raise failure or LlmFailure(Cause.NO_CONTENT)
+        return _reply(attempt, raw, price_usd)
+
+    def _reserve(self, request: CompletionRequest, deadline_s: float) -> _Attempt:
+        rates = self._rates(request.model)
+        builtin = request.model == EXTRACTIVE
+        most = Usage(input_tokens=request.input_tokens, output_tokens=request.max_output_tokens)
+        wanted = Reservation(
+            tenant_id=request.tenant_id,
+            purpose=request.purpose,
+            model=request.model,
+            tokens=0 if builtin else request.input_tokens + request.max_output_tokens,
+            usd=cost_usd(most, rates or self._settings.llm_unknown_rates) or Decimal(0),
+            session_id=request.session_id,
+            work_id=request.work_id,
+        )
+        now = self._now()
+        with self._transaction() as db:
+            call_id = reserve(db, wanted, caps=Caps() if builtin else self._caps, now=now)
+            if not builtin:
+                admit(db, request.model, now=now, probe_s=deadline_s + _PROBE_GRACE_S)
+        return _Attempt(call_id, request, rates, time.monotonic())
+
+    def _rates(self, model: str) -> Rates | None:
+        return declared_rates(model, self._settings.llm_prices) or known_rates(door.load(), model)
+
+    def _ask(self, request: CompletionRequest, deadline_s: float) -> RawReply:
+        if request.model == EXTRACTIVE:
+            return _ask_builtin(request)
+        return ask(request, self._settings, deadline_s=deadline_s)
+
+    def _settle(self, attempt: _Attempt, raw: RawReply | None, failure: LlmFailure | None) -> Decimal | None:
+        """Write the end down; return the price.
+
+        An answer that was paid for is not thrown away because this fails: a sweep finds the open row.
+        """
+        end = self._settlement(attempt, raw, failure)
+        request = attempt.request
+        try:
+            with self._transaction() as db:
+                settle(db, request.tenant_id, attempt.call_id, end, now=self._now())
+                if request.model != EXTRACTIVE:
+                    self._note(db, request.model, failure)
+        except OperationalError:
+            log.exception("llm_settle_failed", call_id=str(attempt.call_id), model=request.model)
+        log.info(
+            "llm_call_settled",
+            call_id=str(attempt.call_id),
+            tenant_id=str(request.tenant_id),
+            purpose=request.purpose,
+            model=request.model,
+            failure=failure.cause if failure else None,
+            latency_ms=round(end.latency_s * 1000),
+        )
+        return end.price_usd
+
+    def _settlement(self, attempt: _Attempt, raw: RawReply | None, failure: LlmFailure | None) -> Settlement:
+        end = Settlement(
+            latency_s=attempt.latency_s,
+            failure=failure.cause if failure else None,
+            detail=failure.detail or None if failure else None,
+        )
+        if raw is None:
+            billed = failure is not None and failure.may_be_billed
+            return end if billed else replace(end, charged_tokens=0, charged_usd=Decimal(0))
+        usage, price_usd = raw.usage, self._price(attempt, raw)
+        tokens = None
+        if usage.input_tokens is not None and usage.output_tokens is not None:
+            tokens = usage.input_tokens + usage.output_tokens
+        guess = cost_usd(usage, self._settings.llm_unknown_rates)
+        return replace(
+            end,
+            answered_by=raw.answered_by,
+            input_tokens=usage.input_tokens,
+            cached_tokens=usage.cached_tokens,
+            output_tokens=usage.output_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            price_usd=price_usd,
+            charged_tokens=0 if attempt.request.model == EXTRACTIVE else tokens,
+            charged_usd=guess if price_usd is None else price_usd,
+        )
+
+    def _price(self, attempt: _Attempt, raw: RawReply) -> Decimal | None:
+        model = attempt.request.model
+        declared = declared_rates(model, self._settings.llm_prices)
+        if declared is not None:
+            return cost_usd(raw.usage, declared)
+        return billed_usd(door.load(), model, raw.usage, raw.response_usage) if attempt.rates else None
+
+    def _note(self, db: Transaction, model: str, failure: LlmFailure | None) -> None:
+        if failure is not None and (failure.transient or failure.parks):
+            note_failure(
+                db,
+                model,
+                reason=failure.message,
+                now=self._now(),
+                rules=self._rules,
+                parks=failure.parks,
+                retry_after_s=failure.retry_after_s,
+            )
+        elif failure is None or failure.cause is not Cause.INTERRUPTED:
+            note_success(db, model)
+
+
+def _check_caps(caps: Caps, settings: LlmSettings) -> None:
+    if {settings.summarizer_model, settings.context_planner_model} == {EXTRACTIVE}:
+        return
+    largest = max(settings.summarizer_window_tokens, settings.planner_window_tokens)
+    for name in ("tenant_tokens_per_day", "session_tokens_per_day"):
+        cap = getattr(caps, name)
+        if cap is not None and cap < largest:
+            raise ValueError(
+                f"AFTERTURN_{name.upper()} is {cap}: less than one full window of {largest} tokens"
+            )
+
+
+def _ask_builtin(request: CompletionRequest) -> RawReply:
+    """Answer by the built-in model: at once, and free."""
+    if request.summary_input is None:
+        raise LlmFailure(
+            Cause.INVALID_REQUEST, "the built-in model only summarizes; configure a model for the rest"
+        )
+    text = extractive.summarize(request.summary_input, count=count_text)
+    return RawReply(
+        text=text,
+        failure=None if text.strip() else LlmFailure(Cause.NO_CONTENT),
+        finish_reason="stop",
+        answered_by=EXTRACTIVE,
+        usage=Usage(request.input_tokens, 0, count_text(text), 0),
+        response_usage=None,
+    )
+
+
+def _reply(attempt: _Attempt, raw: RawReply, price_usd: Decimal | None) -> CompletionReply:
+    return CompletionReply(
+        call_id=attempt.call_id,
+        text=raw.text,
+        finish_reason=raw.finish_reason,
+        usage=raw.usage,
+        model=attempt.request.model,
+        answered_by=raw.answered_by,
+        price_usd=price_usd,
+        latency_s=attempt.latency_s,
+    )
+
+
+@lru_cache
+def gateway() -> Gateway:
+    """The gateway of this process, from its settings."""
+    return Gateway(llm_settings(), budget_settings().caps)
+
+
+def complete(request: CompletionRequest) -> CompletionReply:
+    """Ask a model through this process's gateway; see `Gateway.complete`."""
+    return gateway().complete(request)
+
+
+def preload() -> None:
+    """Import litellm now: in the parent of a prefork pool, so that its children share the memory.
+
+    It opens no connection and starts no thread, so forking afterwards is safe.
+    """
+    door.load()

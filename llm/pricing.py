@@ -1,0 +1,74 @@
+"""What a call costs: known rates, or unknown. Never 0 because nobody knows."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from types import ModuleType
+from typing import Any
+
+from llm.requests import Usage
+from llm.settings import EXTRACTIVE, Rates
+
+FREE = Rates(input=Decimal(0), output=Decimal(0))
+_MILLION = Decimal(1_000_000)
+
+
+def cost_usd(usage: Usage, rates: Rates) -> Decimal | None:
+    """Multiply tokens by rates; None where the provider counted no tokens."""
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    cached = usage.cached_tokens or 0
+    cached_rate = rates.input if rates.cached is None else rates.cached
+    in_millions = (usage.input_tokens - cached) * rates.input + cached * cached_rate
+    return (in_millions + usage.output_tokens * rates.output) / _MILLION
+
+
+def declared_rates(model: str, prices: Mapping[str, Rates]) -> Rates | None:
+    """What the operator says, or that the built-in model is free; None where nobody said anything."""
+    return FREE if model == EXTRACTIVE else prices.get(model)
+
+
+_RATES_IN_MAP = {
+    "input": "input_cost_per_token",
+    "output": "output_cost_per_token",
+    "cached": "cache_read_input_token_cost",
+}
+
+
+def known_rates(litellm: ModuleType, model: str) -> Rates | None:
+    """What litellm's local map says of exactly this model.
+
+    Its functions also answer for models that it does not know, with guesses or with 0: those are
+    unknown here. A model that really is free is declared by the operator.
+    """
+    entry = _entry(litellm.model_cost, model)
+    rates = {name: Decimal(str(entry.get(key) or 0)) * _MILLION for name, key in _RATES_IN_MAP.items()}
+    if not rates["input"] or not rates["output"]:
+        return None
+    return Rates(input=rates["input"], output=rates["output"], cached=rates["cached"] or None)
+
+
+def _entry(model_cost: Mapping[str, Mapping[str, Any]], model: str) -> Mapping[str, Any]:
+    provider, _, bare = model.partition("/")
+    exact = model_cost.get(model)
+    if exact is not None:
+        return exact
+    of_provider = model_cost.get(bare, {})
+    return of_provider if of_provider.get("litellm_provider") == provider else {}
+
+
+def billed_usd(litellm: ModuleType, model: str, usage: Usage, response_usage: object) -> Decimal | None:
+    """What a call to a model of litellm's map cost, its tiers and cache writes included; None: unknown."""
+    rates = known_rates(litellm, model)
+    flat = cost_usd(usage, rates) if rates else None
+    if flat is None:
+        return None
+    try:
+        halves = litellm.cost_per_token(
+            model=model,
+            prompt_tokens=usage.input_tokens,
+            completion_tokens=usage.output_tokens,
+            usage_object=response_usage,
+        )
+    except Exception:  # noqa: BLE001 - a price is not worth an answer, and the flat one is near
+        return flat
+    return sum((Decimal(str(half)) for half in halves), Decimal(0))

@@ -1,0 +1,6 @@
+"""A scripted model: an OpenAI-compatible server on loopback that can answer in every known wrong way."""
+
+from llm.scripted.server import Recorded, ScriptedServer
+from llm.scripted.steps import Mode, Script, Step
+
+__all__ = ["Mode", "Recorded", "Script", "ScriptedServer", "Step"]

@@ -1,0 +1,255 @@
+"""The HTTP side of the scripted model: threads of the standard library, on loopback."""
+
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from context.types import JsonObject
+from llm.scripted.answers import chunks, completion, error_answer
+from llm.scripted.steps import Mode, Script, Step
+
+_DRIP_INTERVAL_S = 0.1
+_MAX_BODY_BYTES = 64_000_000
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One request that arrived, in the order of arrival."""
+
+    body: JsonObject
+    step: Step
+    at_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def model(self) -> str:
+        """The model's name as the server got it."""
+        return str(self.body.get("model", ""))
+
+
+class ScriptedServer:
+    """A scripted model listening on loopback; use it as a context manager.
+
+    Attributes:
+        script: What is answered next.
+        requests: Every request so far; read it after the calls it is about have ended.
+    """
+
+    def __init__(self, port: int = 0, default: Step | None = None) -> None:
+        """Bind at once, so that the address is known; `start` begins to answer."""
+        self.script = Script(default)
+        self.requests: list[Recorded] = []
+        self._released = threading.Event()
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._http = _Http(("127.0.0.1", port), _Handler)
+        self._http.scripted = self
+        self._thread: threading.Thread | None = None
+
+    @property
+    def base_url(self) -> str:
+        """The `api_base` of an OpenAI client."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def control_url(self) -> str:
+        """Where steps are set and requests are read over HTTP."""
+        return self.base_url.removesuffix("/v1") + "/script"
+
+    @property
+    def count(self) -> int:
+        """How many requests have arrived."""
+        return len(self.requests)
+
+    def next(self, *steps: Step | Mode) -> None:
+        """Queue what the next requests get."""
+        self.script.add(Step(step) if isinstance(step, Mode) else step for step in steps)
+
+    def release(self) -> None:
+        """Let every hanging request, now and later, end in a good answer."""
+        self._released.set()
+
+    def record(self, body: JsonObject) -> tuple[Recorded, int]:
+        """Remember a request and choose its step; the number counts from 1."""
+        with self._lock:
+            recorded = Recorded(body, self.script.next_step(str(body.get("model", ""))))
+            self.requests.append(recorded)
+            return recorded, len(self.requests)
+
+    def reset(self) -> None:
+        """Forget requests and steps, and let `hang` hang again."""
+        with self._lock:
+            self.requests.clear()
+            self.script.clear()
+            self._released.clear()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, but end early when the server stops. True while it still runs."""
+        return not self._stopping.wait(seconds)
+
+    def wait_for_release(self) -> bool:
+        """Hang until somebody releases the requests (True) or stops the server (False)."""
+        while not self._stopping.is_set():
+            if self._released.wait(_DRIP_INTERVAL_S):
+                return True
+        return False
+
+    def start(self) -> Self:
+        """Answer from a thread of its own."""
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+        return self
+
+    def serve(self) -> None:
+        """Answer in this thread until it is interrupted."""
+        try:
+            self._http.serve_forever()
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """End every hanging answer and free the port."""
+        self._stopping.set()
+        if self._thread:
+            self._http.shutdown()
+            self._thread.join()
+        self._http.server_close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+class _Http(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+    scripted: ScriptedServer
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away is part of the play: say nothing."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Http
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
+        """Requests are recorded, not printed."""
+
+    def do_GET(self) -> None:
+        scripted = self.server.scripted
+        if self.path == "/script":
+            requests = [
+                {"model": seen.model, "mode": seen.step.mode, "body": seen.body} for seen in scripted.requests
+            ]
+            self._send(200, {"count": len(requests), "requests": requests})
+        elif self.path == "/v1/models":
+            self._send(200, {"object": "list", "data": [{"id": f"scripted-{mode}"} for mode in Mode]})
+        else:
+            self._send(404, {"error": {"message": "no such path"}})
+
+    def do_DELETE(self) -> None:
+        self.server.scripted.reset()
+        self._send(200, {"count": 0})
+
+    def do_POST(self) -> None:
+        try:
+            body = self._read_object()
+            if self.path == "/script":
+                return self._control(body)
+        except (ValueError, TypeError) as error:
+            return self._send(400, {"error": {"message": str(error), "type": "invalid_request_error"}})
+        return self._complete(body)
+
+    def _read_object(self) -> JsonObject:
+        body = json.loads(self.rfile.read(min(int(self.headers["Content-Length"]), _MAX_BODY_BYTES)))
+        if not isinstance(body, dict):
+            raise TypeError("the body is not an object")
+        return body
+
+    def _control(self, body: JsonObject) -> None:
+        scripted = self.server.scripted
+        steps = [_step_from(step) for step in body.get("steps", [])]
+        if "default" in body:
+            scripted.script.set_default(_step_from(body["default"]))
+        if body.get("release"):
+            scripted.release()
+        scripted.script.add(steps)
+        self._send(200, {"queued": sum(step.times for step in steps)})
+
+    def _complete(self, body: JsonObject) -> None:
+        recorded, number = self.server.scripted.record(body)
+        step = recorded.step
+        if not self.server.scripted.wait(step.delay_s):
+            return
+        if step.mode is Mode.RESET:
+            self._reset()
+        elif step.mode is Mode.HANG and not self.server.scripted.wait_for_release():
+            self.close_connection = True
+        elif refusal := error_answer(step):
+            self._send(refusal.status, refusal.body, refusal.headers)
+        else:
+            self._answer(body, step, completion(body, step, number=number))
+
+    def _answer(self, request: JsonObject, step: Step, body: JsonObject) -> None:
+        stream = bool(request.get("stream"))
+        if stream:
+            options = request.get("stream_options") or {}
+            events = chunks(body, with_usage=bool(options.get("include_usage")))
+            lines = [f"data: {json.dumps(event, ensure_ascii=False)}\n\n" for event in events]
+            payload = "".join([*lines, "data: [DONE]\n\n"]).encode()
+        else:
+            payload = json.dumps(body, ensure_ascii=False).encode()
+        if step.mode is Mode.TRUNCATED_JSON:
+            payload = payload[: len(payload) // 2]
+        kind = "text/event-stream" if stream else "application/json"
+        if step.mode is Mode.DRIP_HEADERS:
+            self._drip(b"HTTP/1.1 200 OK\r\nX-Drip: ", b"x", step.drip_s, b"\r\nContent-Length: 0\r\n\r\n")
+        elif step.mode is Mode.DRIP:
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n".encode()
+            self._drip(head + (b"data: {" if stream else b""), b" ", step.drip_s, b"" if stream else payload)
+        else:
+            self._send_bytes(200, payload, {"Content-Type": kind})
+
+    def _drip(self, start: bytes, drop: bytes, drip_s: float, end: bytes) -> None:
+        self.close_connection = True
+        self.wfile.write(start)
+        ends_at = time.monotonic() + drip_s
+        while time.monotonic() < ends_at and self.server.scripted.wait(_DRIP_INTERVAL_S):
+            self.wfile.write(drop)
+        self.wfile.write(end)
+
+    def _reset(self) -> None:
+        self.close_connection = True
+        with suppress(OSError):
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def _send(self, status: int, body: JsonObject, headers: Mapping[str, str] | None = None) -> None:
+        payload = json.dumps(body, ensure_ascii=False).encode()
+        self._send_bytes(status, payload, {"Content-Type": "application/json", **(headers or {})})
+
+    def _send_bytes(self, status: int, payload: bytes, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(payload))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(payload)
+
+
+def _step_from(value: Any) -> Step:
+    if not isinstance(value, dict):
+        raise TypeError("a step is an object such as {'mode': '429'}")
+    return Step(**{**value, "mode": Mode(value["mode"])})

@@ -1,0 +1,113 @@
+"""What the scripted model does next: a queue of steps, a model's suffix, or the default."""
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+MODEL_PREFIX = "scripted-"
+"""`openai/scripted-429` answers 429 whenever the queue of steps is empty."""
+
+
+class Mode(StrEnum):
+    """One way to answer."""
+
+    OK = "ok"
+    SUMMARY = "summary"
+    RATE_LIMITED = "429"
+    OUT_OF_QUOTA_429 = "429-quota"
+    SERVER_ERROR = "500"
+    UNAVAILABLE = "503"
+    HANG = "hang"
+    DRIP = "drip"
+    DRIP_HEADERS = "drip-headers"
+    RESET = "reset"
+    TRUNCATED_JSON = "truncated-json"
+    NO_CHOICES = "no-choices"
+    EMPTY = "empty"
+    CUT_OFF = "cut-off"
+    REASONED_AWAY = "reasoned-away"
+    FENCED = "fenced"
+    THINK = "think"
+    THINK_UNCLOSED = "think-unclosed"
+    REFUSAL = "refusal"
+    CONTENT_FILTER = "content-filter"
+    WRONG_LANGUAGE = "wrong-language"
+    ERROR_TEXT = "error-text"
+    TOOL_CALL_TEXT = "tool-call-text"
+    TOOL_CALL = "tool-call"
+    CONTEXT_LENGTH = "context-length"
+    BAD_KEY = "401"
+    FORBIDDEN = "403"
+    MISSING_MODEL = "404"
+    BAD_REQUEST = "400"
+    OUT_OF_QUOTA = "402"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One answer of the scripted model.
+
+    Attributes:
+        mode: How it answers.
+        text: The words of the answer, where the mode has words; None lets the mode choose.
+        delay_s: How long it waits before it answers, >= 0.
+        retry_after_s: The Retry-After of a 429 or 503; None sends none.
+        drip_s: How long a dripping answer takes, >= 0.
+        times: How many requests this step serves, >= 1.
+        cached_tokens: How many prompt tokens it reports as read from a cache.
+        reasoning_tokens: How many output tokens it reports as reasoning.
+    """
+
+    mode: Mode = Mode.OK
+    text: str | None = None
+    delay_s: float = 0
+    retry_after_s: float | None = 3
+    drip_s: float = 30
+    times: int = 1
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+class Script:
+    """Chooses the step of each request; safe to use from many threads."""
+
+    def __init__(self, default: Step | None = None) -> None:
+        """Start with an empty queue. The default step summarizes."""
+        self._lock = threading.Lock()
+        self._queue: deque[Step] = deque()
+        self._default = default or Step(Mode.SUMMARY)
+
+    def add(self, steps: Iterable[Step]) -> None:
+        """Queue steps for the next requests, whatever their model."""
+        with self._lock:
+            for step in steps:
+                self._queue.extend([step] * step.times)
+
+    def set_default(self, step: Step) -> None:
+        """Answer so when the queue is empty and the model's name asks for nothing."""
+        with self._lock:
+            self._default = step
+
+    def clear(self) -> None:
+        """Forget the queued steps."""
+        with self._lock:
+            self._queue.clear()
+
+    def next_step(self, model: str) -> Step:
+        """Take the queue's next step, else what the model's name asks for, else the default."""
+        with self._lock:
+            if self._queue:
+                return self._queue.popleft()
+            return _step_of(model) or self._default
+
+
+def _step_of(model: str) -> Step | None:
+    _, found, suffix = model.rpartition(MODEL_PREFIX)
+    if not found:
+        return None
+    try:
+        return Step(Mode(suffix))
+    except ValueError:
+        return None

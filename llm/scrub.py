@@ -1,0 +1,52 @@
+"""Make a provider's error text fit to be stored: one short line, no keys, no words of users."""
+
+import os
+import re
+from collections.abc import Iterable
+
+MAX_DETAIL_CHARS = 300
+_KEY = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|ghp)[-_][\w*.-]{4,}|\bAIza[\w*-]{6,}"  # the shapes of the common providers
+    r"|\b(?:Bearer|Basic)\s+\S+|(?:api[-_ ]?key|token|secret)\s*[=:]\s*\S+"  # said to be a key
+    r"|[A-Za-z0-9+/_-]{32,}={0,2}",  # long and without a space: likely one
+    re.IGNORECASE,
+)
+_SHORTEST_KEY = 6
+_ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})+")
+_SPACE = re.compile(r"\s+")
+_SHINGLE = 12
+"""A run of this many characters that also occurs in the prompt is taken for a quotation of it."""
+
+
+def scrub(text: str, secrets: Iterable[str]) -> str:
+    """Shorten an error text to one line, without keys and without words of the prompt.
+
+    Args:
+        text: What the provider or litellm said.
+        secrets: The prompt's texts and the key.
+
+    Returns:
+        At most 300 characters. A provider's own sentence survives, a quotation of the prompt does not.
+    """
+    line = _SPACE.sub(" ", _ESCAPES.sub("…", text))[: 2 * MAX_DETAIL_CHARS]
+    line = _KEY.sub("[key]", line)
+    for key in _environment_keys():
+        line = line.replace(key, "[key]")
+    return _without_quotations(line, [_SPACE.sub(" ", secret) for secret in secrets])[:MAX_DETAIL_CHARS]
+
+
+def _environment_keys() -> list[str]:
+    return [
+        value
+        for name, value in os.environ.items()
+        if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY
+    ]
+
+
+def _without_quotations(line: str, secrets: list[str]) -> str:
+    hidden = [False] * len(line)
+    for start in range(len(line) - _SHINGLE + 1):
+        if any(line[start : start + _SHINGLE] in secret for secret in secrets):
+            hidden[start : start + _SHINGLE] = [True] * _SHINGLE
+    kept = "".join("\0" if hide else char for char, hide in zip(line, hidden, strict=True))
+    return re.sub("\0+", "[prompt]", kept)

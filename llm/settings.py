@@ -1,0 +1,165 @@
+"""Which models answer, where they are, what they may cost and how long they may take."""
+
+import math
+import os
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import lru_cache
+from typing import Annotated, Self
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+EXTRACTIVE = "extractive"
+"""The built-in deterministic model: no key, no network, no price."""
+
+DEFAULT_MODEL = "gpt-4o-mini"
+
+PROVIDER_KEYS = (
+    "ANTHROPIC_API_KEY",
+    "AZURE_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "CEREBRAS_API_KEY",
+    "COHERE_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "FIREWORKS_AI_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "MOONSHOT_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "PERPLEXITYAI_API_KEY",
+    "TOGETHERAI_API_KEY",
+    "TOGETHER_API_KEY",
+    "XAI_API_KEY",
+)
+"""Where litellm looks for the keys of the common providers."""
+
+
+class Rates(BaseModel):
+    """What a model costs, in US dollars per million tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: Decimal = Field(ge=0)
+    output: Decimal = Field(ge=0)
+    cached: Decimal | None = Field(None, ge=0, description="None: cached tokens cost as much as others.")
+
+
+class LlmSettings(BaseSettings):
+    """The gateway's settings; read once from the environment, `AFTERTURN_*` unless said otherwise."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", env_ignore_empty=True, populate_by_name=True
+    )
+
+    context_planner_model: str = Field(
+        "",
+        validation_alias=AliasChoices("CONTEXT_PLANNER_MODEL", "AFTERTURN_CONTEXT_PLANNER_MODEL"),
+        description=f"Plans and predicts; unset: {DEFAULT_MODEL}, or {EXTRACTIVE} without any provider key.",
+    )
+    summarizer_model: str = Field(
+        "",
+        validation_alias=AliasChoices("SUMMARIZER_MODEL", "AFTERTURN_SUMMARIZER_MODEL"),
+        description=f"Writes summaries; unset: {DEFAULT_MODEL}, or {EXTRACTIVE} without any provider key.",
+    )
+    summarizer_window_tokens: int = Field(128_000, ge=1_000, description="The summarizer's own window.")
+    summarizer_max_output_tokens: int = Field(4_000, ge=64, description="The most one summary may take.")
+    planner_window_tokens: int = Field(128_000, ge=1_000, description="The planner's own window.")
+    planner_max_output_tokens: int = Field(2_000, ge=64, description="The most one plan may take.")
+
+    llm_api_base: str | None = Field(None, description="An OpenAI-compatible server for every model.")
+    llm_api_key: SecretStr | None = Field(None, description="Its key; providers' own variables also count.")
+    llm_fallback_models: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Asked in this order when a model is down or parked; off by default."
+    )
+    llm_connect_timeout_s: float = Field(5, gt=0, description="The longest a connection may take.")
+    llm_deadline_base_s: float = Field(30, gt=0, description="What a call may take with an empty prompt.")
+    llm_deadline_per_1k_s: float = Field(0.5, ge=0, description="What 1,000 input tokens add to it.")
+    llm_deadline_max_s: float = Field(180, gt=0, description="The most a call may take, fallbacks included.")
+    llm_lost_after_s: float = Field(900, gt=0, description="Calls unsettled for longer were cut by a crash.")
+
+    llm_prices: dict[str, Rates] = Field(
+        default_factory=dict, description="JSON: a model's USD per million tokens; overrides the known ones."
+    )
+    llm_unknown_rates: Rates = Field(
+        Rates(input=Decimal(15), output=Decimal(75)),
+        description="What caps count for a model with an unknown price; the ledger still says unknown.",
+    )
+    llm_park_s: float = Field(900, gt=0, description="How long a bad key or an empty account parks a model.")
+    llm_breaker_failures: int = Field(5, ge=1, description="Failures in a row that open the breaker.")
+    llm_breaker_open_s: float = Field(
+        30, gt=0, description="How long it opens first; doubles when it fails on."
+    )
+    llm_breaker_open_max_s: float = Field(600, gt=0, description="The longest it opens for such failures.")
+
+    @field_validator("llm_fallback_models", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        return (
+            [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+        )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_models(cls, values: Mapping[str, object]) -> dict[str, object]:
+        chosen = {key: value for key, value in values.items() if value not in ("", None)}
+        reachable = chosen.get("llm_api_base") or chosen.get("llm_api_key") or has_provider_key(os.environ)
+        default = DEFAULT_MODEL if reachable else EXTRACTIVE
+        for field in ("context_planner_model", "summarizer_model"):
+            names = (field, field.upper(), f"AFTERTURN_{field.upper()}")
+            if not any(name in chosen for name in names):
+                chosen[field] = default
+        return chosen
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        pairs = (
+            ("llm_deadline_base_s", "llm_deadline_max_s"),
+            ("llm_connect_timeout_s", "llm_deadline_base_s"),
+            ("llm_breaker_open_s", "llm_breaker_open_max_s"),
+        )
+        for low, high in pairs:
+            if getattr(self, low) > getattr(self, high):
+                raise ValueError(f"AFTERTURN_{low.upper()} is above AFTERTURN_{high.upper()}")
+        if self.llm_lost_after_s <= self.llm_deadline_max_s:
+            raise ValueError("AFTERTURN_LLM_LOST_AFTER_S must be above AFTERTURN_LLM_DEADLINE_MAX_S")
+        for name in ("summarizer", "planner"):
+            if getattr(self, f"{name}_max_output_tokens") >= getattr(self, f"{name}_window_tokens"):
+                raise ValueError(f"AFTERTURN_{name.upper()}_MAX_OUTPUT_TOKENS leaves no room for input")
+        return self
+
+    def deadline_s(self, input_tokens: int) -> float:
+        """How long a call may take in all: a base, and more for each begun 1,000 input tokens."""
+        grown = self.llm_deadline_base_s + self.llm_deadline_per_1k_s * math.ceil(input_tokens / 1000)
+        return min(grown, self.llm_deadline_max_s)
+
+    def check_below(self, *, lease_s: float, hard_limit_s: float) -> None:
+        """Refuse settings under which a lease or a task could end while a call still waits.
+
+        Args:
+            lease_s: How long a worker holds its work without a renewal.
+            hard_limit_s: When Celery kills the task.
+
+        Raises:
+            ValueError: A call may last as long as one of them.
+        """
+        for name, limit_s in (("the lease", lease_s), ("the hard task limit", hard_limit_s)):
+            if self.llm_deadline_max_s >= limit_s:
+                raise ValueError(
+                    f"AFTERTURN_LLM_DEADLINE_MAX_S is {self.llm_deadline_max_s:g} s, "
+                    f"it must be below {name}, {limit_s:g} s"
+                )
+
+
+def has_provider_key(environment: Mapping[str, str]) -> bool:
+    """Whether a key of any common provider is set."""
+    return any(environment.get(name, "").strip() for name in PROVIDER_KEYS)
+
+
+@lru_cache
+def llm_settings() -> LlmSettings:
+    """Read the settings once; they do not change afterwards."""
+    return LlmSettings()
