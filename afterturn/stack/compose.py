@@ -78,16 +78,15 @@ class Composition:
 
     def _application_units(self) -> list[Unit]:
         after = (PREPARE, Role.VALKEY)
-        beats = partial(ready.has_beaten, self._postgres.url, since=self._began)
+        api_port = self._ports[Role.API]
+        works = partial(ready.has_worked, api_port, since=self._began)
         flower_port = self._ports[Role.FLOWER]
         schedule = str(self._home.path / "beat-schedule")
         return [
+            self._unit(Role.API, roles.api_command(), lambda: ready.answers_ready(api_port), (PREPARE,)),
+            self._unit(Role.WORKER, roles.worker_command(), lambda: works(role=Role.WORKER), after),
             self._unit(
-                Role.API, roles.api_command(), lambda: ready.answers_ready(self._ports[Role.API]), (PREPARE,)
-            ),
-            self._unit(Role.WORKER, roles.worker_command(), lambda: beats(role=Role.WORKER), after),
-            self._unit(
-                Role.DISPATCHER, roles.dispatcher_command(), lambda: beats(role=Role.DISPATCHER), after
+                Role.DISPATCHER, roles.dispatcher_command(), lambda: works(role=Role.DISPATCHER), after
             ),
             self._unit(Role.BEAT, roles.beat_command(schedule), lambda: True, after),
             self._unit(

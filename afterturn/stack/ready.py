@@ -1,31 +1,31 @@
 """Whether a process of the stack does its work, asked from outside."""
 
 import http.client
+import json
 import socket
 from datetime import datetime
-
-import psycopg
 
 from afterturn.stack.roles import LOOPBACK
 
 PROBE_TIMEOUT_S = 1.0
 
 
-def answers_ready(port: int, path: str = "/readyz") -> bool:
-    """Whether an HTTP server on loopback answers a path with 200.
+def answers_ready(port: int) -> bool:
+    """Whether the API on a loopback port says that it is ready."""
+    return _readiness(port) is not None
+
+
+def has_worked(port: int, role: str, since: datetime) -> bool:
+    """Whether a background role was at work lately, as the API knows it.
 
     Args:
-        port: Where it listens.
-        path: What to ask for.
+        port: The API's.
+        role: Whose sign of life to look for.
+        since: Older signs belong to an earlier life.
     """
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=PROBE_TIMEOUT_S)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
+    readiness = _readiness(port) or b"{}"
+    seen = json.loads(readiness).get("last_seen", {}).get(role)
+    return seen is not None and datetime.fromisoformat(seen) >= since
 
 
 def listens(port: int) -> bool:
@@ -37,19 +37,14 @@ def listens(port: int) -> bool:
     return True
 
 
-def has_beaten(database_url: str, role: str, since: datetime) -> bool:
-    """Whether a background role has shown a sign of life.
-
-    Args:
-        database_url: Where the signs are kept.
-        role: Whose.
-        since: Older signs belong to an earlier life.
-    """
+def _readiness(port: int) -> bytes | None:
+    """The body of a 200 from /readyz, or None."""
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=PROBE_TIMEOUT_S)
     try:
-        with psycopg.connect(database_url, autocommit=True, connect_timeout=2) as database:
-            found = database.execute(
-                "select 1 from heartbeat where role = %s and seen_at >= %s limit 1", (role, since)
-            )
-            return found.fetchone() is not None
-    except psycopg.Error:
-        return False
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        return answer.read() if answer.status == http.client.OK else None
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
