@@ -64,9 +64,7 @@ _KINDS: dict[Cause, FailureKind] = {
     Cause.CONTENT_FILTER: FailureKind.REFUSED,
     Cause.INTERRUPTED: FailureKind.RETRY_BACKOFF,
 }
-_HOPELESS = frozenset(
-    {FailureKind.PERMANENT, FailureKind.QUOTA, FailureKind.SHRINK_INPUT, FailureKind.REFUSED}
-)
+_WAITING_HELPS = frozenset({FailureKind.RETRY_AFTER, FailureKind.RETRY_BACKOFF})
 _PARKING = frozenset({Cause.AUTH, Cause.MISSING_MODEL, Cause.BILLING})
 _TRANSIENT = frozenset({Cause.RATE_LIMIT, Cause.SERVER, Cause.CONNECTION, Cause.TIMEOUT, Cause.BAD_RESPONSE})
 _MAYBE_BILLED = frozenset({Cause.TIMEOUT, Cause.BAD_RESPONSE, Cause.INTERRUPTED})
@@ -106,8 +104,12 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
 
     @property
     def retryable(self) -> bool:
-        """Whether the same question may succeed later."""
-        return self.kind not in _HOPELESS
+        """Whether waiting alone is likely to help, however often it failed.
+
+        An empty, cut or broken answer may also be better next time, but each try is paid for:
+        those are worth a bounded number of attempts only.
+        """
+        return self.kind in _WAITING_HELPS
 
     @property
     def parks(self) -> bool:

@@ -1,7 +1,7 @@
 """What models may cost: caps per tenant and per session, for a day in UTC."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import Self
@@ -67,6 +67,12 @@ def budget_settings() -> BudgetSettings:
     return BudgetSettings()
 
 
+def next_day(now: datetime) -> datetime:
+    """The next midnight in UTC: when the caps are whole again."""
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight + timedelta(days=1)
+
+
 @dataclass(frozen=True)
 class Denial:
     """Which cap said no: its scope (`tenant`, `session`), its unit (`tokens`, `usd`) and the numbers."""
@@ -84,12 +90,14 @@ class BudgetDeniedError(AfterturnError):
     Attributes:
         denial: The cap and the numbers.
         retry_at: When it can succeed; None when the call alone is larger than the cap.
+        retry_in_s: How long the work waits: until then, or for a day in which somebody may raise the cap.
     """
 
     code = "budget-denied"
 
-    def __init__(self, denial: Denial, *, retry_at: datetime | None) -> None:
+    def __init__(self, denial: Denial, *, now: datetime) -> None:
         """Say how much is left and when there is more."""
+        retry_at = next_day(now) if denial.wanted <= denial.cap else None
         when = f"again at {retry_at:%Y-%m-%dT%H:%M:%SZ}" if retry_at else "never under this cap"
         super().__init__(
             f"the {denial.scope}'s cap of {denial.cap} {denial.unit} a day has "
@@ -103,3 +111,4 @@ class BudgetDeniedError(AfterturnError):
         )
         self.denial = denial
         self.retry_at = retry_at
+        self.retry_in_s = ((retry_at or now + timedelta(days=1)) - now).total_seconds()

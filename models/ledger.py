@@ -24,7 +24,7 @@ from sqlalchemy import Date as SqlDate
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, TenantKey, Timestamp
-from models.budget import BudgetDeniedError, Caps, Denial
+from models.budget import BudgetDeniedError, Caps, Denial, next_day
 from models.session import Transaction
 
 _MONEY = Numeric(18, 10)
@@ -195,8 +195,7 @@ def _check_caps(db: Transaction, call: Reservation, caps: Caps, now: datetime) -
         limits = (("tokens", spent.tokens, call.tokens, tokens_cap), ("usd", spent.usd, call.usd, usd_cap))
         for unit, used, wanted, cap in limits:
             if cap is not None and used + wanted > cap:
-                retry_at = next_day(now) if wanted <= cap else None
-                raise BudgetDeniedError(Denial(scope, unit, used, wanted, cap), retry_at=retry_at)
+                raise BudgetDeniedError(Denial(scope, unit, used, wanted, cap), now=now)
 
 
 def spent_today(db: Transaction, tenant_id: UUID, session_id: str | None = None, *, now: datetime) -> Spent:
@@ -208,12 +207,6 @@ def spent_today(db: Transaction, tenant_id: UUID, session_id: str | None = None,
         query = query.where(LlmCall.session_id == session_id)
     tokens, usd = db.execute(query).one()
     return Spent(int(tokens), Decimal(usd))
-
-
-def next_day(now: datetime) -> datetime:
-    """The next midnight in UTC: when the caps are whole again."""
-    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight + timedelta(days=1)
 
 
 def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, now: datetime) -> bool:
@@ -249,21 +242,21 @@ def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, 
     return db.execute(settled).rowcount == 1
 
 
-def sweep_lost(db: Transaction, *, older_than: datetime, now: datetime) -> int:
+def sweep_lost(db: Transaction, *, older_than_s: float) -> int:
     """Close the calls that a crash left open. They keep their charge: they may have been billed.
 
     Args:
         db: An open transaction.
-        older_than: Only calls begun before this; no call may still be running that long.
-        now: The time of the sweep.
+        older_than_s: Only calls begun longer ago, in seconds; no call may still be running that long.
 
     Returns:
         How many there were.
     """
     lost = (
         update(LlmCall)
-        .where(LlmCall.state == CallState.RESERVED, LlmCall.created_at < older_than)
-        .values(state=CallState.LOST, settled_at=now)
+        .where(LlmCall.state == CallState.RESERVED)
+        .where(LlmCall.created_at < func.now() - timedelta(seconds=older_than_s))
+        .values(state=CallState.LOST, settled_at=func.now())
     )
     return db.execute(lost).rowcount
 

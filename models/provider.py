@@ -69,16 +69,24 @@ class BreakerRules:
 
 
 class ProviderParkedError(AfterturnError):
-    """The model is not asked now: its breaker is open."""
+    """The model is not asked now: its breaker is open.
+
+    Attributes:
+        model: Which model.
+        until: When it may be asked again.
+        reason: What opened the breaker.
+        retry_in_s: How long that is from now, > 0.
+    """
 
     code = "provider-parked"
 
-    def __init__(self, model: str, *, until: datetime, reason: str) -> None:
+    def __init__(self, model: str, *, until: datetime, reason: str, now: datetime) -> None:
         """Say until when, and what opened it."""
         super().__init__(f"{model} is parked until {until:%Y-%m-%dT%H:%M:%SZ}: {reason}", model=model)
         self.model = model
         self.until = until
         self.reason = reason
+        self.retry_in_s = max((until - now).total_seconds(), 1.0)
 
 
 def admit(db: Transaction, model: str, *, now: datetime, probe_s: float) -> None:
@@ -100,7 +108,8 @@ def admit(db: Transaction, model: str, *, now: datetime, probe_s: float) -> None
         .values(probe_until=now + timedelta(seconds=probe_s))
     )
     if db.execute(probing).rowcount == 0:
-        raise ProviderParkedError(model, until=max(row.open_until, row.probe_until or now), reason=row.reason)
+        until = max(row.open_until, row.probe_until or now)
+        raise ProviderParkedError(model, until=until, reason=row.reason, now=now)
 
 
 def note_success(db: Transaction, model: str) -> None:
