@@ -1,0 +1,240 @@
+"""A small typed client of the HTTP API: it repeats what did not arrive, and never what was refused."""
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+from context.types import JsonObject
+
+TIMEOUT_S = 30.0
+RETRY_DELAYS_S = (0.1, 0.3, 1.0, 2.0, 4.0)
+UNAVAILABLE = frozenset({502, 503, 504})
+"""Answers which say that nothing was done."""
+
+_TOTAL = re.compile(r"\btotal;[^,]*\bdur=([0-9.]+)")
+
+
+class ApiError(Exception):
+    """The API refused a call; asking again would not help.
+
+    Attributes:
+        status: The HTTP status.
+        code: The stable slug of the problem.
+        detail: What is wrong, in a sentence.
+        problem: The whole problem document.
+    """
+
+    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+        """Read a problem document."""
+        self.status = status
+        self.code = str(problem.get("type", "unknown"))
+        self.detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
+        self.problem = problem
+        super().__init__(f"{self.detail} ({status} {self.code})")
+
+
+class UnreachableError(Exception):
+    """Nothing answered, also after several attempts."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A turn that is stored for good.
+
+    Attributes:
+        turn_id: Its id.
+        first_seq: Place of its first message in the log.
+        last_seq: Place of its last message.
+        duplicate: It was stored before, and this call changed nothing.
+        notes: What the API noticed about it, such as a call without a result; a line each.
+    """
+
+    turn_id: str
+    first_seq: int
+    last_seq: int
+    duplicate: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Window:
+    """The answer to a context request.
+
+    Attributes:
+        answer: The answer as it came.
+        server_ms: How long the server worked on it, in milliseconds; None where it does not say.
+    """
+
+    answer: JsonObject
+    server_ms: float | None
+
+    @property
+    def messages(self) -> list[JsonObject]:
+        """What to send to the model."""
+        return list(self.answer["messages"])
+
+    @property
+    def certificate(self) -> JsonObject:
+        """What is in it, and why."""
+        return dict(self.answer["certificate"])
+
+    @property
+    def freshness(self) -> JsonObject:
+        """How far the background work has come."""
+        return dict(self.answer["freshness"])
+
+
+class Client:
+    """Calls one API with one key; close it, or use it as a context manager."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        transport: httpx.BaseTransport | None = None,
+        wait: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Prepare connections; nothing is sent yet.
+
+        Args:
+            base_url: Where the API is, without `/v1`.
+            api_key: The key that names the tenant.
+            timeout_s: The longest that one attempt may take, > 0.
+            transport: Another way to reach the API.
+            wait: Waits for so many seconds between two attempts.
+        """
+        self._wait = wait
+        self._http = httpx.Client(
+            base_url=base_url,
+            headers={"Authorization": f"Bearer {api_key}"},
+            timeout=timeout_s,
+            transport=transport,
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._http.close()
+
+    def record_turn(self, session_id: str, event: JsonObject) -> Recorded:
+        """Store one finished turn; repeated with the same `turn_id` until it is known to be stored.
+
+        Args:
+            session_id: The conversation.
+            event: The event's body.
+
+        Raises:
+            ApiError: It is refused.
+            UnreachableError: Nothing answers.
+        """
+        return _recorded(self._call("POST", f"{_path(session_id)}/turns", _json(event)).json())
+
+    def record_turns(self, events: Iterable[tuple[str, JsonObject]]) -> list[Recorded | ApiError]:
+        """Store many turns in one call; a refused line does not stop the others.
+
+        Args:
+            events: Session ids and bodies of events.
+
+        Returns:
+            What became of each, in their order.
+
+        Raises:
+            ApiError: The whole call is refused.
+            UnreachableError: Nothing answers.
+        """
+        lines = [_json({"session_id": session_id, **event}) for session_id, event in events]
+        response = self._call("POST", "/v1/turns", b"\n".join(lines), "application/x-ndjson")
+        return [_line(item) for item in response.json()["results"]]
+
+    def context(self, session_id: str, request: JsonObject) -> Window:
+        """Ask for the next request's window.
+
+        Args:
+            session_id: The conversation.
+            request: Model, limits, system prompt, the new messages.
+
+        Raises:
+            ApiError: It is refused, such as when the fixed part alone is over budget.
+            UnreachableError: Nothing answers.
+        """
+        response = self._call("POST", f"{_path(session_id)}/context", _json(request))
+        found = _TOTAL.search(response.headers.get("server-timing", ""))
+        return Window(response.json(), float(found[1]) if found else None)
+
+    def session(self, session_id: str) -> JsonObject:
+        """Read a session's state and freshness; errors as in `context`."""
+        return dict(self._call("GET", _path(session_id)).json())
+
+    def summaries(self, session_id: str) -> list[JsonObject]:
+        """Read every version of a session's summary; errors as in `context`."""
+        return list(self._call("GET", f"{_path(session_id)}/summaries").json()["summaries"])
+
+    def _call(
+        self, method: str, path: str, content: bytes | None = None, kind: str = "application/json"
+    ) -> httpx.Response:
+        """Send until something answers; every call of this client may arrive twice."""
+        reason = ""
+        for delay_s in (*RETRY_DELAYS_S, None):
+            try:
+                response = self._http.request(method, path, content=content, headers={"Content-Type": kind})
+            except httpx.TransportError as error:
+                reason = f"{type(error).__name__}: {error}"
+            else:
+                if response.status_code not in UNAVAILABLE:
+                    return _checked(response)
+                reason = f"it answers {response.status_code}"
+            if delay_s is not None:
+                self._wait(delay_s)
+        attempts = len(RETRY_DELAYS_S) + 1
+        raise UnreachableError(f"{self._http.base_url} does not serve: {reason} ({attempts} attempts)")
+
+
+def _path(session_id: str) -> str:
+    return f"/v1/sessions/{quote(session_id, safe='')}"
+
+
+def _json(value: JsonObject) -> bytes:
+    """Encode in ASCII, so that whatever a file holds arrives; the API cleans it at the door."""
+    return json.dumps(value, allow_nan=False).encode()
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    if response.is_success:
+        return response
+    try:
+        problem = response.json()
+    except ValueError:
+        problem = {"detail": "the answer is not JSON; is this the API's address?"}
+    raise ApiError(response.status_code, problem if isinstance(problem, dict) else {})
+
+
+def _recorded(item: Mapping[str, Any]) -> Recorded:
+    return Recorded(
+        turn_id=item["turn_id"],
+        first_seq=item["first_seq"],
+        last_seq=item["last_seq"],
+        duplicate=item["duplicate"],
+        notes=tuple(str(note) for note in item.get("notes") or ()),
+    )
+
+
+def _line(item: Mapping[str, Any]) -> Recorded | ApiError:
+    problem = item.get("error")
+    return ApiError(int(problem.get("status", 400)), problem) if problem else _recorded(item)

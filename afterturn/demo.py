@@ -1,0 +1,151 @@
+"""`afterturn demo`: the whole stack for a minute, a conversation, and what it does to requests."""
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+import typer
+from rich.console import Console
+
+from afterturn.background import wait_for_background
+from afterturn.client import ApiError, Client, UnreachableError
+from afterturn.conversations.bundled import bundled_conversation
+from afterturn.conversations.events import Conversation, TurnEvent
+from afterturn.demo_report import Shown, make_console, print_request, print_table
+from afterturn.progress import progress
+from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.stack import Stack, StackError
+from afterturn.stopping import Stopped, stop_signals
+from context.types import JsonObject
+
+SESSION = "cold-store"
+STOPS = (10, 20, 30)
+"""After so many turns the next request is looked at, and once more at the end."""
+
+ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+MODEL = "gpt-4o-mini"
+CONTEXT_WINDOW = 16_000
+MAX_TOKENS = 1_000
+REPETITIONS = 5
+"""A request is repeated so often for its time; the answer is the same every time."""
+
+BACKGROUND_WAIT_S = 40.0
+EXIT_INTERRUPTED = 130
+CLOSING_SPEAKER = "Mira"
+CLOSING_QUESTION = (
+    "Before the auditor comes on Monday: which of our rules limits when GW-3 may be restarted, "
+    "what became of LOT-88231, and what is still open?"
+)
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def demo() -> None:
+    """Start everything, replay a conversation, show what each request gets, and leave nothing behind."""
+    console = make_console()
+    # A demo costs nothing unless somebody asks for a model that does.
+    os.environ.setdefault("SUMMARIZER_MODEL", "extractive")
+    try:
+        with stop_signals():
+            proven = run(console)
+    except Stopped:
+        typer.echo("stopped; nothing is left", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    except (StackError, ApiError, UnreachableError) as error:
+        typer.echo(f"demo: {error}", err=True)
+        raise typer.Exit(1) from error
+    if not proven:
+        typer.echo("demo: a request was not as it should be; see above", err=True)
+        raise typer.Exit(1)
+
+
+def run(console: Console) -> bool:
+    """Run the whole demo.
+
+    Args:
+        console: Where it is shown.
+
+    Returns:
+        Whether every certificate was whole and a summary took part.
+    """
+    conversation = bundled_conversation()
+    _introduce(console, conversation)
+    started = time.monotonic()
+    with ExitStack() as running:
+        with console.status("starting PostgreSQL, Valkey, API, dispatcher, worker and beat"):
+            stack = running.enter_context(Stack(roles=ROLES))
+        console.print(f"stack ready after {time.monotonic() - started:.1f} s at {stack.at.base_url}")
+        client = running.enter_context(Client(stack.at.base_url, stack.at.api_key))
+        shown = replay_in_stages(client, conversation, console)
+    print_table(console, shown)
+    console.print(f"\ndone in {time.monotonic() - started:.1f} s; every process has ended, no file is left")
+    return all(request.is_proven for request in shown) and shown[-1].summary is not None
+
+
+def replay_in_stages(client: Client, conversation: Conversation, console: Console) -> list[Shown]:
+    """Store some turns, wait for the background work, look at the next request; until all are stored.
+
+    Args:
+        client: The API.
+        conversation: What is replayed.
+        console: Where it is shown.
+
+    Returns:
+        The requests that were shown.
+    """
+    shown: list[Shown] = []
+    stored = 0
+    for stop in (*STOPS, len(conversation.events)):
+        _store(client, conversation.events[stored:stop], console)
+        stored = stop
+        wait_for_background(client, [SESSION], console, timeout_s=BACKGROUND_WAIT_S)
+        shown.append(_ask(client, conversation, stored))
+        print_request(console, shown[-1])
+    return shown
+
+
+def _introduce(console: Console, conversation: Conversation) -> None:
+    speakers = sorted({event.speaker or "?" for event in conversation.events})
+    console.print(
+        f"[bold]Afterturn[/bold]: {len(conversation.events)} turns and {conversation.messages} messages of "
+        f"{' and '.join(speakers)} with an assistant, in English and German.\n"
+        f"The model's window is {CONTEXT_WINDOW:,} tokens, {MAX_TOKENS:,} of them for its answer; "
+        f"summaries by {os.environ['SUMMARIZER_MODEL']}."
+    )
+
+
+def _store(client: Client, events: Sequence[TurnEvent], console: Console) -> None:
+    console.print()
+    with progress(console, "turns stored", len(events)) as meter:
+        for event in events:
+            client.record_turn(SESSION, event.body())
+            meter.advance()
+
+
+def _ask(client: Client, conversation: Conversation, stored: int) -> Shown:
+    """Ask for the window of what comes next: the words of the next turn, or the closing question."""
+    if stored < len(conversation.events):
+        event = conversation.events[stored]
+        message, speaker = event.messages[0], event.speaker or "somebody"
+    else:
+        message = {"role": "user", "name": CLOSING_SPEAKER, "content": CLOSING_QUESTION}
+        speaker = CLOSING_SPEAKER
+    request: JsonObject = {
+        "model": MODEL,
+        "context_window": CONTEXT_WINDOW,
+        "max_tokens": MAX_TOKENS,
+        "system_prompt": conversation.system_prompt,
+        "messages": [message],
+    }
+    windows = [client.context(SESSION, request) for _ in range(REPETITIONS)]
+    in_force = (s for s in client.summaries(SESSION) if s["state"] == "active")
+    return Shown(
+        turns=stored,
+        speaker=speaker,
+        question=str(message["content"]),
+        window=windows[-1],
+        summary=next(in_force, None),
+        times_ms=tuple(w.server_ms for w in windows if w.server_ms is not None),
+    )

@@ -1,0 +1,58 @@
+"""Which API a command talks to: named, in the environment, or the stack of this directory."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+DATA_DIRECTORY = Path(".afterturn")
+"""Where `afterturn up` keeps its data unless it is told otherwise."""
+
+
+class NoTargetError(Exception):
+    """There is no API to talk to; the message says how to get one."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """An API and a key for it."""
+
+    base_url: str
+    api_key: str
+
+
+def find_target(base_url: str | None, api_key: str | None, directory: Path = DATA_DIRECTORY) -> Target:
+    """Find the API: what is given, then the environment, then the stack of a data directory.
+
+    Args:
+        base_url: Where the API is, if the caller knows.
+        api_key: A key for it, if the caller knows.
+        directory: The stack's data directory.
+
+    Raises:
+        NoTargetError: One of the two is nowhere to be found.
+    """
+    url = base_url or os.environ.get("AFTERTURN_BASE_URL") or _stack_url(directory)
+    key = api_key or os.environ.get("AFTERTURN_API_KEY") or _stack_key(directory)
+    if url and key:
+        return Target(url.rstrip("/"), key)
+    missing = "address" if not url else "key"
+    raise NoTargetError(
+        f"no API {missing}: run `make up` first (it writes {directory}/), "
+        "or give --base-url and --api-key, or set AFTERTURN_BASE_URL and AFTERTURN_API_KEY"
+    )
+
+
+def _stack_url(directory: Path) -> str | None:
+    try:
+        port = json.loads((directory / "stack.json").read_text())["ports"]["api"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return f"http://127.0.0.1:{port}"
+
+
+def _stack_key(directory: Path) -> str | None:
+    try:
+        return (directory / "api-key").read_text().strip() or None
+    except OSError:
+        return None
