@@ -32,15 +32,14 @@ _Trail = tuple[Any, str | int] | None
 """How to get to a value: the trail of what holds it, and the key in that; None for the root."""
 
 
-class _RepeatedKeys(dict[str, Any]):
-    """An object in which a key stood twice: refused once its path is known."""
+class _RepeatedKey(str):
+    """What an object becomes in which this key stood twice: refused once its path is known."""
+
+    __slots__ = ()
 
 
 class _LongInt:
     """An integer with too many digits: refused once its path is known."""
-
-
-_UNKNOWN = {_RepeatedKeys: "is an object in which a key stands twice"}
 
 
 def clean_text(text: str) -> str:
@@ -177,9 +176,9 @@ def _fault(item: Any, depth: int, max_depth: int) -> str | None:
         return "is NaN or infinite, which JSON does not know; send null or a string"
     if kind is dict and not set(map(type, item)) <= {str}:
         return "is an object with a key that is not a string"
-    return (
-        _UNKNOWN.get(kind, f"is a {kind.__name__}, which JSON does not know") if kind not in _KNOWN else None
-    )
+    if kind is _RepeatedKey:
+        return f"is an object in which the key {_quoted(item)} stands twice"
+    return None if kind in _KNOWN else f"is a {kind.__name__}, which JSON does not know"
 
 
 def _too_deep(max_depth: int) -> str:
@@ -193,8 +192,12 @@ def _path(trail: _Trail) -> str:
         if isinstance(key, str) and _PLAIN_NAME.fullmatch(key):
             steps.append(f".{key}")
         else:
-            steps.append(f"[{json.dumps(key[:_MAX_NAME_CHARS] if isinstance(key, str) else key)}]")
+            steps.append(f"[{_quoted(key) if isinstance(key, str) else key}]")
     return "$" + "".join(reversed(steps))
+
+
+def _quoted(key: str) -> str:
+    return json.dumps(key[:_MAX_NAME_CHARS])
 
 
 def _cleaned(value: Any) -> Any:
@@ -248,9 +251,12 @@ def _load(text: str, max_depth: int, parse_int: Callable[[str], object] | None =
         return _load(text, max_depth, _read_int)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> object:
     item = dict(pairs)
-    return item if len(item) == len(pairs) else _RepeatedKeys(item)
+    if len(item) == len(pairs):
+        return item
+    counts = Counter(key for key, _ in pairs)
+    return _RepeatedKey(counts.most_common(1)[0][0])
 
 
 def _read_int(digits: str) -> object:
