@@ -62,7 +62,7 @@ def read_as(model: type[Model], raw: bytes) -> Model:
     Raises:
         AfterturnError: Where it is not JSON, or not of the schema; the field is named.
     """
-    value: Any = parse_json(raw, max_depth=api_settings().max_depth)
+    value, _changed = parse_json(raw, max_depth=api_settings().max_depth)
     try:
         return model.model_validate(value)
     except ValidationError as error:

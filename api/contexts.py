@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from api.call import Body, BodyCall, SessionId, documented
-from api.intake import MAX_WINDOW, load_of, read_messages
+from api.intake import MAX_WINDOW, read_messages
 from api.settings import api_settings
 from context.assemble import Notes, Unread, Window, WindowRequest, build_messages, new_message
 from context.budget import Budget, choose_budget
@@ -130,7 +130,7 @@ def _learn(
     session, settings = standing.session, compression_settings()
     seen = (session.system_tokens, session.tools_tokens, session.max_tokens)
     now = (system_tokens, tools_tokens, budget.max_tokens)
-    pressing = standing.due_at is None and find_trigger(load_of(session), budget, settings.thresholds)
+    pressing = standing.due_at is None and find_trigger(session.load, budget, settings.thresholds)
     if seen == now and not pressing:
         return
     with transaction() as db:

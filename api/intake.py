@@ -13,8 +13,7 @@ from pydantic import AwareDatetime, Field
 from api.call import Body, check_id
 from api.errors import ProblemError
 from api.settings import api_settings
-from context.budget import choose_budget
-from context.compression import Load, find_trigger
+from context.compression import find_trigger
 from context.pairing import PairFaultKind, find_pair_faults
 from context.tokens import count_message
 from context.types import JsonObject, Message, Role, Wire
@@ -161,8 +160,7 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
 def want_summary(db: Transaction, tenant_id: UUID, session: SessionState) -> None:
     """Ask for a summary where the session's next request would be too full without one."""
     settings = compression_settings()
-    budget = choose_budget(session.context_window, _output_limit(session))
-    if find_trigger(load_of(session), budget, settings.thresholds):
+    if find_trigger(session.load, session.budget, settings.thresholds):
         want(
             db,
             tenant_id,
@@ -170,24 +168,6 @@ def want_summary(db: Transaction, tenant_id: UUID, session: SessionState) -> Non
             session.session_id,
             delay_s=settings.summarize_debounce_s,
         )
-
-
-def _output_limit(session: SessionState) -> int | None:
-    """The last request's output limit, unless a smaller window has been named since."""
-    if session.max_tokens and session.context_window and session.max_tokens >= session.context_window:
-        return None
-    return session.max_tokens
-
-
-def load_of(session: SessionState) -> Load:
-    """What the session's next request would carry."""
-    return Load(
-        raw_messages=session.raw_messages,
-        raw_tokens=session.raw_tokens,
-        summary_tokens=session.summary_tokens,
-        system_tokens=session.system_tokens,
-        tools_tokens=session.tools_tokens,
-    )
 
 
 def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]:

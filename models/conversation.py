@@ -9,6 +9,8 @@ from sqlalchemy import BigInteger, CheckConstraint, Text, func, select, text, up
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.budget import Budget, choose_budget
+from context.compression import Load
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
 
@@ -78,6 +80,23 @@ class SessionState:
     def raw_tokens(self) -> int:
         """Their tokens."""
         return max(self.history_tokens - self.summarized_tokens, 0)
+
+    @property
+    def load(self) -> Load:
+        """What the next request would carry, as the last one was made."""
+        return Load(
+            raw_messages=self.raw_messages,
+            raw_tokens=self.raw_tokens,
+            summary_tokens=self.summary_tokens,
+            system_tokens=self.system_tokens,
+            tools_tokens=self.tools_tokens,
+        )
+
+    @property
+    def budget(self) -> Budget:
+        """The window of the last request; its output limit, unless a smaller window was named since."""
+        output, window = self.max_tokens, self.context_window
+        return choose_budget(window, None if output and window and output >= window else output)
 
 
 STATE_COLUMNS = [Session.__table__.c[name] for name in SessionState.__dataclass_fields__]

@@ -1,8 +1,8 @@
 """Signs of life of the background processes, written by the work they really do."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -34,3 +34,8 @@ def last_seen(db: Transaction) -> dict[str, datetime]:
     """When each role was last seen, whichever of its processes it was."""
     rows = db.execute(select(Heartbeat.role, func.max(Heartbeat.seen_at)).group_by(Heartbeat.role))
     return dict(rows.tuples().all())
+
+
+def forget_older_than(db: Transaction, age: timedelta) -> int:
+    """Forget processes that have not been seen for so long. Returns how many."""
+    return db.execute(delete(Heartbeat).where(Heartbeat.seen_at < func.now() - age)).rowcount

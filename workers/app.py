@@ -1,0 +1,99 @@
+"""The Celery application. It carries hints: if Redis loses them all, nothing is lost."""
+
+import gc
+import os
+from typing import Any
+
+from celery import Celery
+from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready
+from kombu import Queue
+
+from workers.observe import configure_logging, show_life
+from workers.schedule import SCHEDULE
+from workers.settings import worker_settings
+
+QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", "isolation")
+
+settings = worker_settings()
+app = Celery("afterturn", include=["workers.tasks"])
+app.conf.update(
+    broker_url=settings.broker_url,
+    broker_transport_options={
+        # Above the hard limit: a running task is never redelivered. The lease in Postgres is what counts.
+        "visibility_timeout": settings.visibility_timeout_s,
+        # Kombu looks for unacknowledged hints often; its default is every 100 s.
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 1,
+        # A half-open connection is noticed in seconds, not when the kernel gives up.
+        "socket_timeout": 5,
+        "socket_connect_timeout": 3,
+        "socket_keepalive": True,
+        "health_check_interval": 5,
+    },
+    # The broker may come later than we do, and may go away for as long as it likes.
+    broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
+    # A hint is taken when its task ends, one at a time: no process hoards hints that another could serve.
+    task_acks_late=True,
+    worker_prefetch_multiplier=1,
+    # The lease brings work back when a worker dies; redelivery as well would be a poison loop.
+    task_reject_on_worker_lost=False,
+    task_retry_on_worker_lost=False,
+    # A lost connection must not cancel what runs: its result goes to Postgres.
+    worker_cancel_long_running_tasks_on_connection_loss=False,
+    # Results are rows in Postgres.
+    task_ignore_result=True,
+    result_backend=None,
+    task_soft_time_limit=settings.task_soft_limit_s,
+    task_time_limit=settings.task_hard_limit_s,
+    # Memory that a library leaks goes with its process.
+    worker_max_tasks_per_child=500,
+    worker_max_memory_per_child=900_000,
+    # On SIGTERM a running task has this long before it is cut; its lease then brings it back.
+    worker_soft_shutdown_timeout=10,
+    # Ids only, in a form that cannot carry code.
+    task_serializer="json",
+    accept_content=["json"],
+    # Flower shows tasks by name and state; their arguments are ids.
+    task_send_sent_event=True,
+    worker_send_task_events=True,
+    worker_hijack_root_logger=False,
+    task_queues=[Queue(name) for name in QUEUES],
+    task_default_queue="maintenance",
+    task_create_missing_queues=False,
+    beat_schedule=SCHEDULE,
+    # Beat looks up often enough that a tick is never late by more than this.
+    beat_max_loop_interval=5,
+    timezone="UTC",
+)
+
+
+@celeryd_init.connect
+def _prepare_parent(**_: Any) -> None:
+    """Load what every child needs once, before the fork, and share its pages with them."""
+    from context.tokens import count_text  # noqa: PLC0415 (beat and flower import this module too)
+    from llm.gateway import preload  # noqa: PLC0415
+
+    configure_logging()
+    preload()
+    count_text("warm")
+    gc.collect()
+    gc.freeze()
+
+
+@worker_process_init.connect
+def _prepare_child(**_: Any) -> None:
+    """A child answers for itself in the log; its connections are its own by construction."""
+    os.environ.setdefault("AFTERTURN_PROCESS", "worker-child")
+    configure_logging()
+
+
+@worker_ready.connect
+def _worker_lives(**_: Any) -> None:
+    show_life("worker")
+
+
+@beat_init.connect
+def _beat_lives(**_: Any) -> None:
+    configure_logging()
+    show_life("beat")

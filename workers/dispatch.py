@@ -1,0 +1,125 @@
+"""The dispatcher: due work becomes hints. It keeps nothing that could be lost, and any number may run."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+
+import psycopg
+import structlog
+from celery import Celery
+from kombu.exceptions import OperationalError as BrokerError
+from sqlalchemy.exc import SQLAlchemyError
+
+from models.session import transaction
+from models.settings import database_settings
+from models.work import WAKE_CHANNEL, Hint, WorkKind, take_hints
+from workers.app import app
+from workers.observe import configure_logging, show_life
+from workers.schedule import TaskName
+from workers.settings import WorkerSettings, worker_settings
+
+log = structlog.get_logger()
+
+ROUTES = {
+    WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),
+    WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
+}
+ISOLATION = "isolation"
+HEARTBEAT_S = 5.0
+TROUBLE_PAUSE_S = 1.0
+
+
+def dispatch_once(send: Callable[[Hint], None], settings: WorkerSettings) -> int:
+    """Send one hint for each piece of work that is due. Returns how many.
+
+    The rows are marked first and the hints sent after the commit: a hint that is lost on the way is
+    sent again when its life is over.
+    """
+    with transaction() as db:
+        hints = take_hints(db, limit=settings.hints_at_once, hint_lifetime_s=settings.hint_lifetime_s)
+    for hint in hints:
+        send(hint)
+    return len(hints)
+
+
+def hint_sender(celery: Celery, settings: WorkerSettings) -> Callable[[Hint], None]:
+    """Send hints by Celery: an id, to the queue of its kind, gone when nobody takes it in time."""
+
+    def send(hint: Hint) -> None:
+        task, queue = ROUTES[hint.kind]
+        celery.send_task(
+            task,
+            args=[hint.work_id],
+            queue=ISOLATION if hint.isolated else queue,
+            expires=settings.hint_lifetime_s,
+            retry=False,
+            ignore_result=True,
+        )
+
+    return send
+
+
+class Waker:
+    """Waits until somebody asks for work that is waited for, or until the next poll."""
+
+    def __init__(self, database_url: str) -> None:
+        """Listen at the first wait."""
+        self._url = database_url
+        self._connection: psycopg.Connection | None = None
+
+    def wait(self, timeout_s: float) -> None:
+        """Return at a wake-up, or after the time; without a database after the time."""
+        try:
+            if self._connection is None:
+                self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=3)
+                self._connection.execute(f"listen {WAKE_CHANNEL}")
+            for _ in self._connection.notifies(timeout=timeout_s, stop_after=1):
+                pass
+        except psycopg.Error:
+            self.close()
+            time.sleep(timeout_s)
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def run(stop: threading.Event, settings: WorkerSettings) -> None:
+    """Dispatch until told to stop, whatever happens to the database or the broker meanwhile."""
+    send = hint_sender(app, settings)
+    waker = Waker(database_settings().database_url)
+    next_beat = 0.0
+    while not stop.is_set():
+        try:
+            if time.monotonic() >= next_beat:
+                show_life("dispatcher")
+                next_beat = time.monotonic() + HEARTBEAT_S
+            sent = dispatch_once(send, settings)
+        except (SQLAlchemyError, BrokerError, OSError) as error:
+            log.warning("dispatch_failed", error=type(error).__name__)
+            stop.wait(TROUBLE_PAUSE_S)
+            continue
+        if sent < settings.hints_at_once:
+            waker.wait(settings.poll_s)
+    waker.close()
+
+
+def main() -> None:
+    """Run until SIGTERM or SIGINT."""
+    configure_logging()
+    stop = threading.Event()
+
+    def ask(_signal: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, ask)
+    signal.signal(signal.SIGINT, ask)
+    run(stop, worker_settings())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""The life of a piece of work: claim, renew, run, and what becomes of it when it fails."""
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import structlog
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from context.errors import AfterturnError
+from llm.failures import LlmFailure
+from models.budget import BudgetDeniedError
+from models.provider import ProviderParkedError
+from models.session import transaction
+from models.work import Claim, WorkKind, claim, put_off, renew
+from workers.settings import WorkerSettings
+
+log = structlog.get_logger()
+
+Handler = Callable[[Claim], str]
+"""Does the work, finishes its row in the transaction of its result, and names the outcome."""
+
+NOT_DUE = "not due"
+LEASE_LOST = "lease lost"
+
+
+class LeaseLostError(Exception):
+    """Another worker has the work now; what this one made is thrown away."""
+
+
+def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> str:
+    """Do a piece of work if it is due and nobody else has it.
+
+    Safe to call twice and at once: the lease admits one caller, and results are committed under it.
+
+    Args:
+        work_id: Its id, as the hint carries it.
+        handlers: What to do for each kind.
+        settings: Leases and limits.
+
+    Returns:
+        What came of it, for the log.
+    """
+    with transaction() as db:
+        held = claim(db, work_id, lease_s=settings.lease_s, max_crashes=settings.max_crashes)
+    if held is None:
+        return NOT_DUE
+    with _renewed(held, settings):
+        outcome = _attempt(held, handlers[held.kind], settings)
+    log.info("work_done", work_id=work_id, kind=held.kind, outcome=outcome, attempts=held.attempts)
+    return outcome
+
+
+def _attempt(held: Claim, handler: Handler, settings: WorkerSettings) -> str:
+    try:
+        return handler(held)
+    except LeaseLostError:
+        return LEASE_LOST
+    except Exception as error:  # noqa: BLE001 (any fault of a handler is one attempt, never the worker's end)
+        if not isinstance(error, AfterturnError):
+            log.warning("work_failed", work_id=held.work_id, kind=held.kind, error=_kind_of(error))
+        return _put_off(held, _delay_after(error, held, settings))
+
+
+@dataclass(frozen=True)
+class _Delay:
+    """When work is tried again, and after how many attempts no more; None: an outage never kills it."""
+
+    error: str
+    delay_s: float
+    max_attempts: int | None
+
+
+def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _Delay:
+    delay = backoff_s(held.attempts, settings)
+    if isinstance(error, BudgetDeniedError):
+        return _Delay(error.message, _until(error.retry_at, settings.backoff_max_s), None)
+    if isinstance(error, ProviderParkedError):
+        return _Delay(error.message, _until(error.until, settings.backoff_max_s), None)
+    if isinstance(error, LlmFailure):
+        delay = max(error.retry_after_s or delay, delay)
+        own_fault = not (error.transient or error.parks)
+        return _Delay(error.message, delay, settings.max_attempts if own_fault else None)
+    return _Delay(_kind_of(error), delay, settings.max_attempts)
+
+
+def _until(at: datetime | None, otherwise_s: float) -> float:
+    """How long until then, and a little more: those who wait should not all come at once."""
+    if at is None:
+        return otherwise_s
+    return max((at - datetime.now(UTC)).total_seconds(), 0.0) + random.uniform(0.05, 0.5)  # noqa: S311 (jitter)
+
+
+def _kind_of(error: Exception) -> str:
+    """The class of what the driver said; its text may hold values of a row."""
+    return type(error.orig).__name__ if isinstance(error, DBAPIError) else type(error).__name__
+
+
+def _put_off(held: Claim, wait: _Delay) -> str:
+    with transaction() as db:
+        kept = put_off(db, held, wait.error, delay_s=wait.delay_s, max_attempts=wait.max_attempts)
+    return f"put off {wait.delay_s:.1f} s: {wait.error}" if kept else LEASE_LOST
+
+
+def backoff_s(attempts: int, settings: WorkerSettings) -> float:
+    """The wait before the next attempt: doubling, bounded. Whoever waits has a row, not a timer."""
+    doubled: float = settings.backoff_s * 2 ** min(max(attempts - 1, 0), 30)
+    return min(doubled, settings.backoff_max_s)
+
+
+@contextmanager
+def _renewed(held: Claim, settings: WorkerSettings) -> Iterator[None]:
+    """Renew the lease while the work runs; a worker that dies renews nothing."""
+    done = threading.Event()
+
+    def keep() -> None:
+        while not done.wait(settings.renew_s):
+            try:
+                with transaction() as db:
+                    if not renew(db, held, lease_s=settings.lease_s):
+                        return
+            except SQLAlchemyError as error:
+                log.warning("renewal_failed", work_id=held.work_id, error=_kind_of(error))
+
+    thread = threading.Thread(target=keep, name=f"lease-{held.work_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(timeout=settings.renew_s)

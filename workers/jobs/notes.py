@@ -1,0 +1,230 @@
+"""Have the notes of a segment written: chunk by chunk, each judged, finished ones kept for a resume."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from context.assemble import Notes, notes_message
+from context.compression import Cut
+from context.gate import Covered, Draft, GateSettings, Verdict, judge_summary
+from context.language import main_language
+from context.prompts import PROMPT_VERSION, SummaryInput, summary_messages
+from context.render import (
+    LineKind,
+    chunk_lines,
+    participants,
+    render_transcript,
+    transcript_text,
+)
+from context.tokens import count_message, count_text
+from context.types import Message
+from llm.failures import FailureKind, LlmFailure
+from llm.requests import CompletionReply, CompletionRequest, Purpose
+from llm.settings import EXTRACTIVE, LlmSettings
+from models.session import reading, transaction
+from models.summary import SummaryText, find_part, keep_part
+from models.work import Claim
+
+Complete = Callable[[CompletionRequest], CompletionReply]
+
+SUMMARY_SHARE = 0.15
+"""The most of the chat model's window that a summary may take."""
+
+LEAST_SUMMARY_TOKENS = 200
+LEAST_CHUNK_TOKENS = 1_000
+
+MOST_SHRINKS = 3
+"""How often chunks are halved for a model whose window is smaller than its settings say."""
+
+_FINISH_OF_FAILURE = {
+    FailureKind.EMPTY: "stop",
+    FailureKind.TRUNCATED: "length",
+    FailureKind.REFUSED: "content_filter",
+}
+"""Answers without a usable text are refused by the gate, like any other bad draft."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What one summary takes in.
+
+    Attributes:
+        generation: The session's, when it was read.
+        base: The summary that it builds on.
+        cut: Where it ends.
+        messages: What it covers beyond the base.
+        context_window: The chat model's window, in tokens.
+        more: Whether more raw messages follow than were read.
+    """
+
+    generation: int
+    base: SummaryText | None
+    cut: Cut
+    messages: Sequence[Message]
+    context_window: int
+    more: bool
+
+    @property
+    def tokens(self) -> int:
+        """What the summary replaces: the messages and the summary before it."""
+        return self.cut.tokens + (self.base.tokens if self.base else 0)
+
+    @property
+    def from_seq(self) -> int:
+        """The first message that the new summary stands for."""
+        return self.base.from_seq if self.base else self.cut.from_seq
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What the writer works with."""
+
+    held: Claim
+    segment: Segment
+    complete: Complete
+    llm: LlmSettings
+    gate: GateSettings
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """Notes after the gate, and who wrote them.
+
+    Attributes:
+        verdict: Their text, and why they are refused if they are.
+        tokens: What they cost in a window, wrapper included.
+        model: Who wrote them.
+        method: extractive, normal or aggressive.
+        language: In which language.
+    """
+
+    verdict: Verdict
+    tokens: int
+    model: str
+    method: str
+    language: str
+
+
+def write_notes(desk: Desk) -> Notebook:
+    """Ask once, and once more for less if the gate refuses; then history stays raw until a new turn.
+
+    Raises:
+        LlmFailure: The model did not answer at all.
+        ValueError: The messages render to nothing.
+    """
+    notes = _write(desk, aggressive=False)
+    return notes if notes.verdict.accepted else _write(desk, aggressive=True)
+
+
+def _write(desk: Desk, *, aggressive: bool) -> Notebook:
+    """Write in chunks of the summarizer's window; one that refuses a chunk as too large gets smaller ones."""
+    request = _request(desk, aggressive=aggressive)
+    room = _chunk_budget(request, desk.llm)
+    for _ in range(MOST_SHRINKS):
+        try:
+            return _write_chunks(desk, request, room)
+        except LlmFailure as failure:
+            if failure.kind is not FailureKind.SHRINK_INPUT:
+                raise
+            room = max(room // 2, LEAST_CHUNK_TOKENS)
+    return _write_chunks(desk, request, room)
+
+
+def _request(desk: Desk, *, aggressive: bool) -> SummaryInput:
+    segment = desk.segment
+    lines = render_transcript(segment.messages)
+    if not lines:
+        raise ValueError("the messages to summarize render to nothing")
+    spoken = main_language(line.text for line in lines if line.kind is LineKind.TEXT)
+    return SummaryInput(
+        lines=lines,
+        budget_tokens=_summary_budget(segment, desk.llm),
+        language=segment.base.language if spoken == "und" and segment.base else spoken,
+        previous_summary=segment.base.text if segment.base else None,
+        participants=participants(lines),
+        aggressive=aggressive,
+    )
+
+
+def _summary_budget(segment: Segment, llm: LlmSettings) -> int:
+    window = int(segment.context_window * SUMMARY_SHARE)
+    smaller = segment.tokens // 2
+    return max(min(window, smaller, llm.summarizer_max_output_tokens), min(LEAST_SUMMARY_TOKENS, smaller), 1)
+
+
+def _chunk_budget(request: SummaryInput, llm: LlmSettings) -> int:
+    """What is left of the summarizer's own window for the transcript, with a reserve for miscounting."""
+    prompt = sum(count_message(message) for message in summary_messages(replace(request, lines=())))
+    room = llm.summarizer_window_tokens - llm.summarizer_max_output_tokens - prompt - request.budget_tokens
+    return max(int(room * 0.8), LEAST_CHUNK_TOKENS)
+
+
+def _write_chunks(desk: Desk, request: SummaryInput, room: int) -> Notebook:
+    """Write each chunk on top of the notes so far; the first that is refused ends it."""
+    chunks = chunk_lines(request.lines, count=count_text, budget_tokens=room)
+    for chunk in chunks[:-1]:
+        asked = replace(request, lines=chunk)
+        notes = _write_chunk(desk, asked, _chunk_tokens(asked))
+        if not notes.verdict.accepted:
+            return notes
+        _keep(desk, asked, notes)
+        request = replace(request, previous_summary=notes.verdict.text)
+    return _write_chunk(desk, replace(request, lines=chunks[-1]), desk.segment.tokens)
+
+
+def _chunk_tokens(asked: SummaryInput) -> int:
+    return count_text(transcript_text(asked.lines)) + count_text(asked.previous_summary or "")
+
+
+def _write_chunk(desk: Desk, asked: SummaryInput, covered_tokens: int) -> Notebook:
+    draft, model = _draft(desk, asked)
+    covered = Covered(asked.lines, covered_tokens, asked.previous_summary, asked.language)
+    verdict = judge_summary(draft, covered, desk.gate)
+    segment = desk.segment
+    shown = Notes(1, segment.from_seq, segment.cut.to_seq, verdict.text or "-")
+    method = "extractive" if model == EXTRACTIVE else "aggressive" if asked.aggressive else "normal"
+    return Notebook(verdict, notes_message(shown).tokens, model, method, asked.language)
+
+
+def _draft(desk: Desk, asked: SummaryInput) -> tuple[Draft, str]:
+    """A finished chunk of an earlier attempt, or the model's answer; no words are a draft for the gate too."""
+    held, model = desk.held, desk.llm.summarizer_model
+    with reading() as db:
+        kept = find_part(db, held.tenant_id, held.key, _digest(asked, model))
+    if kept is not None:
+        return Draft(kept, count_text(kept)), model
+    try:
+        reply = desk.complete(_question(desk, asked))
+    except LlmFailure as failure:
+        if failure.kind not in _FINISH_OF_FAILURE:
+            raise
+        return Draft("", 0, _FINISH_OF_FAILURE[failure.kind]), model
+    return Draft(reply.text, count_text(reply.text), reply.finish_reason), reply.model
+
+
+def _question(desk: Desk, asked: SummaryInput) -> CompletionRequest:
+    messages = summary_messages(asked)
+    return CompletionRequest(
+        tenant_id=desk.held.tenant_id,
+        purpose=Purpose.SUMMARIZE,
+        model=desk.llm.summarizer_model,
+        messages=messages,
+        max_output_tokens=desk.llm.summarizer_max_output_tokens,
+        input_tokens=sum(count_message(message) for message in messages),
+        session_id=desk.held.key,
+        work_id=desk.held.work_id,
+        summary_input=asked,
+    )
+
+
+def _digest(asked: SummaryInput, model: str) -> bytes:
+    """Names a chunk's input exactly: its text, what it builds on, the prompt and the model."""
+    transcript = transcript_text(asked.lines)
+    parts = (PROMPT_VERSION, model, str(asked.aggressive), asked.previous_summary or "", transcript)
+    return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
+def _keep(desk: Desk, asked: SummaryInput, notes: Notebook) -> None:
+    held, digest = desk.held, _digest(asked, desk.llm.summarizer_model)
+    with transaction() as db:
+        keep_part(db, held.tenant_id, held.key, digest, content=notes.verdict.text, tokens=notes.tokens)

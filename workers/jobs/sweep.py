@@ -1,0 +1,24 @@
+"""Look after the tables: calls that a crash cut off, signs of life of processes that are gone."""
+
+from datetime import UTC, datetime, timedelta
+
+from llm.settings import LlmSettings
+from models.heartbeat import forget_older_than
+from models.ledger import sweep_lost
+from models.session import transaction
+from models.work import Claim, finish
+from workers.jobs.lifecycle import LeaseLostError
+
+KEEP_HEARTBEATS = timedelta(days=1)
+
+
+def sweep(held: Claim, *, llm: LlmSettings) -> str:
+    """Settle what nobody will settle any more. Idempotent, bounded, and no model is called."""
+    now = datetime.now(UTC)
+    with transaction() as db:
+        lost = sweep_lost(db, older_than=now - timedelta(seconds=llm.llm_lost_after_s), now=now)
+        gone = forget_older_than(db, KEEP_HEARTBEATS)
+        outcome = f"{lost} calls lost, {gone} heartbeats forgotten"
+        if not finish(db, held, outcome):
+            raise LeaseLostError
+    return outcome

@@ -1,0 +1,24 @@
+"""What beat does: it makes work due, in Postgres. A second beat, or a late one, does no harm."""
+
+from enum import StrEnum
+from typing import Any
+
+from workers.settings import worker_settings
+
+
+class TaskName(StrEnum):
+    """The names on the wire. Renaming one strands the messages already queued."""
+
+    SUMMARIZE = "summaries.summarize"
+    SWEEP = "maintenance.sweep"
+    TICK = "maintenance.tick"
+
+
+SCHEDULE: dict[str, dict[str, Any]] = {
+    "tick": {
+        "task": TaskName.TICK,
+        "schedule": worker_settings().tick_s,
+        # A tick that nobody took is worth nothing once the next one is there.
+        "options": {"queue": "maintenance", "expires": worker_settings().tick_s},
+    }
+}

@@ -1,0 +1,45 @@
+"""How the background works: leases, hints, retries, and the broker behind them."""
+
+from functools import lru_cache
+from typing import Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class WorkerSettings(BaseSettings):
+    """Read once from `AFTERTURN_*`; pairs that would undo each other are refused."""
+
+    model_config = SettingsConfigDict(env_prefix="AFTERTURN_", frozen=True, extra="ignore")
+
+    broker_url: str = Field("redis://127.0.0.1:6379/0", description="Redis or Valkey, for hints only.")
+    lease_s: float = Field(20, gt=0, description="A lease that nobody renews is free after this.")
+    renew_s: float = Field(5, gt=0, description="How often a worker renews its lease.")
+    poll_s: float = Field(0.25, gt=0, description="How often the dispatcher looks for due work.")
+    hint_lifetime_s: float = Field(5, gt=0, description="A hint that nobody took is sent again after this.")
+    hints_at_once: int = Field(64, ge=1, description="The most hints of one poll.")
+    max_crashes: int = Field(3, ge=1, description="Work that killed so many workers is dead.")
+    max_attempts: int = Field(5, ge=1, description="Work that failed so often by itself is dead.")
+    backoff_s: float = Field(2, gt=0, description="The wait after the first failure; it doubles.")
+    backoff_max_s: float = Field(300, gt=0, description="The longest wait after a failure.")
+    task_soft_limit_s: int = Field(1_500, ge=1, description="After this a task is asked to stop.")
+    task_hard_limit_s: int = Field(1_560, ge=1, description="After this its process is killed.")
+    visibility_timeout_s: int = Field(1_800, ge=1, description="Kombu redelivers a hint after this.")
+    tick_s: float = Field(20, gt=0, description="How often beat has the queues looked after.")
+
+    @model_validator(mode="after")
+    def _pairs_agree(self) -> Self:
+        if self.renew_s * 2 > self.lease_s:
+            raise ValueError("renew_s must be at most half of lease_s: one late renewal would lose the lease")
+        if not self.task_soft_limit_s < self.task_hard_limit_s < self.visibility_timeout_s:
+            raise ValueError(
+                "task_soft_limit_s < task_hard_limit_s < visibility_timeout_s must hold: "
+                "else a running task is redelivered"
+            )
+        return self
+
+
+@lru_cache
+def worker_settings() -> WorkerSettings:
+    """Read the settings once; they do not change afterwards."""
+    return WorkerSettings()

@@ -1,0 +1,57 @@
+"""The Celery tasks: an id in, a job called, a word for the log out."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from context.gate import GateSettings
+from llm.gateway import complete
+from llm.settings import llm_settings
+from models.session import transaction
+from models.settings import compression_settings
+from models.tenant import ensure_tenant
+from models.work import WorkKind, want
+from workers.app import app
+from workers.jobs.lifecycle import Handler, run_work
+from workers.jobs.summarize import summarize_session
+from workers.jobs.sweep import sweep
+from workers.observe import show_life
+from workers.schedule import TaskName
+from workers.settings import worker_settings
+
+OPERATOR = "operator"
+"""The tenant of work that belongs to the installation."""
+
+
+def _handlers() -> Mapping[WorkKind, Handler]:
+    thresholds = compression_settings().thresholds
+    return {
+        WorkKind.SUMMARIZE: partial(
+            summarize_session,
+            complete=complete,
+            llm=llm_settings(),
+            thresholds=thresholds,
+            gate=GateSettings(min_progress=thresholds.min_progress),
+        ),
+        WorkKind.SWEEP: partial(sweep, llm=llm_settings()),
+    }
+
+
+@app.task(name=TaskName.SUMMARIZE)
+def summarize(work_id: int) -> str:
+    """Safe to run twice: the lease admits one worker, the commit compares the base."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
+@app.task(name=TaskName.SWEEP)
+def sweep_tables(work_id: int) -> str:
+    """Safe to run twice: it settles what is unsettled, and nothing else."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
+@app.task(name=TaskName.TICK)
+def tick() -> str:
+    """Safe to run twice: both ask for the same row. Running at all proves that tasks are drained."""
+    show_life("worker")
+    with transaction() as db:
+        want(db, ensure_tenant(db, OPERATOR), WorkKind.SWEEP, "tables")
+    return "asked for what is regular"
