@@ -1,17 +1,30 @@
-"""Token counts: one canonical count to store, translated into each model family's own tokens."""
+"""Token counts: stored once in two encodings, translated into each model's own tokens at every request."""
 
-from context.tokens.bounds import estimate, guarantee
+from context.tokens.calibration import UNCALIBRATED, Calibration, observe, reported_input_tokens
+from context.tokens.count import EMPTY, MESSAGE_OVERHEAD, REPLY_OVERHEAD, Count, total
 from context.tokens.families import ModelFamily, family_of
-from context.tokens.message import MESSAGE_OVERHEAD, REPLY_OVERHEAD, count_message, count_tools
+from context.tokens.message import count_message, measure_message, media_correction
+from context.tokens.openai import count_openai_chat
 from context.tokens.ranks import EncodingName, load_encoding
+from context.tokens.request import PLAIN, Request, estimate, guarantee
 from context.tokens.text import count_text, estimate_tokens_by_length
+from context.tokens.tools import NO_TOOLS, ToolsCount, count_tools, measure_tools
 
 __all__ = [
+    "EMPTY",
     "MESSAGE_OVERHEAD",
+    "NO_TOOLS",
+    "PLAIN",
     "REPLY_OVERHEAD",
+    "UNCALIBRATED",
+    "Calibration",
+    "Count",
     "EncodingName",
     "ModelFamily",
+    "Request",
+    "ToolsCount",
     "count_message",
+    "count_openai_chat",
     "count_text",
     "count_tools",
     "estimate",
@@ -19,4 +32,10 @@ __all__ = [
     "family_of",
     "guarantee",
     "load_encoding",
+    "measure_message",
+    "measure_tools",
+    "media_correction",
+    "observe",
+    "reported_input_tokens",
+    "total",
 ]

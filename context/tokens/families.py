@@ -2,43 +2,62 @@
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 
 class ModelFamily(StrEnum):
-    """Models whose tokenizers and billing rules are alike."""
+    """Models whose tokenizers and hidden prompts are alike."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
     GOOGLE = "google"
+    AMAZON = "amazon"
     META = "meta"
     MISTRAL = "mistral"
     DEEPSEEK = "deepseek"
     QWEN = "qwen"
-    AMAZON = "amazon"
+    XAI = "xai"
     OTHER = "other"
 
 
 _NAMES = (
-    (ModelFamily.ANTHROPIC, re.compile(r"claude|anthropic")),
-    (ModelFamily.GOOGLE, re.compile(r"gemini|gemma|palm|google")),
-    (ModelFamily.META, re.compile(r"llama")),
-    (ModelFamily.MISTRAL, re.compile(r"mistral|mixtral|magistral|codestral|ministral|pixtral|devstral")),
-    (ModelFamily.DEEPSEEK, re.compile(r"deepseek")),
-    (ModelFamily.QWEN, re.compile(r"qwen|qwq")),
-    (ModelFamily.AMAZON, re.compile(r"\bnova\b|titan|amazon")),
-    (ModelFamily.OPENAI, re.compile(r"gpt|\bo[1345]\b|\bo[1345]-|chatgpt|davinci|computer-use|openai(?!/)")),
+    (ModelFamily.ANTHROPIC, r"claude"),
+    (ModelFamily.GOOGLE, r"gemini|gemma"),
+    (ModelFamily.META, r"llama"),
+    (ModelFamily.MISTRAL, r"mi[ns]tral|mixtral|magistral|codestral|pixtral|devstral|voxtral"),
+    (ModelFamily.DEEPSEEK, r"deepseek"),
+    (ModelFamily.QWEN, r"qwen|qwq"),
+    (ModelFamily.AMAZON, r"\bnova\b|titan"),
+    (ModelFamily.XAI, r"grok"),
+    (ModelFamily.OPENAI, r"gpt|\bo[1345]\b|davinci|computer-use-preview|codex"),
 )
-"""Looked for in this order: a name such as `openai/claude-…` says the host first and the model last."""
+"""Tried in order, on the whole name first: hosts call the same model by many names and prefixes."""
+
+_HOSTS = (
+    (ModelFamily.ANTHROPIC, r"\banthropic\b"),
+    (ModelFamily.GOOGLE, r"\bgoogle\b"),
+    (ModelFamily.META, r"\bmeta\b"),
+    (ModelFamily.OPENAI, r"\bopenai\b"),
+)
+"""Makers' names, for models whose own name says nothing."""
 
 
+_FAMILIES = frozenset(ModelFamily)
+
+
+@lru_cache(maxsize=1_024)
 def family_of(model: str) -> ModelFamily:
     """Name the family of a model.
 
     Args:
-        model: A model's name, with or without a host before it (`bedrock/us.anthropic.claude-…`, `azure/gpt-4o`).
+        model: A model's name with or without a host before it (`azure/gpt-4o`), or a family's name.
 
     Returns:
         Its family; OTHER for names that say nothing.
     """
-    name = model.lower().replace("%3a", ":").replace("%2f", "/")
-    return next((family for family, pattern in _NAMES if pattern.search(name)), ModelFamily.OTHER)
+    name = model.lower()
+    if name in _FAMILIES:
+        return ModelFamily(name)
+    return next(
+        (family for family, pattern in _NAMES + _HOSTS if re.search(pattern, name)), ModelFamily.OTHER
+    )

@@ -10,6 +10,9 @@ from enum import StrEnum
 HEADER_BYTES = 262_144
 """How much of a file is decoded to find its dimensions; a JPEG may carry long metadata before them."""
 
+SHORTEST_FILE_CHARS = 64
+"""Shorter text without a data URL's head is the id of a file, not its content."""
+
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[^,;]*)*,", re.ASCII)
 
 
@@ -56,7 +59,7 @@ def media_from_reference(reference: object, kind: MediaKind, *, detail: object =
     if not isinstance(reference, str) or "://" in reference[:16]:
         return Media(kind, detail=level)
     url = _DATA_URL.match(reference[:200])
-    if url is None and len(reference) < 64:
+    if url is None and len(reference) < SHORTEST_FILE_CHARS:
         return Media(kind, detail=level)
     kind = _kind_of_type(url[1], kind) if url else kind
     payload_start = url.end() if url else 0
@@ -117,20 +120,25 @@ def _read_size(head: bytes) -> tuple[int, int] | None:
     return None
 
 
+_JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_BARE = frozenset({0x01, *range(0xD0, 0xDA)})
+_JPEG_FILL = 0xFF
+_JPEG_FRAME_BYTES = 9
+
+
 def _jpeg_size(head: bytes) -> tuple[int, int] | None:
     at = 2
-    while at + 9 <= len(head):
-        if head[at] != 0xFF:
-            at += 1
-            continue
+    while at + _JPEG_FRAME_BYTES <= len(head):
         marker = head[at + 1]
-        if marker == 0xFF or marker == 0x01 or 0xD0 <= marker <= 0xD9:
-            at += 1 if marker == 0xFF else 2
-            continue
-        if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
+        if head[at] != _JPEG_FILL or marker == _JPEG_FILL:
+            at += 1
+        elif marker in _JPEG_BARE:
+            at += 2
+        elif marker in _JPEG_FRAMES:
             height, width = struct.unpack_from(">HH", head, at + 5)
             return width, height
-        at += 2 + max(2, struct.unpack_from(">H", head, at + 2)[0])
+        else:
+            at += 2 + max(2, struct.unpack_from(">H", head, at + 2)[0])
     return None
 
 

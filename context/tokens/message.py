@@ -1,56 +1,69 @@
-"""The canonical count of a message and of tool definitions: what is stored at intake and added up ever after."""
+"""Counting a message: once at intake, in the canonical count and in the wide one."""
 
-from context.tokens.pieces import json_text, pieces_of
-from context.tokens.rates import canonical_media_tokens
+from context.tokens.count import CALL_OVERHEAD, MESSAGE_OVERHEAD, RESULT_OVERHEAD, Count
+from context.tokens.pieces import Pieces, pieces_of
+from context.tokens.ranks import EncodingName
+from context.tokens.rates import canonical_media_tokens, media_tokens
 from context.tokens.text import count_text
 from context.types import JsonObject, Wire
 
-MESSAGE_OVERHEAD = 3
-"""Tokens around every message: its role and its ends."""
-
-REPLY_OVERHEAD = 3
-"""Tokens that open the reply, once a request."""
-
-CALL_OVERHEAD = 8
-"""Tokens around a tool call or a tool result; ids are cheap or free everywhere."""
-
-TOOL_OVERHEAD = 8
-"""Tokens around one tool definition."""
-
-TOOLS_OVERHEAD = 12
-"""Tokens around a list of tools that is not empty."""
-
 
 def count_message(body: JsonObject, wire: Wire = Wire.OPENAI) -> int:
-    """Count a message in the canonical count: o200k_base tokens of its texts, its media by rule, its wrapping.
+    """Count a message in the canonical count: o200k_base tokens of its texts, media by rule, wrapping.
 
-    A data URL counts as an image, recording or document only where a part says so; pasted into a text, it is
-    text, as providers bill it. Addresses are never opened. Shapes that are not known count as their JSON text.
+    A data URL is an image, a recording or a document only where a part says so; inside a text it is text, as
+    providers bill it. Addresses are never opened. Parts of unknown shape count as their JSON text.
 
     Args:
-        body: The decoded message.
+        body: The decoded message or Responses item, of any shape.
         wire: The format in which it is written.
 
     Returns:
-        Tokens, >= 3. The reply's `REPLY_OVERHEAD` is not in it: add it once a request.
+        Tokens, >= `MESSAGE_OVERHEAD`. `REPLY_OVERHEAD` is not in it: add it once a request.
     """
-    del wire
-    pieces = pieces_of(body)
-    total = MESSAGE_OVERHEAD + pieces.named + pieces.opaque_tokens
-    total += CALL_OVERHEAD * (pieces.calls + pieces.results)
-    total += sum(map(count_text, pieces.texts))
-    return total + sum(map(canonical_media_tokens, pieces.media))
+    return measure_message(body, wire).tokens
 
 
-def count_tools(tools: list[JsonObject]) -> int:
-    """Count tool definitions in the canonical count.
+def measure_message(body: JsonObject, wire: Wire = Wire.OPENAI, *, model: str | None = None) -> Count:
+    """Count a message in both stored counts.
 
     Args:
-        tools: Tool definitions in any wire format.
+        body: The decoded message or Responses item, of any shape.
+        wire: The format in which it is written.
+        model: Bill media by this model's rule; without it, by the canonical rule that stored counts use.
 
     Returns:
-        Tokens, 0 for no tools.
+        The count, to store as `tokens` and `tokens_wide`.
     """
-    if not tools:
-        return 0
-    return TOOLS_OVERHEAD + sum(TOOL_OVERHEAD + count_text(json_text(tool)) for tool in tools)
+    del (
+        wire
+    )  # the shapes of the three formats do not collide, and messages say less about theirs than they should
+    pieces = pieces_of(body)
+    fixed = _wrapping(pieces) + pieces.opaque_tokens
+    fixed += sum(
+        media_tokens(media, model) if model else canonical_media_tokens(media) for media in pieces.media
+    )
+    return Count(
+        tokens=fixed + sum(map(count_text, pieces.texts)),
+        wide=fixed + sum(count_text(text, EncodingName.WIDE) for text in pieces.texts),
+        messages=1,
+        calls=pieces.calls,
+    )
+
+
+def media_correction(body: JsonObject, model: str) -> int:
+    """Say how much a model bills for a message's media beyond what the stored count holds for them.
+
+    Args:
+        body: The decoded message or Responses item.
+        model: The model's name.
+
+    Returns:
+        Tokens to add to the stored count, 0 without media, negative where the model bills less.
+    """
+    return sum(media_tokens(media, model) - canonical_media_tokens(media) for media in pieces_of(body).media)
+
+
+def _wrapping(pieces: Pieces) -> int:
+    calls, results = CALL_OVERHEAD * pieces.calls, RESULT_OVERHEAD * pieces.results
+    return MESSAGE_OVERHEAD + pieces.named + calls + results

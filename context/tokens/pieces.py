@@ -10,7 +10,7 @@ DEPTH_LIMIT = 16
 """Content nested deeper than this counts as its JSON text."""
 
 ENCRYPTED_CHARS_PER_TOKEN = 4
-"""Encrypted reasoning is billed as the tokens behind it: about one for so many characters of its base64 text."""
+"""Encrypted reasoning is billed as the tokens behind it: one for about so many characters of it."""
 
 _MESSAGE_TEXTS = ("reasoning_content", "reasoning", "refusal", "name")
 _IMAGE_TYPES = frozenset({"image", "image_url", "input_image", "computer_screenshot"})

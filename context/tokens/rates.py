@@ -1,20 +1,26 @@
-"""What providers bill for media: images by their pixels, audio and documents by their size."""
+"""What providers bill for media: images by their pixels, recordings and documents by their size."""
 
 import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 
 from context.tokens.media import Media, MediaKind
 
-CANONICAL_IMAGE_MAX = 1_445
-"""The most that the canonical rule gives for one image: 8 tiles."""
-
 AUDIO_BYTES_PER_TOKEN = 160
-"""Compressed speech at 32 kbit/s against about 25 tokens a second; larger files per second count higher."""
+"""Speech at 32 kbit/s and 25 tokens a second; better recordings count higher than they cost."""
 
-DOCUMENT_BYTES_PER_TOKEN = 16
-"""PDF pages of scanned or mixed content weigh more bytes than tokens."""
+DOCUMENT_BYTES_PER_TOKEN = 12
+"""A page of a PDF weighs tens of kilobytes and is billed as its text and as an image."""
 
 UNKNOWN_FILE_TOKENS = 3_000
-"""For a document or a recording of unknown size."""
+"""For a document or a recording that is not embedded."""
+
+UNKNOWN_SIZE = (8_192, 8_192)
+"""Dimensions assumed where they cannot be read: every rule is at its maximum."""
+
+ImageRule = Callable[[int, int], int]
 
 
 def canonical_media_tokens(media: Media) -> int:
@@ -26,32 +32,129 @@ def canonical_media_tokens(media: Media) -> int:
     Returns:
         Tokens, >= 1.
     """
-    if media.kind is MediaKind.IMAGE:
-        return tile_tokens(media)
-    per_token = AUDIO_BYTES_PER_TOKEN if media.kind is MediaKind.AUDIO else DOCUMENT_BYTES_PER_TOKEN
-    return max(1, media.size_bytes // per_token) if media.size_bytes is not None else UNKNOWN_FILE_TOKENS
+    return media_tokens(media, "")
 
 
-def tile_tokens(media: Media, *, base: int = 85, tile: int = 170) -> int:
-    """Bill an image by tiles of 512 pixels, after fitting it into 2048 pixels and 768 on its short side.
+def media_tokens(media: Media, model: str) -> int:
+    """Count one file as a model bills it.
 
     Args:
-        media: An image; unknown dimensions are billed as the maximum.
-        base: Tokens for the image itself, all that low detail costs.
-        tile: Tokens for each tile.
+        media: The file's facts; unknown dimensions are billed as the maximum.
+        model: The model's name; the canonical rule for names without a rule of their own.
 
     Returns:
-        Tokens, >= `base`.
+        Tokens, >= 1.
     """
-    if media.detail == "low":
-        return base
-    if media.width is None or media.height is None:
-        return base + tile * 8
-    width, height = _fit(media.width, media.height, long_side=2048, short_side=768)
-    return base + tile * math.ceil(width / 512) * math.ceil(height / 512)
+    if media.kind is MediaKind.IMAGE:
+        rule = _image_rule(model)
+        if media.detail == "low" and isinstance(rule, Tiles):
+            return rule.base
+        width, height = (media.width, media.height) if media.width and media.height else UNKNOWN_SIZE
+        return max(1, rule(width, height))
+    if media.size_bytes is None:
+        return UNKNOWN_FILE_TOKENS
+    return max(
+        1,
+        media.size_bytes
+        // (AUDIO_BYTES_PER_TOKEN if media.kind is MediaKind.AUDIO else DOCUMENT_BYTES_PER_TOKEN),
+    )
 
 
-def _fit(width: int, height: int, *, long_side: int, short_side: int) -> tuple[float, float]:
-    scale = min(1.0, long_side / max(width, height))
-    scale = min(scale, short_side / min(width, height))
-    return width * scale, height * scale
+@dataclass(frozen=True)
+class Tiles:
+    """Tiles of 512 pixels, after fitting into 2048 pixels and 768 on the short side (OpenAI)."""
+
+    base: int
+    tile: int
+
+    def __call__(self, width: int, height: int) -> int:
+        """Bill an image of this size."""
+        scale = min(1.0, 2_048 / max(width, height))
+        scale = min(scale, 768 / min(width, height))
+        return self.base + self.tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Patches of 32 pixels, at most 1536 of them, each a multiple of a token (OpenAI, small models)."""
+
+    factor: float
+
+    def __call__(self, width: int, height: int) -> int:
+        """Bill an image of this size."""
+        return math.ceil(min(1_536, math.ceil(width / 32) * math.ceil(height / 32)) * self.factor)
+
+
+@dataclass(frozen=True)
+class Area:
+    """One token for so many pixels, after fitting the long side, up to a most (Claude, Nova)."""
+
+    pixels_per_token: int
+    long_side: int
+    most: int
+
+    def __call__(self, width: int, height: int) -> int:
+        """Bill an image of this size."""
+        scale = min(1.0, self.long_side / max(width, height))
+        return min(self.most, math.ceil(width * scale * height * scale / self.pixels_per_token) + 4)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One token a patch, and one a row of patches where rows end in one (Mistral, Qwen, GLM)."""
+
+    patch: int
+    row_end: int
+    long_side: int
+
+    def __call__(self, width: int, height: int) -> int:
+        """Bill an image of this size."""
+        scale = min(1.0, self.long_side / max(width, height))
+        columns, rows = (math.ceil(side * scale / self.patch) for side in (width, height))
+        return rows * (columns + self.row_end)
+
+
+def _gemini(width: int, height: int) -> int:
+    if max(width, height) <= 384:  # noqa: PLR2004 - the documented bound of a small image
+        return 258
+    unit = min(768, max(256, math.floor(min(width, height) / 1.5)))
+    return 258 * min(16, math.ceil(width / unit) * math.ceil(height / unit))
+
+
+def _gemini_3(_width: int, _height: int) -> int:
+    return 1_120
+
+
+def _llama_4(width: int, height: int) -> int:
+    columns, rows = math.ceil(width / 336), math.ceil(height / 336)
+    if columns * rows > 16:  # noqa: PLR2004 - no image is cut into more
+        return 145 * 17
+    return 145 * (columns * rows + (columns * rows > 1))
+
+
+CANONICAL_IMAGE: ImageRule = Tiles(base=85, tile=170)
+
+_IMAGE_RULES: tuple[tuple[str, ImageRule], ...] = (
+    (r"claude-(?:opus-4[-.][7-9]|[a-z]+-[5-9])", Area(pixels_per_token=750, long_side=2_576, most=4_784)),
+    (r"claude", Area(pixels_per_token=750, long_side=1_568, most=1_600)),
+    (r"gemini-(?:[3-9]|\d\d)", _gemini_3),
+    (r"gemini|gemma", _gemini),
+    (r"nova", Area(pixels_per_token=780, long_side=1_600, most=1_850)),
+    (r"llama", _llama_4),
+    (r"pixtral", Grid(patch=16, row_end=1, long_side=1_024)),
+    (r"istral", Grid(patch=28, row_end=1, long_side=1_540)),
+    (r"qwen|glm", Grid(patch=28, row_end=0, long_side=3_584)),
+    (r"4o-mini", Tiles(base=2_833, tile=5_667)),
+    (r"(?:gpt-4\.1|gpt-5[.\d]*)-nano", Patches(2.46)),
+    (r"(?:gpt-4\.1|gpt-5[.\d]*)-mini", Patches(1.62)),
+    (r"o4-mini", Patches(1.72)),
+    (r"gpt-5", Tiles(base=70, tile=140)),
+    (r"\bo[13]\b", Tiles(base=75, tile=150)),
+    (r"computer-use", Tiles(base=65, tile=129)),
+)
+
+
+@lru_cache(maxsize=256)
+def _image_rule(model: str) -> ImageRule:
+    name = model.lower()
+    return next((rule for pattern, rule in _IMAGE_RULES if re.search(pattern, name)), CANONICAL_IMAGE)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from context.tokens.ranks import EncodingName, load_encoding
 
 CHUNK_CHARS = 16_384
-"""Text is encoded in pieces of at most this many characters: the encoder fails on very long runs of blanks."""
+"""Text is encoded in pieces of at most so many characters: the encoder fails on very long blanks."""
 
 _SEAM = re.compile(r"(?<=\S)(?= \S)|(?<=\n)(?=[A-Za-z])")
 """Places where every encoding starts a new token whatever surrounds them: cutting there changes no count."""
@@ -71,7 +71,7 @@ _TOKENS_PER_100_CHARS = (
 def estimate_tokens_by_length(text: str) -> int:
     """Estimate tokens by counting characters: two in five, more in scripts whose characters weigh more.
 
-    The fallback where no ranks are installed, biased high: too early a summary is better than a refused request.
+    The fallback where no ranks are installed. Biased high: an early summary is better than a refused request.
 
     Args:
         text: Any text.

@@ -1,0 +1,45 @@
+"""The published counting rule of OpenAI chat: exact for plain messages, by model and encoding."""
+
+from collections.abc import Sequence
+
+from context.tokens.count import REPLY_OVERHEAD
+from context.tokens.ranks import EncodingName
+from context.tokens.text import count_text
+from context.tokens.tools import TOOLS_OVERHEAD, render_tools
+from context.types import JsonObject
+
+_OLDEST = "gpt-3.5-turbo-0301"
+
+
+def encoding_of(model: str) -> EncodingName:
+    """Name the encoding of an OpenAI model.
+
+    Args:
+        model: The model's name, with or without a host before it.
+
+    Returns:
+        cl100k_base for GPT-3.5 and the first GPT-4 models, o200k_base for all later ones.
+    """
+    name = model.lower().rpartition("/")[2]
+    old = name == "gpt-4" or name.startswith(("gpt-3", "gpt-4-", "gpt-4_"))
+    return EncodingName.CL100K if old else EncodingName.O200K
+
+
+def count_openai_chat(messages: Sequence[JsonObject], model: str, tools: Sequence[JsonObject] = ()) -> int:
+    """Count a plain chat request exactly as OpenAI bills it.
+
+    Args:
+        messages: Messages whose values are text: role, content, name.
+        model: The model's name.
+        tools: Tool definitions; with them the count is close, not exact.
+
+    Returns:
+        Prompt tokens.
+    """
+    encoding = encoding_of(model)
+    around, named = (4, -1) if model == _OLDEST else (3, 1)
+    total = REPLY_OVERHEAD
+    for message in messages:
+        total += around + (named if message.get("name") else 0)
+        total += sum(count_text(value, encoding) for value in message.values() if isinstance(value, str))
+    return total + (count_text(render_tools(list(tools)), encoding) + TOOLS_OVERHEAD if tools else 0)

@@ -1,0 +1,140 @@
+"""Counting tool definitions: as the type declarations in which OpenAI models read them, and as JSON."""
+
+from dataclasses import dataclass
+
+from context.tokens.pieces import json_text
+from context.tokens.ranks import EncodingName
+from context.tokens.text import count_text
+from context.types import JsonObject
+
+TOOLS_OVERHEAD = 8
+"""Tokens that a list of tools costs beside its declarations."""
+
+DEPTH_LIMIT = 12
+"""Schemas nested deeper than this are declared as `any`, and their JSON is counted instead."""
+
+_TYPE_NAMES = {
+    "integer": "number",
+    "number": "number",
+    "string": "string",
+    "boolean": "boolean",
+    "null": "null",
+}
+
+
+@dataclass(frozen=True)
+class ToolsCount:
+    """The size of a list of tool definitions.
+
+    Attributes:
+        tokens: As type declarations, in the canonical encoding.
+        wide: As JSON, in the wide encoding.
+        tools: How many there are.
+    """
+
+    tokens: int
+    wide: int
+    tools: int
+
+
+NO_TOOLS = ToolsCount(tokens=0, wide=0, tools=0)
+
+
+def count_tools(tools: list[JsonObject]) -> int:
+    """Count tool definitions in the canonical count.
+
+    Args:
+        tools: Tool definitions in any wire format.
+
+    Returns:
+        Tokens, 0 for no tools.
+    """
+    return measure_tools(tools).tokens + TOOLS_OVERHEAD if tools else 0
+
+
+def measure_tools(tools: list[JsonObject]) -> ToolsCount:
+    """Count tool definitions in both encodings.
+
+    Args:
+        tools: Tool definitions in any wire format.
+
+    Returns:
+        The count, without what a model bills for having tools at all.
+    """
+    if not tools:
+        return NO_TOOLS
+    return ToolsCount(
+        tokens=count_text(render_tools(tools)),
+        wide=sum(count_text(json_text(tool), EncodingName.WIDE) for tool in tools),
+        tools=len(tools),
+    )
+
+
+def render_tools(tools: list[JsonObject]) -> str:
+    """Write tool definitions as the declarations that OpenAI models are shown.
+
+    Args:
+        tools: Tool definitions in any wire format; what is no declaration is written as JSON.
+
+    Returns:
+        The text of a `functions` namespace.
+    """
+    return "namespace functions {\n\n" + "".join(map(_declare, tools)) + "} // namespace functions"
+
+
+def _declare(tool: object) -> str:
+    function = tool.get("function") if isinstance(tool, dict) else None
+    function = function if isinstance(function, dict) else tool
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return json_text(tool) + "\n\n"
+    schema = function.get("parameters") or function.get("input_schema") or function.get("inputSchema")
+    fields = _fields(schema, 0)
+    argument = f"_: {{\n{fields}}}" if fields else ""
+    return f"{_comment(function.get('description'))}type {function['name']} = ({argument}) => any;\n\n"
+
+
+def _comment(text: object) -> str:
+    return f"// {text}\n" if isinstance(text, str) and text else ""
+
+
+def _fields(schema: object, depth: int) -> str:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(properties, dict):
+        return ""
+    required = schema.get("required")
+    required = required if isinstance(required, list) else []
+    return "".join(_field(name, inner, name in required, depth) for name, inner in properties.items())
+
+
+def _field(name: str, schema: object, required: bool, depth: int) -> str:
+    comment = _comment(schema.get("description")) if isinstance(schema, dict) else ""
+    default = schema.get("default") if isinstance(schema, dict) else None
+    note = f", // default: {json_text(default)}\n" if default is not None else ",\n"
+    return f"{comment}{name}{'' if required else '?'}: {_type(schema, depth + 1)}{note}"
+
+
+def _type(schema: object, depth: int) -> str:
+    if not isinstance(schema, dict):
+        return "any"
+    if depth > DEPTH_LIMIT:
+        return json_text(schema)
+    if isinstance(schema.get("enum"), list):
+        return " | ".join(map(json_text, schema["enum"]))
+    choices = next(
+        (schema[key] for key in ("anyOf", "oneOf", "allOf") if isinstance(schema.get(key), list)), None
+    )
+    if choices is None and isinstance(schema.get("type"), list):
+        choices = [{**schema, "type": kind} for kind in schema["type"]]
+    if choices is not None:
+        return " | ".join(_type(each, depth + 1) for each in choices)
+    return _named_type(schema, depth)
+
+
+def _named_type(schema: JsonObject, depth: int) -> str:
+    kind = schema.get("type")
+    if kind == "array":
+        return _type(schema.get("items"), depth + 1) + "[]"
+    if kind == "object" or "properties" in schema:
+        fields = _fields(schema, depth)
+        return f"{{\n{fields}}}" if fields else "object"
+    return _TYPE_NAMES.get(kind, "any") if isinstance(kind, str) else "any"
