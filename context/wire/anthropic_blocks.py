@@ -103,9 +103,6 @@ def _tool_result(seq: int, answer: Answer, losses: list[Loss]) -> JsonObject:
     result: JsonObject = {"type": "tool_result", "tool_use_id": answer.call_id}
     if blocks:
         result["content"] = blocks[0]["text"] if [b["type"] for b in blocks] == ["text"] else blocks
-    if answer.is_error:
-        # An error with nothing in it is refused.
-        result = {"content": "[no output]", **result, "is_error": True}
     return result
 
 

@@ -116,8 +116,8 @@ def _call(call: JsonObject) -> list[Part]:
 
 
 def _arguments(function: JsonObject) -> str:
-    """Give the arguments as JSON text; some servers send them as an object."""
+    """Give the arguments as JSON text; some servers send them as an object, blank ones mean none."""
     arguments = function.get("arguments")
     if isinstance(arguments, str):
-        return arguments
+        return arguments if arguments.strip() else "{}"
     return dump(arguments) if arguments is not None else "{}"

@@ -103,7 +103,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a tool call returned."""
+    """What a tool call returned; only Anthropic has a flag for a failed one."""
 
     call_id: str
     parts: "tuple[Text | Media | Lost, ...]"

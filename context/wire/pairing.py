@@ -48,17 +48,18 @@ def pair(entries: Sequence[Entry], wire: Wire) -> tuple[list[Entry], list[Loss]]
 
 def link(entries: Sequence[Entry]) -> list[Link]:
     """Join each call to its answer: the next one with its id, before the id is called again."""
-    links: list[Link] = []
+    calls: list[tuple[int, str]] = []
+    answerers: dict[int, int] = {}
     waiting: dict[str, int] = {}
     for i, entry in enumerate(entries):
         for answer_id in entry.answer_ids:
             at = waiting.pop(answer_id, None)
             if at is not None:
-                links[at] = replace(links[at], answerer=i)
+                answerers[at] = i
         for call_id in entry.call_ids:
-            waiting[call_id] = len(links)
-            links.append(Link(i, call_id, None))
-    return links
+            waiting[call_id] = len(calls)
+            calls.append((i, call_id))
+    return [Link(caller, call_id, answerers.get(n)) for n, (caller, call_id) in enumerate(calls)]
 
 
 def rename(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> tuple[list[Entry], list[Loss]]:
@@ -142,7 +143,7 @@ def _free(call_id: str, used: set[str], wire: Wire) -> str:
 def _renamed(entry: Entry, names: dict[tuple[bool, str], str], wire: Wire) -> Entry:
     if entry.native is not None:
         changed = {old: new for (_, old), new in names.items() if old != new}
-        return replace(entry, renames=tuple(changed.items()))
+        return replace(entry, renames=tuple(changed.items())) if changed else entry
     return replace(entry, parts=tuple(_renamed_part(part, names, wire) for part in entry.parts))
 
 

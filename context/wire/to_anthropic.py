@@ -23,7 +23,7 @@ _FIELDS = frozenset({"role", "content"})
 
 @dataclass
 class _Piece:
-    """What becomes one message: the same role's blocks, and the stored text while it can stand for them."""
+    """What becomes one message: its blocks, and its finished text while nothing has joined them."""
 
     role: str
     blocks: list[JsonObject]
@@ -81,8 +81,10 @@ def _add_native(draft: _Draft, entry: Entry) -> None:
     if extra:
         draft.losses.append(Loss(entry.seq, LossKind.FIELDS, f"has no place for {', '.join(extra[:6])}"))
     blocks = _renamed(_native_blocks(body), dict(entry.renames))
-    untouched = not extra and not entry.renames
-    _add(draft, _Piece(body["role"], blocks, native.raw if untouched else None), entry)
+    raw = native.raw
+    if extra or entry.renames:
+        raw = dump({"role": body["role"], "content": blocks if entry.renames else body["content"]})
+    _add(draft, _Piece(body["role"], blocks, raw), entry)
 
 
 def _native_blocks(body: JsonObject) -> list[JsonObject]:
