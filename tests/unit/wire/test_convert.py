@@ -336,3 +336,15 @@ def test_a_loss_never_repeats_the_message() -> None:
 def test_an_empty_window_converts_to_nothing() -> None:
     for wire in Wire:
         assert convert([], wire) == ConvertedWindow(())
+
+
+def test_results_that_came_in_two_messages_stand_before_the_words_between_them() -> None:
+    words = {"type": "text", "text": "and?"}
+    chat: list[JsonObject] = [
+        USER,
+        {"role": "assistant", "content": [use("a"), use("b")]},
+        {"role": "user", "content": [result("a"), words]},
+        {"role": "user", "content": [result("b")]},
+    ]
+    out = to(Wire.ANTHROPIC, chat, Wire.ANTHROPIC)
+    assert out.bodies()[2]["content"] == [result("a"), result("b"), words]
