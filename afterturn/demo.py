@@ -107,7 +107,7 @@ def replay_in_stages(client: Client, conversation: Conversation, console: Consol
 
 
 def _introduce(console: Console, conversation: Conversation) -> None:
-    speakers = sorted({event.speaker or "?" for event in conversation.events})
+    speakers = dict.fromkeys(event.speaker or "somebody" for event in conversation.events)
     console.print(
         f"[bold]Afterturn[/bold]: {len(conversation.events)} turns and {conversation.messages} messages of "
         f"{' and '.join(speakers)} with an assistant, in English and German.\n"
@@ -118,7 +118,7 @@ def _introduce(console: Console, conversation: Conversation) -> None:
 
 def _store(client: Client, events: Sequence[TurnEvent], console: Console) -> None:
     console.print()
-    with progress(console, "turns stored", len(events)) as meter:
+    with progress(console, "turns stored", len(events), lines=1) as meter:
         for event in events:
             client.record_turn(SESSION, event.body())
             meter.advance()
@@ -147,5 +147,6 @@ def _ask(client: Client, conversation: Conversation, stored: int) -> Shown:
         question=str(message["content"]),
         window=windows[-1],
         summary=next(in_force, None),
+        covered_tokens=int(client.session(SESSION)["tokens"]["summarized"]),
         times_ms=tuple(w.server_ms for w in windows if w.server_ms is not None),
     )

@@ -1,9 +1,10 @@
 """What the demo prints: one request at a time, then all of them side by side."""
 
+import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from io import TextIOWrapper
 
 from rich.console import Console
 from rich.rule import Rule
@@ -14,10 +15,10 @@ from afterturn.client import Window
 from context.types import JsonObject
 
 WIDTH = 100
-LABEL_WIDTH = 13
+LABEL_WIDTH = 15
 BAR_CELLS = 40
 QUESTION_CHARS = 160
-SUMMARY_LINES = 12
+LINES_PER_SECTION = 2
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Shown:
         question: What is asked.
         window: The answer.
         summary: The summary in force, None where there is none.
+        covered_tokens: Tokens of all messages that it stands for.
         times_ms: How long the server took, for every repetition of the request.
     """
 
@@ -38,6 +40,7 @@ class Shown:
     question: str
     window: Window
     summary: JsonObject | None
+    covered_tokens: int
     times_ms: tuple[float, ...]
 
     @property
@@ -64,16 +67,30 @@ class Shown:
         return times[len(times) // 2] if times else None
 
     @property
+    def calls(self) -> list[str]:
+        """The ids of the tool calls in the window, in order."""
+        calls = (call for message in self.window.messages for call in message.get("tool_calls") or ())
+        return sorted(str(call["id"]) for call in calls)
+
+    @property
+    def results(self) -> list[str]:
+        """The ids that the tool results in the window answer, in order."""
+        messages = self.window.messages
+        return sorted(str(message["tool_call_id"]) for message in messages if message["role"] == "tool")
+
+    @property
     def is_proven(self) -> bool:
-        """Whether the certificate proves all that it can prove."""
+        """Whether the certificate proves all that it can prove, and the pairs in the window agree with it."""
         certificate = self.window.certificate
-        return bool(
-            certificate["fits"] and certificate["tail_contiguous"] and certificate["tool_pairs_intact"]
-        )
+        claims = ("fits", "tail_contiguous", "tool_pairs_intact")
+        return all(certificate[claim] for claim in claims) and self.calls == self.results
 
 
 def make_console() -> Console:
     """Make a console of at most 100 columns; plain text of that width where nobody watches."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal that knows ASCII only shows question marks instead of ending the demo.
+        sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False)
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     return console
@@ -87,6 +104,7 @@ def print_request(console: Console, shown: Shown) -> None:
     _line(console, f"{shown.speaker} asks", Text(question, style="italic"))
     _line(console, "tokens", _tokens(shown))
     _line(console, "", _bar(shown))
+    _line(console, "made of", _parts(shown))
     _line(console, "summary", _summary_facts(shown))
     _line(console, "cut", _cut(shown))
     _line(console, "certificate", _certificate(shown))
@@ -120,11 +138,11 @@ def print_table(console: Console, rows: Sequence[Shown]) -> None:
 
 def _line(console: Console, label: str, value: Text | str) -> None:
     """Print a label and its value; what is too long goes on below the value."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(width=LABEL_WIDTH, style="bold cyan")
-    grid.add_column(width=console.width - LABEL_WIDTH - 2, overflow="fold")
-    grid.add_row(label, value if isinstance(value, Text) else Text(value))
-    console.print(grid)
+    text = value if isinstance(value, Text) else Text(value)
+    for number, part in enumerate(text.wrap(console, console.width - LABEL_WIDTH)):
+        part.rstrip()
+        start = (label if number == 0 else "").ljust(LABEL_WIDTH)
+        console.print(Text.assemble((start, "bold cyan"), part), soft_wrap=True)
 
 
 def _tokens(shown: Shown) -> Text:
@@ -142,13 +160,18 @@ def _bar(shown: Shown) -> Text:
     return Text.assemble(("█" * filled, "green"), ("░" * (BAR_CELLS - filled), "dim"))
 
 
+def _parts(shown: Shown) -> str:
+    parts = shown.window.answer["utilization"]["breakdown"]
+    return ", ".join(f"{name.replace('_', ' ')} {tokens:,}" for name, tokens in parts.items())
+
+
 def _summary_facts(shown: Shown) -> str:
     covers = shown.window.certificate["summary_covers"]
     if covers is None or shown.summary is None:
         return "none: the history fits as it is"
     made = shown.summary
-    saved = f"{made['covered_tokens']:,} tokens -> {made['tokens']:,}" if "covered_tokens" in made else ""
-    return f"messages {_range(covers)}: {saved}, version {made['version']} by {made['model']}"
+    sizes = f"{shown.covered_tokens:,} tokens -> {made['tokens']:,}"
+    return f"messages {_range(covers)}: {sizes}, version {made['version']} by {made['model']}"
 
 
 def _cut(shown: Shown) -> str:
@@ -163,17 +186,14 @@ def _cut(shown: Shown) -> str:
 def _certificate(shown: Shown) -> Text:
     certificate = shown.window.certificate
     window, output = certificate["context_window"], certificate["max_tokens"]
-    text = Text.assemble(_mark(certificate["fits"]), f" {shown.sent_tokens:,} + {output:,} <= {window:,}   ")
-    for key, words in (
-        ("tail_contiguous", "no message missing in the tail"),
-        ("tool_pairs_intact", "every call has its result"),
-    ):
-        text.append_text(_mark(certificate[key])).append(f" {words}   ")
-    return text
-
-
-def _mark(proven: Any) -> Text:
-    return Text("yes", style="bold green") if proven else Text("NO", style="bold red")
+    pairs = certificate["tool_pairs_intact"] and shown.calls == shown.results
+    claims = (
+        (certificate["fits"], f"fits: {shown.sent_tokens:,} + {output:,} <= {window:,}"),
+        (certificate["tail_contiguous"], "tail without a gap"),
+        (pairs, f"{len(shown.calls)} calls, {len(shown.results)} results"),
+    )
+    marks = (("ok ", "bold green") if proven else ("NOT ", "bold red") for proven, _ in claims)
+    return Text("   ").join(Text.assemble(mark, said) for mark, (_, said) in zip(marks, claims, strict=True))
 
 
 def _time(shown: Shown) -> str:
@@ -192,10 +212,14 @@ def _range(ends: Sequence[int] | None) -> str:
 
 
 def _print_summary(console: Console, text: str) -> None:
-    """Print the beginning of a summary, and how much more there is."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    width = console.width - 4
-    for line in lines[:SUMMARY_LINES]:
-        console.print(Text(f"  | {textwrap.shorten(line, width, placeholder=' …')}", style="dim"))
-    if len(lines) > SUMMARY_LINES:
-        console.print(Text(f"  | … and {len(lines) - SUMMARY_LINES} more lines", style="dim"))
+    """Print a summary shortened: its headings, and the first lines below each."""
+    shown, hidden = 0, 0
+    for line in (line for line in text.splitlines() if line.strip()):
+        shown = 0 if line.startswith("#") else shown + 1
+        if shown > LINES_PER_SECTION:
+            hidden += 1
+            continue
+        short = textwrap.shorten(line, console.width - 4, placeholder=" …")
+        console.print(Text(f"  | {short}", style="bold dim" if line.startswith("#") else "dim"))
+    if hidden:
+        console.print(Text(f"  | … and {hidden} more lines", style="dim"))

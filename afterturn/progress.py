@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-STEPS = 10
-"""A bar that nobody sees becomes so many lines."""
+LINES = 10
+"""A bar that nobody sees becomes about so many lines."""
 
 LINE_EVERY_S = 10.0
 """At least so often something is said, if anything has changed."""
@@ -17,8 +17,11 @@ LINE_EVERY_S = 10.0
 class Meter:
     """Counts up to a total and shows it."""
 
-    def __init__(self, console: Console, what: str, total: int, bar: Progress | None) -> None:
+    def __init__(
+        self, console: Console, what: str, total: int, bar: Progress | None, lines: int = LINES
+    ) -> None:
         """Start at zero."""
+        self._lines = lines
         self._console, self._what, self._total, self._bar = console, what, max(total, 1), bar
         self._task = bar.add_task(what, total=self._total, note="") if bar else None
         self._done = 0
@@ -48,21 +51,22 @@ class Meter:
         done, said, at = self._said
         if (done, said) == (self._done, note):
             return False
-        step = self._done * STEPS // self._total > done * STEPS // self._total
+        step = self._done * self._lines // self._total > done * self._lines // self._total
         return step or time.monotonic() - at > LINE_EVERY_S
 
 
 @contextmanager
-def progress(console: Console, what: str, total: int) -> Iterator[Meter]:
+def progress(console: Console, what: str, total: int, *, lines: int = LINES) -> Iterator[Meter]:
     """Show progress while the block runs.
 
     Args:
         console: Where.
         what: What is counted, in a few words.
         total: How many there are, >= 0.
+        lines: About how many lines it may take where there is no terminal, >= 1.
     """
     if not console.is_terminal:
-        yield Meter(console, what, total, None)
+        yield Meter(console, what, total, None, lines)
         return
     columns = (
         TextColumn("{task.description}"),

@@ -23,6 +23,7 @@ MAX_SESSION_ID = 180
 """Leaves room for the number of a conversation within the API's 200 characters."""
 
 EXIT_INTERRUPTED = 130
+REFUSALS_SHOWN = 5
 
 app = typer.Typer(add_completion=False)
 
@@ -218,8 +219,12 @@ def _report(
                 console,
                 f"still pending    {state.pending} sessions; the work goes on, see GET /v1/sessions/ID",
             )
-    for line in tally.refused:
+    for line in tally.refused[:REFUSALS_SHOWN]:
         _say(console, f"refused          {line}; the rest of this conversation was not sent")
+    if len(tally.refused) > REFUSALS_SHOWN:
+        _say(console, f"refused          {len(tally.refused) - REFUSALS_SHOWN} more")
+    if any("turn-conflict" in line for line in tally.refused):
+        _say(console, "The session holds another conversation; choose a new one with --session.")
 
 
 def _say(console: Console, line: str) -> None:
