@@ -84,7 +84,13 @@ class Composition:
         schedule = str(self._home.path / "beat-schedule")
         return [
             self._unit(Role.API, roles.api_command(), lambda: ready.answers_ready(api_port), (PREPARE,)),
-            self._unit(Role.WORKER, roles.worker_command(), lambda: works(role=Role.WORKER), after),
+            # It loads its models while the migrations run, and only then takes work.
+            self._unit(
+                Role.WORKER,
+                roles.worker_command(),
+                lambda: works(role=Role.WORKER),
+                (Role.POSTGRES, Role.VALKEY),
+            ),
             self._unit(
                 Role.DISPATCHER, roles.dispatcher_command(), lambda: works(role=Role.DISPATCHER), after
             ),

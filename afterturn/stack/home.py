@@ -6,12 +6,15 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from afterturn.stack.sweep import end_leftovers
+
+ADDRESSES = "addresses.json"
+"""Where a running stack is reached; the file is there only while it is ready."""
 
 TAKEOVER_S = 20.0
 """How long a new stack waits for one that is just shutting down."""
@@ -62,7 +65,12 @@ class Home:
         shutil.rmtree(self.temporary, ignore_errors=True)
         for directory in (self.logs, self.temporary):
             directory.mkdir(mode=0o700, exist_ok=True)
+        (self.path / ADDRESSES).unlink(missing_ok=True)
         self.remember()
+
+    def announce(self, addresses: Mapping[str, Any]) -> None:
+        """Tell other commands of this machine's user where the stack is."""
+        write_private(self.path / ADDRESSES, json.dumps(addresses))
 
 
 def write_private(path: Path, text: str) -> None:
@@ -95,6 +103,7 @@ def open_home(path: Path, *, owner_pid: int, keep: bool) -> Iterator[Home]:
             home.prepare()
             yield home
         finally:
+            (path / ADDRESSES).unlink(missing_ok=True)
             shutil.rmtree(path / "tmp", ignore_errors=True)
             if not keep:
                 shutil.rmtree(path)

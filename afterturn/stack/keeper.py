@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from afterturn.stack.compose import Composition
-from afterturn.stack.home import HomeInUseError, open_home
+from afterturn.stack.home import Home, HomeInUseError, open_home
 from afterturn.stack.ports import PortTakenError, ReservedPorts
 from afterturn.stack.request import Request
 from afterturn.stack.supervisor import Event, StartError, Supervisor
@@ -91,20 +91,21 @@ def keep(request: Request, inbox: Inbox) -> None:
         composition = Composition(request, home, ports)
         supervisor = Supervisor(composition.units(), home.logs, report)
         try:
-            supervise(supervisor, composition, inbox)
+            supervise(supervisor, composition, home, inbox)
         finally:
             supervisor.stop(wait=inbox.wait_briefly, clock=time.monotonic)
 
 
-def supervise(supervisor: Supervisor, composition: Composition, inbox: Inbox) -> None:
+def supervise(supervisor: Supervisor, composition: Composition, home: Home, inbox: Inbox) -> None:
     """Keep everything running until the inbox says stop, and say once when it is ready."""
     announced = False
     while not inbox.stop:
         supervisor.step(time.monotonic())
         if supervisor.is_ready and not announced:
             announced = True
-            addresses = composition.addresses(supervisor.pids)
-            report({"event": "ready", "addresses": addresses.to_json_object()})
+            addresses = composition.addresses(supervisor.pids).to_json_object()
+            home.announce(addresses)
+            report({"event": "ready", "addresses": addresses})
         if announced:
             supervisor.limit_logs()
         inbox.wait(STEADY_TICK_S if supervisor.is_ready else STARTING_TICK_S)

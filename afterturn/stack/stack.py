@@ -1,5 +1,6 @@
 """The owner's end of a stack: start it, know its addresses, and be sure that it is gone."""
 
+import atexit
 import json
 import os
 import secrets
@@ -81,6 +82,8 @@ class Stack:
         self.close()
 
     def _launch(self) -> None:
+        # A signal between two lines of the caller may lose this object: the exit then waits for its end.
+        atexit.register(self.close)
         with signals_held():
             self._keeper = subprocess.Popen(
                 [sys.executable, "-m", "afterturn.stack.keeper", self._request.to_json()],
@@ -116,6 +119,7 @@ class Stack:
 
     def close(self) -> None:
         """End everything and wait for it; a stop signal while it runs makes it hurry."""
+        atexit.unregister(self.close)
         keeper, self._keeper = self._keeper, None
         if keeper is None or keeper.stdin is None or keeper.stdout is None:
             return

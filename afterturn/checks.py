@@ -1,0 +1,119 @@
+"""What a running installation needs, looked at from here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import psycopg
+import redis
+
+from afterturn.migrate import newest
+from context.tokens import count_text
+from llm.settings import EXTRACTIVE, llm_settings
+from models.settings import database_settings
+from workers.settings import worker_settings
+
+CONNECT_TIMEOUT_S = 3
+STALE_AFTER_S = 60
+BACKGROUND_ROLES = ("dispatcher", "worker")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check: what was looked at, whether it is well, and what was seen."""
+
+    what: str
+    is_well: bool
+    seen: str
+
+
+def check_all() -> list[Finding]:
+    """Look at everything; a check that breaks is a finding, not an end."""
+    checks: dict[str, Callable[[], Finding]] = {
+        "database": check_database,
+        "background": check_background,
+        "broker": check_broker,
+        "tokenizer": check_tokenizer,
+        "models": check_models,
+    }
+    return [_guarded(name, check) for name, check in checks.items()]
+
+
+def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the person reading wants the other checks too
+        reason = str(error).strip().splitlines() or [""]
+        return Finding(name, is_well=False, seen=f"{type(error).__name__}: {reason[0]}")
+
+
+def _connect() -> psycopg.Connection:
+    return psycopg.connect(
+        database_settings().database_url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_S
+    )
+
+
+def check_database() -> Finding:
+    """It answers, is migrated to what this code knows, and commits durably."""
+    with _connect() as database:
+        version = database.execute("show server_version").fetchone()
+        durable = database.execute("show synchronous_commit").fetchone()
+        found = database.execute("select to_regclass('alembic_version') is not null").fetchone()
+        migrated = (
+            database.execute("select version_num from alembic_version").fetchone()
+            if found == (True,)
+            else None
+        )
+    if migrated != (newest(),):
+        return Finding(
+            "database",
+            is_well=False,
+            seen=f"at migration {_one(migrated)}, this code knows {newest()}: run `afterturn migrate`",
+        )
+    return Finding(
+        "database",
+        is_well=durable != ("off",),
+        seen=f"PostgreSQL {_one(version)}, migration {_one(migrated)}, synchronous_commit {_one(durable)}",
+    )
+
+
+def check_background() -> Finding:
+    """The dispatcher and a worker have been at work within the last minute."""
+    with _connect() as database:
+        rows = database.execute("select role, max(seen_at) from heartbeat group by role").fetchall()
+    seen = {role: (datetime.now(UTC) - at).total_seconds() for role, at in rows}
+    told = [
+        f"{role} {seen[role]:.0f} s ago" if role in seen else f"{role} never" for role in BACKGROUND_ROLES
+    ]
+    well = all(seen.get(role, STALE_AFTER_S) < STALE_AFTER_S for role in BACKGROUND_ROLES)
+    return Finding("background", is_well=well, seen=f"last at work: {', '.join(told)}")
+
+
+def check_broker() -> Finding:
+    """It answers, and never throws hints away to save memory."""
+    with redis.Redis.from_url(
+        worker_settings().broker_url, socket_connect_timeout=CONNECT_TIMEOUT_S, decode_responses=True
+    ) as broker:
+        policy = broker.config_get("maxmemory-policy")["maxmemory-policy"]
+        return Finding("broker", is_well=policy == "noeviction", seen=f"answers, maxmemory-policy {policy}")
+
+
+def check_tokenizer() -> Finding:
+    """Tokens can be counted without a network."""
+    tokens = count_text("Count me, and nobody else.")
+    return Finding(
+        "tokenizer", is_well=tokens > 0, seen=f"counts offline ({tokens} tokens in its test sentence)"
+    )
+
+
+def check_models() -> Finding:
+    """Which models answer; the built-in one is no fault, but worth a word."""
+    settings = llm_settings()
+    seen = f"summaries by {settings.summarizer_model}, plans by {settings.context_planner_model}"
+    if settings.summarizer_model == EXTRACTIVE:
+        seen += "; for a real model set a provider's key, for example OPENAI_API_KEY, and SUMMARIZER_MODEL"
+    return Finding("models", is_well=True, seen=seen)
+
+
+def _one(row: tuple[object, ...] | None) -> object:
+    return row[0] if row else None

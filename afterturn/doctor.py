@@ -1,0 +1,66 @@
+"""`afterturn doctor`: what is in force, what is missing, and whether everything answers."""
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from afterturn.checks import Finding, check_all
+from afterturn.settings_report import Group, current_groups, unknown_variables
+from afterturn.stack.home import ADDRESSES
+from afterturn.target import DATA_DIRECTORY
+
+app = typer.Typer()
+
+
+@app.command()
+def doctor(
+    data_dir: Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")] = DATA_DIRECTORY,
+) -> None:
+    """Print the settings in force and check database, broker, background, tokenizer and models."""
+    console = Console()
+    use_running_stack(data_dir, console)
+    groups = current_groups()
+    console.print(settings_table(groups))
+    problems = [problem for group in groups for problem in group.problems]
+    for problem in problems:
+        console.print(f"[red]wrong[/red]    {problem}", highlight=False)
+    for name in unknown_variables(os.environ):
+        console.print(f"[yellow]unknown[/yellow]  {name} is no setting and changes nothing", highlight=False)
+    findings = [] if problems else check_all()
+    for finding in findings:
+        console.print(line(finding), highlight=False)
+    if problems or not all(finding.is_well for finding in findings):
+        raise typer.Exit(1)
+
+
+def use_running_stack(data_dir: Path, console: Console) -> None:
+    """Look at the embedded stack of a directory, unless the environment names a database itself."""
+    file = data_dir / ADDRESSES
+    if "AFTERTURN_DATABASE_URL" in os.environ or not file.exists():
+        return
+    addresses = json.loads(file.read_text())
+    os.environ["AFTERTURN_DATABASE_URL"] = addresses["database_url"]
+    os.environ["AFTERTURN_BROKER_URL"] = addresses["broker_url"]
+    console.print(f"looking at the stack that runs in {data_dir}")
+
+
+def settings_table(groups: list[Group]) -> Table:
+    """Every setting, those that somebody chose marked."""
+    table = Table("setting", "value", "from", "meaning", title="settings in force", title_justify="left")
+    for group in groups:
+        table.add_section()
+        for setting in group.settings:
+            origin = "default" if setting.is_default else "[bold]environment[/bold]"
+            table.add_row(setting.variable, setting.value, origin, setting.meaning)
+    return table
+
+
+def line(finding: Finding) -> str:
+    """One finding for a person."""
+    mark = "[green]well[/green]   " if finding.is_well else "[red]missing[/red]"
+    return f"{mark}  {finding.what}: {finding.seen}"

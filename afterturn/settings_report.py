@@ -1,0 +1,131 @@
+"""Every setting in force: its value, where it comes from, and what is wrong with it; secrets masked."""
+
+import importlib
+import inspect
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import AliasChoices, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
+
+SETTINGS_MODULES = ("models.settings", "llm.settings", "api.settings", "workers.settings")
+PREFIX = "AFTERTURN_"
+MASK = "****"
+SECRET_NAME = re.compile(r"(^|_)(key|password|secret|token)$")
+URL_PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
+
+OTHER_VARIABLES = frozenset(
+    {"AFTERTURN_API_KEY", "AFTERTURN_BASE_URL", "AFTERTURN_DATA", "AFTERTURN_PROCESS", "AFTERTURN_STACK"}
+)
+"""Variables with the prefix that are no setting: those of commands, tests and the embedded stack."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting in force.
+
+    Attributes:
+        variable: The environment variable that sets it.
+        value: What is in force, safe to show.
+        is_default: Whether the environment leaves it alone.
+        meaning: What it is for.
+    """
+
+    variable: str
+    value: str
+    is_default: bool
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The settings of one class, or what is wrong with them."""
+
+    name: str
+    settings: Sequence[Setting]
+    problems: Sequence[str]
+
+
+def settings_classes(modules: Sequence[str] = SETTINGS_MODULES) -> Iterator[type[BaseSettings]]:
+    """Every settings class that the modules define, in their order."""
+    for name in modules:
+        for _, found in inspect.getmembers(importlib.import_module(name), inspect.isclass):
+            if issubclass(found, BaseSettings) and found.__module__ == name:
+                yield found
+
+
+def report(kind: type[BaseSettings], environment: Mapping[str, str]) -> Group:
+    """Read one class as a process would.
+
+    Args:
+        kind: The settings class; it reads the process's own environment.
+        environment: The same, to tell a default from a choice.
+    """
+    try:
+        values = kind()
+    except ValidationError as error:
+        return Group(
+            kind.__name__, (), [_problem(kind, details) for details in error.errors(include_input=False)]
+        )
+    settings = [
+        _setting(variables(kind, name, field), getattr(values, name), field, environment)
+        for name, field in kind.model_fields.items()
+    ]
+    return Group(kind.__name__, settings, ())
+
+
+def variables(kind: type[BaseSettings], name: str, field: FieldInfo) -> list[str]:
+    """The environment variables that set a field, the usual one first."""
+    alias = field.validation_alias
+    if isinstance(alias, AliasChoices):
+        return [choice for choice in alias.choices if isinstance(choice, str)]
+    if isinstance(alias, str):
+        return [alias]
+    return [f"{kind.model_config.get('env_prefix', '')}{name}".upper()]
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Variables that look like settings and are none: a typing error changes nothing, silently."""
+    known = {
+        variable
+        for kind in settings_classes()
+        for name, field in kind.model_fields.items()
+        for variable in variables(kind, name, field)
+    }
+    return sorted(
+        name for name in environment if name.startswith(PREFIX) and name not in known | OTHER_VARIABLES
+    )
+
+
+def masked(variable: str, value: object) -> str:
+    """The value as it may be shown."""
+    if value in (None, ""):
+        return "(unset)"
+    if isinstance(value, SecretStr) or SECRET_NAME.search(variable.lower()):
+        return MASK
+    return URL_PASSWORD.sub(rf"\1{MASK}@", str(value))
+
+
+def _setting(
+    names: Sequence[str], value: object, field: FieldInfo, environment: Mapping[str, str]
+) -> Setting:
+    used = next((name for name in names if environment.get(name)), None)
+    variable = used or names[0]
+    return Setting(variable, masked(variable, value), used is None, field.description or "")
+
+
+def _problem(kind: type[BaseSettings], details: Mapping[str, object]) -> str:
+    """What is wrong, without the value: it may be a secret."""
+    place = details["loc"]
+    name = str(place[0]) if isinstance(place, tuple) and place else ""
+    field = kind.model_fields.get(name)
+    variable = variables(kind, name, field)[0] if field else name or kind.__name__
+    return f"{variable}: {details['msg']}"
+
+
+def current_groups() -> list[Group]:
+    """All groups as this process would have them."""
+    return [report(kind, os.environ) for kind in settings_classes()]
