@@ -75,7 +75,7 @@ def reported_tokens(record: JsonObject) -> int:
 def _thinks(body: JsonObject) -> bool:
     extra = body.get("additionalModelRequestFields") or {}
     thinking = body.get("thinking") or extra.get("thinking") or {}
-    return thinking.get("type") in {"enabled", "adaptive"}
+    return bool(thinking.get("type") == "enabled")
 
 
 def _restore(value: Any) -> Any:

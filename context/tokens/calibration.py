@@ -1,7 +1,7 @@
 """Learning from reported usage: one bounded factor per tenant and model, robust to outliers."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from context.types import JsonObject
 
@@ -15,14 +15,17 @@ STEP_MAX = 0.25
 GAIN_MIN = 0.05
 """The weight of a new observation once there are many: old ones fade over about twenty."""
 
+PRIOR_OBSERVATIONS = 5
+"""The family's own factor weighs as much as so many observations at the start."""
+
+HALF_WEIGHT_TOKENS = 1_000
+"""Small requests are mostly fixed costs and teach little about a factor: half as much at this size."""
+
 TRUSTED_OBSERVATIONS = 20
-"""From so many on, the observed spread replaces the family's bound."""
+"""From so many on, the observed spread may narrow the family's bound, by a quarter at most."""
 
-SPREADS = 5.0
+SPREADS = 6.0
 """How many mean deviations the bound keeps from the calibrated estimate."""
-
-MARGIN_MIN = 1.03
-"""The bound stays at least this much above the calibrated estimate."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,14 @@ class Calibration:
             high: The family's bound, before calibration.
 
         Returns:
-            Tokens: the family's bound, raised where reports run higher than estimates; from
-            `TRUSTED_OBSERVATIONS` on no more than the observed spread calls for. Never below the estimate.
+            Tokens: the family's bound, raised where reports run higher than estimates and narrowed where many
+            reports were close. Never below the calibrated estimate.
         """
         calibrated = estimated * self.factor
         bound = max(high * max(1.0, self.factor), calibrated)
         if self.observations >= TRUSTED_OBSERVATIONS:
-            learned = calibrated * max(MARGIN_MIN, math.exp(SPREADS * self.spread))
-            bound = max(calibrated, min(bound, learned))
+            learned = calibrated * math.exp(SPREADS * self.spread)
+            bound = min(bound, max(learned, (calibrated + 3 * bound) / 4))
         return math.ceil(bound)
 
 
@@ -91,15 +94,16 @@ def observe(calibration: Calibration, *, model: str, estimated: int, reported: i
     if calibration.model != model:
         calibration = Calibration(model=model)
     distance = math.log(reported / (estimated * calibration.factor))
-    gain = max(1 / (calibration.observations + 1), GAIN_MIN)
-    step = max(-STEP_MAX, min(STEP_MAX, distance * gain))
+    weight = estimated / (estimated + HALF_WEIGHT_TOKENS)
+    gain = weight * max(1 / (calibration.observations + 1 + PRIOR_OBSERVATIONS), GAIN_MIN)
+    step = max(-STEP_MAX, min(STEP_MAX, distance)) * gain
     factor = max(FACTOR_MIN, min(FACTOR_MAX, calibration.factor * math.exp(step)))
-    surprise = min(abs(distance), STEP_MAX) if calibration.observations else 0.0
-    spread = calibration.spread + max(1 / (calibration.observations + 1), GAIN_MIN) * (
-        surprise - calibration.spread
-    )
-    return replace(
-        calibration, factor=factor, observations=calibration.observations + 1, spread=max(0.0, spread)
+    spread = calibration.spread + gain * (abs(distance) - calibration.spread)
+    return Calibration(
+        model=model,
+        factor=factor,
+        observations=calibration.observations + 1,
+        spread=max(0.0, min(spread, math.log(FACTOR_MAX))),
     )
 
 

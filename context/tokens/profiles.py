@@ -12,8 +12,8 @@ class Profile:
     """What a model bills, in its own tokens. Pairs are (unbiased, high).
 
     Attributes:
-        wide: Whether the wide count predicts its texts better than the canonical one.
         text: Its tokens for one stored token of text.
+        gap: Tokens to add for one token by which the wide count is above the canonical one: code and capitals.
         canonical: Its tokens for one canonical token where only that count is known, wrapping included.
         request: Once a request.
         message: Around a message.
@@ -23,6 +23,10 @@ class Profile:
         tools: For one stored token of tool definitions.
         forced: For demanding a call.
         thinking: For thinking being on.
+        schema_request: For demanding an answer by a schema.
+        schema: For one canonical token of that schema.
+        wide: Whether the wide count predicts its texts and tools better than the canonical one.
+        tools_json: Whether it reads tools as JSON rather than as type declarations.
     """
 
     text: tuple[float, float]
@@ -35,12 +39,20 @@ class Profile:
     tools: tuple[float, float] = (1.1, 1.5)
     forced: tuple[int, int] = (0, 20)
     thinking: tuple[int, int] = (0, 40)
+    gap: float = 0.0
+    schema_request: tuple[int, int] = (0, 120)
+    schema: tuple[float, float] = (0.0, 1.2)
     wide: bool = False
+    tools_json: bool = False
 
 
 _CLAUDE = Profile(
     wide=True,
-    text=(1.05, 1.22),
+    tools_json=True,
+    schema_request=(150, 650),
+    schema=(0.8, 1.2),
+    text=(1.0, 1.2),
+    gap=0.4,
     canonical=(1.27, 1.72),
     request=(3, 60),
     message=(4, 12),
@@ -49,7 +61,7 @@ _CLAUDE = Profile(
     tools=(1.1, 1.3),
     thinking=(28, 60),
 )
-_OTHER = Profile(text=(1.05, 1.35), canonical=(1.05, 1.6), request=(4, 120), tools_request=(60, 400))
+_OTHER = Profile(text=(1.0, 1.35), canonical=(1.05, 1.6), request=(1, 120), tools_request=(60, 400))
 
 _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
     (
@@ -57,7 +69,11 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
         r"claude-(?:opus-4[-.][7-9]|[a-z]+-[5-9])",
         Profile(
             wide=True,
-            text=(1.3, 1.6),
+            tools_json=True,
+            schema_request=(150, 650),
+            schema=(0.8, 1.2),
+            text=(1.25, 1.55),
+            gap=0.4,
             canonical=(1.5, 2.1),
             request=(5, 60),
             message=(4, 12),
@@ -73,7 +89,11 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
         r"4[-.][56]",
         Profile(
             wide=True,
-            text=(1.05, 1.22),
+            tools_json=True,
+            schema_request=(150, 650),
+            schema=(0.8, 1.2),
+            text=(1.0, 1.2),
+            gap=0.4,
             canonical=(1.27, 1.72),
             request=(3, 60),
             message=(4, 12),
@@ -88,7 +108,15 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
     (
         ModelFamily.OPENAI,
         r"gpt-oss",
-        Profile(text=(1.0, 1.1), canonical=(1.0, 1.15), request=(68, 160), call=(13, 40), tools=(1.0, 1.3)),
+        Profile(
+            text=(1.0, 1.1),
+            canonical=(1.0, 1.15),
+            request=(68, 160),
+            call=(13, 40),
+            tools=(1.0, 1.3),
+            schema_request=(100, 180),
+            schema=(0.7, 1.2),
+        ),
     ),
     (
         ModelFamily.OPENAI,
@@ -96,10 +124,12 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
         Profile(
             text=(1.0, 1.0),
             canonical=(1.0, 1.0),
-            request=(2, 10),
+            request=(2, 64),
             call=(13, 15),
             tools_request=(90, 110),
             tools=(1.0, 1.1),
+            schema_request=(5, 60),
+            schema=(0.68, 1.0),
             tool=(0, 2),
         ),
     ),
@@ -114,12 +144,29 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
         Profile(
             text=(1.0, 1.0),
             canonical=(1.0, 1.0),
-            request=(3, 10),
+            request=(3, 64),
             call=(13, 16),
             tools_request=(8, 24),
             tool=(0, 2),
             tools=(1.0, 1.1),
+            schema_request=(5, 60),
+            schema=(0.68, 1.0),
             forced=(0, 8),
+        ),
+    ),
+    (
+        ModelFamily.GOOGLE,
+        r"gemini-(?:1|2\.0)",
+        Profile(
+            text=(1.0, 1.2),
+            canonical=(1.0, 1.3),
+            request=(0, 120),
+            message=(0, 4),
+            call=(0, 20),
+            tools_request=(0, 120),
+            tools=(0.3, 1.0),
+            schema=(0.0, 0.6),
+            tools_json=True,
         ),
     ),
     (
@@ -128,11 +175,13 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
         Profile(
             text=(1.0, 1.2),
             canonical=(1.0, 1.3),
-            request=(0, 120),
-            message=(0, 4),
+            request=(-2, 120),
+            message=(2, 4),
             call=(6, 20),
-            tools_request=(0, 80),
-            tools=(1.6, 3.0),
+            tools_request=(0, 120),
+            tools=(0.9, 2.0),
+            schema=(0.0, 0.4),
+            tools_json=True,
         ),
     ),
     (
@@ -142,7 +191,7 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
             text=(1.0, 1.35),
             canonical=(1.0, 1.4),
             request=(0, 60),
-            message=(2, 6),
+            message=(0, 6),
             call=(63, 80),
             tools_request=(860, 950),
         ),
@@ -154,7 +203,7 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
             text=(1.0, 1.45),
             canonical=(1.0, 1.5),
             request=(0, 60),
-            message=(2, 6),
+            message=(0, 6),
             call=(32, 60),
             tools_request=(370, 460),
             tools=(1.5, 2.0),
@@ -167,6 +216,13 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
     ),
     (
         ModelFamily.MISTRAL,
+        r"magistral|mistral-small",
+        Profile(
+            text=(1.02, 1.4), canonical=(1.05, 1.5), request=(12, 500), message=(3, 8), tools_request=(25, 90)
+        ),
+    ),
+    (
+        ModelFamily.MISTRAL,
         "",
         Profile(
             text=(1.02, 1.4), canonical=(1.05, 1.5), request=(0, 40), message=(3, 8), tools_request=(25, 90)
@@ -174,9 +230,20 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
     ),
     (
         ModelFamily.DEEPSEEK,
+        r"v[4-9]",
+        Profile(
+            text=(1.0, 1.35),
+            canonical=(1.0, 1.5),
+            request=(80, 140),
+            message=(3, 6),
+            tools_request=(210, 300),
+        ),
+    ),
+    (
+        ModelFamily.DEEPSEEK,
         "",
         Profile(
-            text=(1.0, 1.35), canonical=(1.0, 1.5), request=(3, 100), message=(1, 4), tools_request=(180, 300)
+            text=(1.0, 1.35), canonical=(1.0, 1.5), request=(3, 100), message=(0, 4), tools_request=(180, 300)
         ),
     ),
     (

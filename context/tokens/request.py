@@ -9,9 +9,6 @@ from context.tokens.tools import NO_TOOLS, ToolsCount
 
 _UNBIASED, _HIGH = 0, 1
 
-SCHEMA_REQUEST = (20, 220)
-"""What a demanded answer format costs beside its schema: nothing at some providers, a hidden prompt at others."""
-
 
 @dataclass(frozen=True)
 class Request:
@@ -94,17 +91,17 @@ def _message_tokens(count: Count, profile: Profile, side: int) -> float:
     if side == _HIGH and profile.text[_HIGH] > 1:
         basis = max(count.wide, count.tokens)
     wrapping = MESSAGE_OVERHEAD * count.messages + (CALL_OVERHEAD + RESULT_OVERHEAD) * count.calls
-    text = max(0, basis - wrapping) * profile.text[side]
+    text = max(0, basis - wrapping) * profile.text[side] + max(0, count.wide - count.tokens) * profile.gap
     return text + profile.message[side] * count.messages + profile.call[side] * count.calls
 
 
 def _request_tokens(request: Request, profile: Profile, side: int) -> float:
     tokens = float(profile.request[side])
     if request.tools.tools:
-        basis = request.tools.wide if profile.wide else request.tools.tokens
+        basis = request.tools.wide if profile.tools_json else request.tools.tokens
         tokens += profile.tools_request[side] + profile.tool[side] * request.tools.tools
         tokens += profile.tools[side] * basis
         tokens += profile.forced[side] if request.forced else 0
     if request.schema_tokens:
-        tokens += SCHEMA_REQUEST[side] + request.schema_tokens
+        tokens += profile.schema_request[side] + profile.schema[side] * request.schema_tokens
     return tokens + (profile.thinking[side] if request.thinking else 0)
