@@ -6,6 +6,7 @@ _DATA_URL = re.compile(r"data:[\w.+-]{1,60}/[\w.+-]{1,80}(?:;[\w=.-]{1,60}){0,4}
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{512,}={0,2}")
 _HEAD_SHARE = 2 / 3
 _MARKER_ROOM = 40
+_MAX_WORD_CHARS = 40
 
 
 def clip(text: str, max_chars: int) -> str:
@@ -24,9 +25,16 @@ def clip(text: str, max_chars: int) -> str:
     if room < _MARKER_ROOM:
         return text[: max(max_chars - 1, 0)] + "…"
     head = int(room * _HEAD_SHARE)
-    tail = room - head
-    left_out = len(text) - head - tail
-    return f"{text[:head].rstrip()} … [{left_out} characters left out] … {text[-tail:].lstrip()}"[:max_chars]
+    start, end = text[:head], text[len(text) - (room - head) :]
+    start, end = _whole_words(start, start.rfind(" ")), _whole_words(end[::-1], end[::-1].rfind(" "))[::-1]
+    left_out = len(text) - len(start) - len(end)
+    return f"{start} … [{left_out} characters left out] … {end}"
+
+
+def _whole_words(text: str, last_space: int) -> str:
+    """End at a word's end where one is near: half a name is worse than none."""
+    is_near = last_space > 0 and len(text) - last_space <= _MAX_WORD_CHARS
+    return (text[:last_space] if is_near else text).rstrip()
 
 
 def one_line(text: str, max_chars: int) -> str:

@@ -1,7 +1,7 @@
 """Decide whether a summary may take the place of what it covers."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -40,7 +40,7 @@ class GateSettings:
         max_identifiers: How many of the covered words' identifiers count, heaviest first, >= 1.
         max_protected: How many of the protected identifiers count, >= 1.
         min_of_previous: Share of the previous summary's content, in characters, below which it is a skeleton.
-        min_language_share: Share of the summary that must be in the conversation's language when the rest is not.
+        min_language_share: Share of the summary that must be in a language of the conversation.
     """
 
     min_progress: float = 0.10
@@ -119,12 +119,15 @@ _CUT = frozenset(
 )
 _BLOCKED = frozenset({"content_filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content"})
 _CALLED = frozenset({"tool_calls", "tool_use", "function_call", "malformed_function_call"})
-_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)\s*\]")
+_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;\u2013-]\s*\d{1,9})*)\s*\]")
+_QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|\w\[\d+\]")
 _MIN_CONTENT_CHARS = 12
 _WEIGHTS = {LineKind.TEXT: 1.0, LineKind.CALL: 3.0, LineKind.RESULT: 0.0}
 _USER_WEIGHT = 4.0
 _LANGUAGE_PRESENT = 0.2
-_MAX_FALSE_CITATIONS = 0
+_TOKENS_A_NAME = 20
+_LEAST_NAMES = 4
+"""A short summary has room for few names: one in twenty tokens is asked for, and the heaviest few always."""
 
 
 def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAULT_GATE) -> Verdict:
@@ -149,14 +152,17 @@ def _findings(
     draft: Draft, covered: Covered, settings: GateSettings, text: str, fault: ReplyFault | None
 ) -> Iterator[Verdict]:
     """Check in order, cheapest first; each check runs only when those before it passed."""
+    room = max(draft.tokens // _TOKENS_A_NAME, _LEAST_NAMES)
     yield Verdict(text, _finish(draft.finish_reason, fault))
     yield Verdict(text, Reason(fault) if fault else None)
     yield _skeleton(text, covered, settings)
     yield _progress(draft, covered, settings, text)
     yield _language(text, covered, settings)
     yield _evidence(text, covered)
-    yield _protected(text, covered, settings)
-    yield _identifiers(text, covered, settings)
+    protected = protected_identifiers(covered.previous or "", limit=min(settings.max_protected, room))
+    yield _recall(text, protected, settings.min_protected, "protected")
+    named = covered_identifiers(covered.lines, limit=min(settings.max_identifiers, room))
+    yield _recall(text, named, settings.min_identifiers, "covered")
 
 
 def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Reason | None:
@@ -213,30 +219,21 @@ def _spoken_languages(covered: Covered) -> set[str]:
 
 def _evidence(text: str, covered: Covered) -> Verdict:
     """A message number beyond what was read proves that a claim was made up."""
-    known = {line.seq for line in covered.lines}
-    if not known:
+    seqs = [line.seq for line in covered.lines]
+    if not seqs:
         return Verdict(text)
-    first = min(known) if covered.previous is None else 1
+    first = min(seqs) if covered.previous is None else 1
     done = read_sections(text).get(Section.DONE, [])
-    false = sum(1 for number in _cited(done) if not first <= number <= max(known))
-    reason = Reason.CLAIMS_WITHOUT_EVIDENCE if false > _MAX_FALSE_CITATIONS else None
-    return Verdict(text, reason, {"false_citations": false, "claims": len(done)})
+    false = sum(1 for point in done if _is_made_up(point, range(first, max(seqs) + 1)))
+    numbers = {"false_claims": false, "claims": len(done)}
+    return Verdict(text, Reason.CLAIMS_WITHOUT_EVIDENCE if false else None, numbers)
 
 
-def _cited(points: Iterable[str]) -> Iterator[int]:
-    for point in points:
-        for match in _CITED.finditer(point):
-            yield from map(int, re.findall(r"\d+", match[1]))
-
-
-def _protected(text: str, covered: Covered, settings: GateSettings) -> Verdict:
-    names = protected_identifiers(covered.previous or "", limit=settings.max_protected)
-    return _recall(text, names, settings.min_protected, "protected")
-
-
-def _identifiers(text: str, covered: Covered, settings: GateSettings) -> Verdict:
-    names = covered_identifiers(covered.lines, limit=settings.max_identifiers)
-    return _recall(text, names, settings.min_identifiers, "covered")
+def _is_made_up(point: str, known: range) -> bool:
+    """A claim is made up when it cites, and none of the messages that it cites was read."""
+    plain = _QUOTED.sub(" ", point)
+    cited = [int(number) for match in _CITED.finditer(plain) for number in re.findall(r"\d+", match[1])]
+    return bool(cited) and not any(number in known for number in cited)
 
 
 def _recall(text: str, names: Sequence[str], least: float, which: str) -> Verdict:
@@ -269,8 +266,8 @@ def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[st
         limit: The most names.
 
     Returns:
-        The names, heaviest first: in users' words and calls' arguments above models' words; those that stand in
-        tool output alone do not count.
+        The names, heaviest first: in users' words and calls' arguments above models' words; those that
+        stand in tool output alone do not count.
     """
     return rank_identifiers(((line.text, _weight(line)) for line in lines), limit=limit)
 

@@ -29,15 +29,19 @@ _KINDS = {
     rf"|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|(?i:\b{_MONTH}\.?\s\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s\d{{4}})?\b)"
     rf"|(?i:\b\d{{1,2}}(?:st|nd|rd|th)?\s{_MONTH}(?:\s\d{{4}})?\b)|(?:\d{{4}}年)?\d{{1,2}}月\d{{1,2}}日",
     "path": r"(?:(?<![\w/.<])(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[\w.@+-]{1,100}[/\\]){1,30}[\w.@+-]{0,100}\w"
-    r"|(?<![\w/.@])@?[\w.-]{1,60}(?:/[\w.@+-]{1,100}){1,30}\.\w{1,8}\b|(?<![\w/.@<])@[\w.-]{1,60}(?:/[\w.@+-]{1,100}){1,30})",
+    r"|(?<![\w/.@])@?[\w.-]{1,60}(?:/[\w.@+-]{1,100}){1,30}\.\w{1,8}\b"
+    r"|(?<![\w/.@<])@[\w.-]{1,60}(?:/[\w.@+-]{1,100}){1,30})",
     "amount": rf"{_CURRENCY}\s?{_NUMBER}[kKmM]?\b|(?<![\w.]){_NUMBER}\s?{_UNIT}(?!\w)",
-    "version": r"\bv?\d{1,6}\.\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.][\w.]{1,40})?\b|\bv\d{1,4}(?:\.\d{1,6}){0,4}\b",
+    "version": r"\bv?\d{1,6}\.\d{1,6}(?:\.\d{1,6}){1,4}(?:[-+.][\w.]{1,40})?\b"
+    r"|\bv\d{1,4}(?:\.\d{1,6}){0,4}\b",
     "file": rf"\b\w[\w-]{{0,100}}(?:\.[\w-]{{1,60}}){{0,4}}\.{_FILE_TYPE}\b",
     "hash": r"\b(?=[0-9a-f]{0,63}\d)(?=[0-9a-f]{0,63}[a-f])[0-9a-f]{7,64}\b",
-    "code": r"(?<![\w-])(?=[A-Z0-9-]{0,40}\d)(?=[A-Z0-9-]{0,40}[A-Z])[A-Z0-9]{2,40}(?:-[A-Z0-9]{1,40}){0,6}(?![\w-])"
+    "code": r"(?<![\w-])(?=[A-Z0-9-]{0,40}\d)(?=[A-Z0-9-]{0,40}[A-Z])"
+    r"[A-Z0-9]{2,40}(?:-[A-Z0-9]{1,40}){0,6}(?![\w-])"
     r"|\b[A-Z][A-Za-z]{1,9}-\d{1,9}\b|(?<![\w#&])#\d{1,8}\b",
-    "name": r"\b[A-Za-z][A-Za-z0-9]{0,60}(?:_[A-Za-z0-9]{1,60}){1,12}\b|\b[a-z]{1,40}(?:[A-Z][a-z0-9]{1,40}){1,10}\b"
-    r"|\b(?:[A-Z][a-z0-9]{1,40}){2,10}\b|\b[a-zA-Z_]\w{1,60}(?:\.[a-zA-Z_]\w{1,60}){1,6}\b|\b\w{2,60}\(\)",
+    "name": r"(?:\b[A-Za-z][A-Za-z0-9]{0,60}(?:_[A-Za-z0-9]{1,60}){1,12}\b"
+    r"|\b[a-z]{1,40}(?:[A-Z][a-z0-9]{1,40}){1,10}\b|\b(?:[A-Z][a-z0-9]{1,40}){2,10}\b"
+    r"|\b[a-zA-Z_]\w{1,60}(?:\.[a-zA-Z_]\w{1,60}){1,6}\b|\b\w{2,60}\(\))(?!=[\"\[{]|\":)",
     "quoted": r"`[^`\n]{2,80}`|(?<!\w)\"(?=[\w/@.#])[^\"\n]{2,60}\"(?!\w)|“[^”\n]{2,60}”|«[^»\n]{2,60}»"
     r"|「[^」\n]{1,40}」|『[^』\n]{1,40}』|《[^》\n]{1,40}》",
     "number": r"(?<![\w.,-])\d{3,15}(?:[.,]\d{1,15}){0,4}(?![\w-])|(?<![\w.,-])\d{1,15}\.\d{1,15}(?![\w-])",
@@ -55,7 +59,8 @@ _NOT_NAMES = frozenset({"e.g", "i.e", "etc.", "and/or", "n/a", "u.s", "a.m", "p.
 def extract_identifiers(text: str) -> Counter[str]:
     """Find the exact names in a text, and how often each one stands there.
 
-    Paths, URLs, addresses, hashes, UUIDs, codes, versions, amounts, dates, numbers, quoted names, names from code.
+    Paths, URLs, addresses, hashes, UUIDs, codes, versions, amounts, dates, numbers, quoted names, names from
+    code.
 
     Args:
         text: Any text.
@@ -74,7 +79,7 @@ def rank_identifiers(sources: Iterable[tuple[str, float]], *, limit: int) -> lis
         limit: The most names, >= 0.
 
     Returns:
-        The heaviest names, heaviest first; of equals the earlier one first. Spellings that differ in case are one.
+        The heaviest names, heaviest first; of equals the earlier one first. Case does not make two of one.
     """
     weights: dict[str, float] = {}
     spelled: dict[str, str] = {}
@@ -118,6 +123,8 @@ def normal(text: str) -> str:
 def _find(text: str) -> Iterator[tuple[str, float]]:
     for match in _PATTERN.finditer(text):
         kind = match.lastgroup or ""
+        if _is_cut(text, match.start(), match.end()):
+            continue
         if kind == "quoted":
             yield from _quoted(match[0][1:-1].strip())
         else:
@@ -126,12 +133,17 @@ def _find(text: str) -> Iterator[tuple[str, float]]:
                 yield name, _WORTH.get(kind, 1.0)
 
 
+def _is_cut(text: str, start: int, end: int) -> bool:
+    """Half a name, beside the place where a text was shortened, is no name."""
+    return text[end : end + 2].strip() == "…" or text[max(start - 2, 0) : start].strip() == "…"
+
+
 def _quoted(name: str) -> Iterator[tuple[str, float]]:
     """A short quote is a name; in a long one or a command, the names inside it count."""
     inner = list(_find(name))
-    if len(inner) == 1 and len(inner[0][0]) > len(name) - 3:  # noqa: PLR2004 - the quote holds hardly more than that name
-        yield from inner
-    elif len(name.split()) > _MAX_QUOTED_WORDS or _SHELL.search(name) or not _is_name(name):
+    holds_one_name = len(inner) == 1 and len(name) - len(inner[0][0]) <= len("()")
+    is_phrase = len(name.split()) > _MAX_QUOTED_WORDS or _SHELL.search(name) or not _is_name(name)
+    if holds_one_name or is_phrase:
         yield from inner
     else:
         yield name, _WORTH["quoted"]

@@ -11,12 +11,36 @@ UNKNOWN = "und"
 """The ISO 639-2 code for a language that is not determined."""
 
 _NAMES = {
-    "ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English",
-    "es": "Spanish", "fa": "Persian", "fr": "French", "he": "Hebrew", "hi": "Hindi", "id": "Indonesian", "it": "Italian",
-    "ja": "Japanese", "ko": "Korean", "mr": "Marathi", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian",
-    "ru": "Russian", "sr": "Serbian", "sv": "Swedish", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese",
+    "ar": "Arabic",
+    "bg": "Bulgarian",
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "fa": "Persian",
+    "fr": "French",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "mr": "Marathi",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sr": "Serbian",
+    "sv": "Swedish",
+    "th": "Thai",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
     "zh": "Chinese",
-}  # fmt: skip
+}
 
 _FAMILIES = (
     "zh yue cmn wuu",
@@ -46,10 +70,10 @@ _DENSE = 3
 """A letter of a syllabic script says about as much as three of an alphabet."""
 _WEIGHTS = {"han": _DENSE, "kana": _DENSE, "hangul": _DENSE}
 _SHARED = {
-    "latin": "en de fr es pt it nl pl tr sv da cs ro id vi".split(),
-    "cyrillic": "ru uk bg sr".split(),
-    "arabic": "ar fa".split(),
-    "devanagari": "hi mr".split(),
+    "latin": ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "tr", "sv", "da", "cs", "ro", "id", "vi"),
+    "cyrillic": ("ru", "uk", "bg", "sr"),
+    "arabic": ("ar", "fa"),
+    "devanagari": ("hi", "mr"),
 }
 _ALONE = {"han": "zh", "hangul": "ko", "hebrew": "he", "greek": "el", "thai": "th"}
 _OWN_CYRILLIC = {"ru": "ыэё", "uk": "їєґ", "be": "ў", "sr": "ђћџјљњ"}
@@ -59,7 +83,7 @@ _NOT_PROSE = re.compile(
     r"|\S*[\\/_@#{}=$|~^*+<>]\S*|\S*\w[.:]\w\S*|\S*\d\S*|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b",
     re.DOTALL,
 )
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _MAX_CHARS = 20_000
 _MIN_LETTERS = 6
 _MIN_HITS = 2
@@ -176,7 +200,9 @@ def _language_of(script: str, prose: str) -> str:
 
 def _by_words(script: str, prose: str) -> str:
     letters = _LETTERS[script]
-    words = Counter(word.replace("’", "'") for word in _WORD.findall(prose.casefold()) if letters.match(word))
+    words = Counter(
+        word.replace("\u2019", "'") for word in _WORD.findall(prose.casefold()) if letters.match(word)
+    )
     total = words.total()
     scores = {code: _score(code, words) for code in _SHARED[script]}
     ranked = sorted(scores, key=lambda code: (-scores[code], code))
@@ -202,7 +228,7 @@ def _telling(word: str) -> float:
 
 
 def _by_letters(script: str, prose: str) -> str:
-    """Without enough little words, letters that one language alone uses decide; Latin letters name nothing."""
+    """Without enough little words, letters that one language alone uses decide; Latin has none."""
     if script == "cyrillic":
         claims = [
             code for code, letters in _OWN_CYRILLIC.items() if any(letter in prose for letter in letters)

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from context import reply_patterns as patterns
 from context.refusals import REFUSALS, REQUESTS_FOR_INPUT
 
 
@@ -31,76 +32,28 @@ class CleanReply:
     fault: ReplyFault | None = None
 
 
-_THINK = "(?:antml:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
-_CLOSED_THINK = re.compile(rf"<({_THINK})(?:\s[^<>]*)?>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
-_OPEN_THINK = re.compile(rf"<{_THINK}(?:\s[^<>]*)?>.*\Z", re.DOTALL | re.IGNORECASE)
-_STRAY_CLOSE = re.compile(rf"\A.*</{_THINK}\s*>", re.DOTALL | re.IGNORECASE)
-_CHANNEL = re.compile(r"\A.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
-_FENCE = re.compile(r"\A(`{3,}|~{3,})[\w-]*[ \t]*\n(.*?)\n?\1[ \t]*\Z", re.DOTALL)
-_UNCLOSED_FENCE = re.compile(
-    r"\A(?:`{3,}|~{3,})(?:markdown|md|text|txt|plaintext)?[ \t]*\n(?!.*^(?:`{3,}|~{3,}))",
-    re.DOTALL | re.MULTILINE,
-)
-_TAGGED = re.compile(
-    r"\A<(summary|notes|conversation_summary|previous_summary|output|answer)\b[^<>]*>\s*(.*?)\s*</\1>\Z",
-    re.DOTALL | re.IGNORECASE,
-)
-_PREAMBLE = re.compile(
-    r"\A(?:(?:sure|certainly|of course|okay|ok|absolutely)\b[^\n]{0,40}?[,.!:]\s*)?"
-    r"(?:here(?:'s| is| are)\b[^\n]{0,120}?|below is\b[^\n]{0,120}?|i(?:'ve| have) (?:updated|written|prepared)\b[^\n]{0,120}?"
-    r"|hier ist\b[^\n]{0,120}?|voici\b[^\n]{0,120}?|aquí (?:está|tienes)\b[^\n]{0,120}?|aqui está\b[^\n]{0,120}?|ecco\b[^\n]{0,120}?"
-    r"|вот\b[^\n]{0,120}?|以下是[^\n]{0,60}?|以下は[^\n]{0,60}?|다음은[^\n]{0,60}?)[:：][ \t]*\n+",
-    re.IGNORECASE,
-)
-_MARKED = re.compile(r"^\s{0,3}#{1,6}\s+\S", re.MULTILINE)
 _SHORT_CHARS = 700
 _HEAD_CHARS = 240
-
-_ERROR = re.compile(
-    r"\A[\s\"'{\[*#`>-]*(?:"
-    r"(?:litellm|openai|anthropic|httpx|requests|botocore|google)\.[\w.]*(?:error|exception)"
-    r"|traceback \(most recent call last\)"
-    r"|(?:[a-z_]\w*\.)*[a-z]\w*(?:error|exception)\b\s*[:(]"
-    r"|(?:api |server |internal |network |request |connection |unexpected )*error(?: code)?\s*[:#(-]"
-    r"|(?:internal server error|bad gateway|service unavailable|gateway time-?out|too many requests|rate limit|request timed out"
-    r"|connection (?:error|refused|reset|timed out|aborted)|unauthorized|forbidden|invalid api key|quota exceeded"
-    r"|overloaded|context length exceeded|model not found|upstream (?:connect )?error)\b"
-    r"|(?:http(?:/\d\.\d)?|status(?: code)?|error(?: code)?)[ :]+[45]\d\d\b"
-    r"|[45]\d\d (?:client|server|bad|internal|too many|service|gateway|unauthorized|forbidden|not found|error)\b"
-    r"|<!doctype html|<html\b"
-    r"|an? (?:unexpected |internal |unknown )?error (?:occurred|has occurred|happened)\b"
-    r"|(?:failed|unable) to (?:generate|produce|create|get|fetch) (?:a |the )?(?:response|summary|completion|reply)"
-    r"|sorry, (?:something went wrong|an error occurred|there was an error)"
-    r"|something went wrong"
-    r")",
-    re.IGNORECASE,
+_CALL_KEYS = (
+    {"name", "arguments"},
+    {"name", "parameters"},
+    {"name", "input"},
+    {"tool_calls"},
+    {"tool_uses"},
+    {"tool_name"},
+    {"function_call"},
+    {"tool", "args"},
+    {"tool", "arguments"},
+    {"action", "action_input"},
+    {"type", "function"},
 )
-_ERROR_ANYWHERE = re.compile(
-    r"maximum context length is \d+|rate limit (?:reached|exceeded) for|you exceeded your current quota|"
-    r"\"type\"\s*:\s*\"(?:\w+_)?error\"|'error'\s*:\s*\{|\"error\"\s*:\s*[{\"]",
-    re.IGNORECASE,
-)
-_TOOL_TEXT = re.compile(
-    r"<(?:tool_calls?|function_calls?|tool_use|invoke|antml:\w+|minimax:tool_call|function=)[\s>\w]|<\|(?:tool_call|tool_calls_section|python_tag|plugin)\w*\|?"
-    r"|\[(?:TOOL_CALLS?|TOOL_REQUEST)\]|<｜tool|^functions\.\w+[:(]|^to=functions\."
-    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*\w+\s*=\s*[^\n]*)?\)+\s*\Z",
-    re.IGNORECASE | re.MULTILINE,
-)
-_CALL_KEYS = ({"name", "arguments"}, {"name", "parameters"}, {"tool_calls"}, {"function_call"}, {"tool", "args"}, {"tool", "arguments"},
-              {"action", "action_input"}, {"tool_uses"}, {"type", "function"}, {"name", "input"}, {"tool_name"})  # fmt: skip
 _ERROR_KEYS = (
     {"error"},
     {"errors"},
+    {"detail"},
     {"status", "message"},
     {"code", "message"},
-    {"detail"},
     {"type", "title", "status"},
-)
-_REASONING = re.compile(
-    r"\A(?:okay|ok|alright|hmm|wait|let me|let's|first,? (?:i|let)|i (?:need|should|have|must|will|'ll|am going)|i'(?:ll|m going)|we (?:need|should|must|have) to|"
-    r"the user (?:wants|is asking|asks|has asked|asked) (?:me|us|for)|so,? the user|my task|the task is|thinking process|"
-    r"好的|首先|我需要|嗯|хорошо,|мне нужно|итак,|まず|ユーザーは)",
-    re.IGNORECASE,
 )
 
 
@@ -136,16 +89,16 @@ def strip_thinking(text: str) -> str:
     """
     if "<" not in text:
         return text.strip()
-    text = _CHANNEL.sub("", _CLOSED_THINK.sub("", text))
-    return _OPEN_THINK.sub("", _STRAY_CLOSE.sub("", text)).strip()
+    text = patterns.CHANNEL.sub("", patterns.CLOSED_THINK.sub("", text))
+    return patterns.OPEN_THINK.sub("", patterns.STRAY_CLOSE.sub("", text)).strip()
 
 
 def _unwrap(text: str) -> str:
     for _ in range(4):
         before = text
-        text = _PREAMBLE.sub("", text, count=1).strip()
+        text = patterns.PREAMBLE.sub("", text, count=1).strip()
         text = _strip_fence(text)
-        tagged = _TAGGED.match(text)
+        tagged = patterns.TAGGED.match(text)
         text = (tagged[2] if tagged else text).strip()
         if text == before:
             break
@@ -154,10 +107,10 @@ def _unwrap(text: str) -> str:
 
 def _strip_fence(text: str) -> str:
     """Only a fence around the whole is a wrapper: one inside it is content."""
-    fenced = _FENCE.match(text)
+    fenced = patterns.FENCE.match(text)
     if fenced and not re.search(rf"^{re.escape(fenced[1])}", fenced[2], re.MULTILINE):
         return fenced[2].strip()
-    return _UNCLOSED_FENCE.sub("", text).strip()
+    return patterns.UNCLOSED_FENCE.sub("", text).strip()
 
 
 def _fault(text: str) -> ReplyFault | None:
@@ -166,9 +119,9 @@ def _fault(text: str) -> ReplyFault | None:
     decoded = _decoded(text)
     if decoded is not None:
         return _fault_of_json(decoded)
-    if _TOOL_TEXT.search(text) and not _MARKED.search(text):
+    if patterns.TOOL_TEXT.search(text) and not patterns.HEADING.search(text):
         return ReplyFault.TOOL_CALL_TEXT
-    if _MARKED.search(text[:_SHORT_CHARS]):
+    if patterns.HEADING.search(text[:_SHORT_CHARS]):
         return None
     return _fault_of_prose(text)
 
@@ -176,11 +129,11 @@ def _fault(text: str) -> ReplyFault | None:
 def _fault_of_prose(text: str) -> ReplyFault | None:
     """Text without headings: its first words tell, and only of a short text its middle too."""
     is_short = len(text) <= _SHORT_CHARS
-    if _ERROR.match(text) or (is_short and _ERROR_ANYWHERE.search(text)):
+    if patterns.ERROR.match(text) or (is_short and patterns.ERROR_ANYWHERE.search(text)):
         return ReplyFault.ERROR_TEXT
     if is_refusal(text):
         return ReplyFault.REFUSAL
-    return ReplyFault.REASONING_TEXT if _REASONING.match(text) else None
+    return ReplyFault.REASONING_TEXT if patterns.REASONING.match(text) else None
 
 
 def is_refusal(text: str) -> bool:
@@ -192,7 +145,7 @@ def is_refusal(text: str) -> bool:
     Returns:
         True where its first words refuse, in any language that is known here.
     """
-    head = " ".join(text[:_HEAD_CHARS].replace("’", "'").casefold().split())
+    head = " ".join(text[:_HEAD_CHARS].replace("\u2019", "'").casefold().split())
     if any(map(head.startswith, REFUSALS)):
         return True
     return len(text) <= _SHORT_CHARS and any(phrase in head for phrase in REQUESTS_FOR_INPUT)

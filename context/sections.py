@@ -1,4 +1,4 @@
-# ruff: noqa: E501, RUF001 - tables; the titles are written in their languages' own letters
+# ruff: noqa: E501, RUF001, SIM905 - tables in many scripts
 """The sections of a summary: their titles in many languages, writing them and reading them back."""
 
 import re

@@ -1,0 +1,157 @@
+"""Roll the built-in model over real conversations: what the gate says, and what is kept.
+
+Run it from the repository's root: `python -m benchmarks.extractive_summaries [--json FILE]`.
+"""
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+
+from context.gate import Covered, Draft, Verdict, covered_identifiers, judge_summary
+from context.identifiers import identifier_recall
+from context.language import main_language
+from context.prompts import SummaryInput
+from context.render import LineKind, RenderedLine, participants, render_transcript
+from context.tokens.text import count_text
+from context.turns import split_turns
+from context.types import JsonObject, Message, Role
+from llm.extractive import summarize
+from tests.data import DATA, read_jsonl
+
+ROLLINGS = (1, 5, 10)
+NAMES = 40
+SETS = {"pi_sessions": (6_000, 1_500), "tau_airline": (300, 700), "livemcp": (1_000, 1_000)}
+"""Per set: the fewest raw tokens of a segment, and the most tokens of a summary."""
+
+
+@dataclass
+class Tally:
+    """What was measured over one data set."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    ratios: list[float] = field(default_factory=list)
+    recalls: dict[int, list[float]] = field(default_factory=dict)
+    user_recalls: dict[int, list[float]] = field(default_factory=dict)
+    times_s: list[float] = field(default_factory=list)
+    over_budget: int = 0
+
+    def row(self) -> JsonObject:
+        """Sum it up."""
+        refused = Counter(str(verdict.reason) for verdict in self.verdicts if verdict.reason)
+        return {
+            "summaries": len(self.verdicts),
+            "accepted": round(mean(verdict.accepted for verdict in self.verdicts), 4),
+            "refused": dict(refused),
+            "over_budget": self.over_budget,
+            "tokens_kept": round(mean(self.ratios), 4) if self.ratios else None,
+            "recall": {k: [round(mean(v), 3), len(v)] for k, v in self.recalls.items()},
+            "user_recall": {k: [round(mean(v), 3), len(v)] for k, v in self.user_recalls.items()},
+            "slowest_s": round(max(self.times_s), 3),
+        }
+
+
+def read_conversations(name: str) -> Iterator[list[JsonObject]]:
+    """Read a set's conversations as OpenAI messages."""
+    if name == "pi_sessions":
+        entries = read_jsonl(DATA / name / "before-compaction.jsonl")
+        yield [entry["message"] for entry in entries if entry["type"] == "message"]
+    else:
+        yield from (record["messages"] for record in read_jsonl(DATA / name / "trajectories.jsonl"))
+
+
+def to_messages(bodies: Sequence[JsonObject]) -> list[Message]:
+    """Wrap OpenAI messages, counted and numbered from 1."""
+    return [_to_message(seq, body) for seq, body in enumerate(bodies, start=1)]
+
+
+def _to_message(seq: int, body: JsonObject) -> Message:
+    raw = json.dumps(body, ensure_ascii=False)
+    made = tuple(call["id"] for call in body.get("tool_calls") or [])
+    answered = (body["tool_call_id"],) if body.get("tool_call_id") else ()
+    return Message(seq, Role(body["role"]), count_text(raw), raw, made, answered)
+
+
+def segments(messages: Sequence[Message], least_tokens: int) -> Iterator[list[Message]]:
+    """Cut a history into successive runs of whole turns of at least so many tokens."""
+    segment: list[Message] = []
+    for turn in split_turns(messages):
+        segment.extend(messages[turn.start : turn.stop])
+        if sum(message.tokens for message in segment) >= least_tokens:
+            yield segment
+            segment = []
+
+
+def roll(messages: Sequence[Message], least_tokens: int, budget_tokens: int, tally: Tally) -> str | None:
+    """Summarize segment after segment, each summary on the last accepted one; count what happens."""
+    previous: str | None = None
+    seen: list[RenderedLine] = []
+    raw_tokens = 0
+    for rolling, segment in enumerate(segments(messages, least_tokens), start=1):
+        lines = render_transcript(segment)
+        seen.extend(lines)
+        raw_tokens += sum(message.tokens for message in segment)
+        verdict = _step(lines, previous, budget_tokens, sum(message.tokens for message in segment), tally)
+        if verdict.accepted:
+            previous = verdict.text
+        if rolling in ROLLINGS:
+            _note_recall(rolling, previous or "", seen, tally)
+    if previous:
+        tally.ratios.append(count_text(previous) / raw_tokens)
+    return previous
+
+
+def _step(
+    lines: tuple[RenderedLine, ...], previous: str | None, budget_tokens: int, tokens: int, tally: Tally
+) -> Verdict:
+    language = main_language(line.text for line in lines if line.role is Role.USER)
+    request = SummaryInput(lines, budget_tokens, language, previous, participants(lines))
+    started = time.perf_counter()
+    text = summarize(request, count=count_text)
+    tally.times_s.append(time.perf_counter() - started)
+    spent = count_text(text)
+    tally.over_budget += spent > budget_tokens
+    covered = Covered(lines, tokens + count_text(previous or ""), previous, language)
+    verdict = judge_summary(Draft(text, spent, "stop"), covered)
+    tally.verdicts.append(verdict)
+    return verdict
+
+
+def _note_recall(rolling: int, summary: str, seen: Sequence[RenderedLine], tally: Tally) -> None:
+    """Measure against the heaviest names of everything so far, and of the users' own words alone."""
+    words = [line for line in seen if line.role is Role.USER and line.kind is LineKind.TEXT]
+    for recalls, lines in ((tally.recalls, seen), (tally.user_recalls, words)):
+        names = covered_identifiers(lines, limit=NAMES)
+        if names:
+            recalls.setdefault(rolling, []).append(identifier_recall(summary, names))
+
+
+def measure(name: str) -> Tally:
+    """Roll over every conversation of a set."""
+    least_tokens, budget_tokens = SETS[name]
+    tally = Tally()
+    for bodies in read_conversations(name):
+        roll(to_messages(bodies), least_tokens, budget_tokens, tally)
+    return tally
+
+
+def main() -> None:
+    """Measure every set, print the table, write JSON where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    rows = {name: measure(name).row() for name in SETS if (DATA / name).is_dir()}
+    for name, row in rows.items():
+        print(name)
+        for key, value in row.items():
+            print(f"  {key:<14} {value}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

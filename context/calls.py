@@ -1,0 +1,60 @@
+"""Read tool calls and their outcomes: arguments in few words, and whether it went wrong."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from context.clip import clip, drop_encoded, one_line
+
+_FAILURE = re.compile(
+    r"\A[\s\[(>*#-]*(?:uncaught |unhandled |fatal |tool |internal )?[\w.]{0,40}(?:error|exception|failure)s?"
+    r"(?=\s*(?:[:\[(!]|\Z)|[ \t]*\n|\s+(?:in|at|on|while|when|executing|calling|running|occurred|code)\b)"
+    r"|\A\s*(?:traceback \(most recent|fatal:|failed\b|failure\b|could not\b|cannot\b|command aborted"
+    r"|permission denied|success: false|\{\s*\"(?:error|isError)\"\s*:\s*(?!null|false|\"\"))"
+    r"|(?:exited with|exit) code:? [1-9]\d{0,2}\s*\Z|is_?error(?:\"\s*:\s*|=)true[\s)}]*\Z",
+    re.IGNORECASE,
+)
+_FAILURE_HEAD_CHARS = 200
+_FAILURE_TAIL_CHARS = 60
+
+
+def looks_failed(output: str) -> bool:
+    """Tell whether a tool's output reads like a failure, where its message does not say.
+
+    Args:
+        output: A tool's output.
+
+    Returns:
+        True where its first words name an error or its last a bad exit code.
+    """
+    if len(output) > _FAILURE_HEAD_CHARS + _FAILURE_TAIL_CHARS:
+        output = output[:_FAILURE_HEAD_CHARS] + "\n" + output[-_FAILURE_TAIL_CHARS:]
+    return _FAILURE.search(output) is not None
+
+
+def render_arguments(arguments: str, argument_chars: int, all_chars: int) -> str:
+    """Write a call's arguments as `key="value"`, each one clipped.
+
+    Args:
+        arguments: JSON text, or anything that a model wrote in its place.
+        argument_chars: The most characters of one argument, >= 1.
+        all_chars: The most characters of all, >= 1.
+
+    Returns:
+        One line.
+    """
+    try:
+        values: Any = json.loads(arguments) if arguments else {}
+    except (ValueError, RecursionError):
+        values = arguments
+    if not isinstance(values, Mapping):
+        return one_line(drop_encoded(str(values)), all_chars)
+    pairs = (f"{key}={_argument(value, argument_chars)}" for key, value in values.items())
+    return clip(", ".join(pairs), all_chars)
+
+
+def _argument(value: Any, max_chars: int) -> str:
+    if isinstance(value, str):
+        return f'"{one_line(drop_encoded(value), max_chars)}"'
+    return one_line(json.dumps(value, ensure_ascii=False), max_chars)

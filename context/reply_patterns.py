@@ -1,0 +1,71 @@
+# ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
+"""What wrapping, errors, tool calls and thinking aloud look like in a model's reply."""
+
+import re
+
+_THINK = "(?:antml:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
+CLOSED_THINK = re.compile(rf"(?<!`)<({_THINK})(?:\s[^<>]*)?>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+OPEN_THINK = re.compile(rf"(?:\A|\n)[ \t]*<{_THINK}(?:\s[^<>]*)?>.*\Z", re.DOTALL | re.IGNORECASE)
+STRAY_CLOSE = re.compile(rf"\A.*(?<!`)</{_THINK}\s*>[ \t]*(?=\n|\Z)", re.DOTALL | re.IGNORECASE)
+CHANNEL = re.compile(r"\A.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
+
+FENCE = re.compile(r"\A(`{3,}|~{3,})[\w-]*[ \t]*\n(.*?)\n?\1[ \t]*\Z", re.DOTALL)
+UNCLOSED_FENCE = re.compile(
+    r"\A(?:`{3,}|~{3,})(?:markdown|md|text|txt|plaintext)?[ \t]*\n(?!.*^(?:`{3,}|~{3,}))",
+    re.DOTALL | re.MULTILINE,
+)
+TAGGED = re.compile(
+    r"\A<(summary|notes|conversation_summary|previous_summary|output|answer)\b[^<>]*>\s*(.*?)\s*</\1>\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+_TO_COLON = r"[^\n]{0,120}?"
+PREAMBLE = re.compile(
+    r"\A(?:(?:sure|certainly|of course|okay|ok|absolutely)\b[^\n]{0,40}?[,.!:]\s*)?"
+    rf"(?:(?:here(?:'s|’s| is| are)|below is|i(?:'ve| have) (?:updated|written|prepared)|hier (?:ist|sind)|voici"
+    rf"|aquí (?:está|tienes)|aqui está|ecco|вот|ось|oto|hieronder|işte)\b{_TO_COLON}"
+    rf"|(?:以下是|以下は|다음은|إليك|להלן|यहाँ|यह रहा){_TO_COLON})[:：][ \t]*\n+",
+    re.IGNORECASE,
+)
+HEADING = re.compile(r"^\s{0,3}#{1,6}\s+\S", re.MULTILINE)
+
+ERROR = re.compile(
+    r"\A[\s\"'{\[*#`>-]*(?:"
+    r"(?:litellm|openai|anthropic|httpx|requests|botocore|google)\.[\w.]*(?:error|exception)"
+    r"|traceback \(most recent call last\)"
+    r"|(?:[a-z_]\w*\.)*[a-z]\w*(?:error|exception)\b\s*[:(]"
+    r"|(?:api |server |internal |network |request |connection |unexpected )*error(?: code)?\s*[:#(-]"
+    r"|(?:internal server error|bad gateway|service unavailable|gateway time-?out|too many requests|rate limit"
+    r"|request timed out|connection (?:error|refused|reset|timed out|aborted)|unauthorized|forbidden"
+    r"|invalid api key|quota exceeded|overloaded|context length exceeded|model not found"
+    r"|upstream (?:connect )?error)\b"
+    r"|(?:http(?:/\d\.\d)?|status(?: code)?|error(?: code)?)[ :]+[45]\d\d\b"
+    r"|[45]\d\d (?:client|server|bad|internal|too many|service|gateway|unauthorized|forbidden|not found|error)\b"
+    r"|<!doctype html|<html\b"
+    r"|an? (?:unexpected |internal |unknown )?error (?:occurred|has occurred|happened)\b"
+    r"|(?:failed|unable) to (?:generate|produce|create|get|fetch) (?:a |the )?"
+    r"(?:response|summary|completion|reply)"
+    r"|sorry, (?:something went wrong|an error occurred|there was an error)"
+    r"|something went wrong"
+    r")",
+    re.IGNORECASE,
+)
+ERROR_ANYWHERE = re.compile(
+    r"maximum context length is \d+|rate limit (?:reached|exceeded) for|you exceeded your current quota"
+    r"|\"type\"\s*:\s*\"(?:\w+_)?error\"|'error'\s*:\s*\{|\"error\"\s*:\s*[{\"]",
+    re.IGNORECASE,
+)
+TOOL_TEXT = re.compile(
+    r"^\s*<(?:tool_calls?|function_calls?|tool_use|invoke|antml:\w+|minimax:tool_call|function=)[\s>\w]"
+    r"|<\|(?:tool_call|tool_calls_section|python_tag|plugin)\w*\|?|\[(?:TOOL_CALLS?|TOOL_REQUEST)\]|<｜tool"
+    r"|^functions\.\w+[:(]|^to=functions\."
+    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*\w+\s*=\s*[^\n]*)?\)+\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+REASONING = re.compile(
+    r"\A(?:(?:okay|ok|alright|hmm+|wait|so)[,.]\s|let(?: me|'s|’s| us) (?:see|think|start|begin|summar|look|read|anal|break|write"
+    r"|draft|check|first|try|go|now|re-?read|figure|carefully)|first,? (?:i|let)\b|i (?:need|should|have|must|will|am going) to\b"
+    r"|i'(?:ll|m going)\b|we (?:need|should|must|have) to\b|so,? the user\b|my task\b|the task is\b"
+    r"|the user (?:wants|is asking|asks|has asked|asked) (?:me|us|for)\b|thinking process"
+    r"|好的，|首先，?我|我需要|嗯，|хорошо,|мне нужно|итак, мне|まず、私)",
+    re.IGNORECASE,
+)

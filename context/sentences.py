@@ -1,0 +1,79 @@
+# ruff: noqa: E501, RUF001, SIM905 - tables in many scripts
+"""Split text into sentences in any script, without being fooled by abbreviations."""
+
+import re
+from collections.abc import Iterator
+
+_ABBREVIATIONS = frozenset(
+    "e.g i.e etc vs cf dr mr mrs ms prof sr jr st no nos fig figs eq sec ch vol pp p approx incl excl resp max min ca al ed "
+    "inc ltd co corp dept est ext tel z.b d.h u.a u.s.w usw bzw ggf evtl inkl zzgl vgl nr abs str hr fr o.ä s.o s.u bspw "
+    "p.ej ej sra srta ud uds pág p.ex ex m mme mlle env c.-à-d dott sig ecc pag es bijv o.a d.w.z enz blz dhr mevr np tj tzn "
+    "m.in itp itd ul prof ok т.е т.д т.п т.к т.н др пр см рис стр г гг в вв им напр тыс руб коп ул д кв т vb örn bkz yy u.s u.k "
+    "a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec".split()
+)
+_END = re.compile(r"[.!?…؟۔।॥。！？｡]+[)\]}\"'”’»」』）]*")
+_WIDE_ENDS = "。！？｡।॥۔"
+_LAST_WORD = re.compile(r"[^\s(\[\"'“«]+\Z")
+_LIST_MARK = re.compile(r"\A\s*(?:[-*+•·–>]|\d{1,3}[.)]|[a-zA-Z][.)])\s+|\A#{1,6}\s+")
+_FENCE = re.compile(r"\A\s*(?:```|~~~)")
+
+
+def split_sentences(text: str) -> list[str]:
+    """Split text into sentences; a line break ends one too, and list marks and headings' hashes are taken off.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The sentences in order, each stripped and not empty; fenced code is left out.
+    """
+    return [sentence for line in _lines_of_prose(text) for sentence in _split_line(line)]
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text, or "" where there is none."""
+    for line in _lines_of_prose(text):
+        for sentence in _split_line(line):
+            return sentence
+    return ""
+
+
+def _lines_of_prose(text: str) -> Iterator[str]:
+    in_fence = False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            in_fence = not in_fence
+        elif not in_fence and line.strip():
+            yield _LIST_MARK.sub("", line).strip()
+
+
+def _split_line(line: str) -> Iterator[str]:
+    start = 0
+    for match in _END.finditer(line):
+        if _ends_sentence(line, match, start):
+            if sentence := line[start : match.end()].strip():
+                yield sentence
+            start = match.end()
+    if rest := line[start:].strip():
+        yield rest
+
+
+def _ends_sentence(line: str, match: re.Match[str], start: int) -> bool:
+    mark = match[0]
+    if mark[0] in _WIDE_ENDS:
+        return True
+    following = line[match.end() : match.end() + 2]
+    if following and not following[0].isspace():
+        return False
+    if not mark.startswith(".") or mark.startswith(".."):
+        return True
+    word = _LAST_WORD.search(line, start, match.start())
+    return word is None or not _is_abbreviation(word[0], following[1:])
+
+
+def _is_abbreviation(word: str, following: str) -> bool:
+    """An abbreviation, an initial, or an ordinal before a small letter."""
+    plain = word.casefold()
+    if plain in _ABBREVIATIONS or (len(word) == 1 and word.isalpha() and word.isupper()):
+        return True
+    return following.islower() or (len(word) <= 2 and word.isdigit())  # noqa: PLR2004 - "3. Mai": a day's number
