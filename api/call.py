@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from api.errors import ProblemError, validation_error
 from api.settings import ApiSettings, api_settings
+from context.errors import InvalidInputError
 from context.sanitize import parse_json
 from models.session import reading
 from models.tenant import Caller, find_caller
@@ -62,7 +63,10 @@ def read_as(model: type[Model], raw: bytes) -> Model:
     Raises:
         AfterturnError: Where it is not JSON, or not of the schema; the field is named.
     """
-    value, _changed = parse_json(raw, max_depth=api_settings().max_depth)
+    try:
+        value, _changed = parse_json(raw, max_depth=api_settings().max_depth)
+    except InvalidInputError as error:
+        raise ProblemError("invalid-json", error.message, **error.numbers) from None
     try:
         return model.model_validate(value)
     except ValidationError as error:

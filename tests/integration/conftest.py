@@ -1,14 +1,18 @@
 """A real PostgreSQL and Valkey for each test process, built by the migrations."""
 
 from collections.abc import Iterator
+from uuid import UUID
 
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Engine, text
 
 from afterturn.stack.request import Addresses
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
+from api.app import make_app
 from models import session, settings
+from models.tenant import SCOPES, create_key, ensure_tenant
 
 
 @pytest.fixture(scope="session")
@@ -71,3 +75,24 @@ def truncate_everything(engine: Engine) -> None:
         )
         if tables := found.scalar():
             connection.execute(text(f"truncate {tables} restart identity cascade"))
+
+
+@pytest.fixture
+def tenant_id(empty_db: Engine) -> UUID:  # noqa: ARG001 (its tables must be empty)
+    """A tenant of the test's own."""
+    with session.transaction() as connection:
+        return ensure_tenant(connection, "first")
+
+
+@pytest.fixture
+def client(tenant_id: UUID) -> Iterator[TestClient]:
+    """The real application, called with a key that may do everything."""
+    with TestClient(make_app(), raise_server_exceptions=False) as plain:
+        plain.headers["Authorization"] = f"Bearer {make_key(tenant_id)}"
+        yield plain
+
+
+def make_key(tenant: UUID, *scopes: str) -> str:
+    """Another key of a tenant; one that may do everything where no scope is named."""
+    with session.transaction() as connection:
+        return create_key(connection, tenant, label="test", scopes=scopes or SCOPES)
