@@ -13,6 +13,11 @@ HEADER_BYTES = 262_144
 SHORTEST_FILE_CHARS = 64
 """Shorter text without a data URL's head is the id of a file, not its content."""
 
+LONG_BASE64_CHARS = 1_000
+"""From so many characters on, a string of base64 characters alone is taken for a file."""
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}", re.ASCII)
+
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[^,;]*)*,", re.ASCII)
 
 
@@ -23,6 +28,7 @@ class MediaKind(StrEnum):
     AUDIO = "audio"
     VIDEO = "video"
     DOCUMENT = "document"
+    TEXT = "text"
 
 
 @dataclass(frozen=True)
@@ -64,15 +70,33 @@ def media_from_reference(reference: object, kind: MediaKind, *, detail: object =
     kind = _kind_of_type(url[1], kind) if url else kind
     payload_start = url.end() if url else 0
     size_bytes = (len(reference) - payload_start) * 3 // 4
-    size = image_size(_decode_head(reference, payload_start)) if kind is MediaKind.IMAGE else None
+    looks = kind if url else MediaKind.IMAGE
+    size = image_size(_decode_head(reference, payload_start)) if looks is MediaKind.IMAGE else None
+    kind = MediaKind.IMAGE if size else kind
     width, height = size or (None, None)
     return Media(kind, width=width, height=height, size_bytes=size_bytes, detail=level)
+
+
+def is_embedded_file(text: str) -> bool:
+    """Tell an embedded file from text: a data URL, or a long run of base64 and nothing else.
+
+    Args:
+        text: A string inside a part of unknown shape.
+
+    Returns:
+        Whether it is a file's content.
+    """
+    if len(text) < LONG_BASE64_CHARS:
+        return False
+    return bool(_DATA_URL.match(text[:200]) or _BASE64.fullmatch(text[:LONG_BASE64_CHARS]))
 
 
 def _kind_of_type(media_type: str | None, default: MediaKind) -> MediaKind:
     main = (media_type or "").partition("/")[0]
     if main in {"image", "audio", "video"}:
         return MediaKind(main)
+    if main == "text" or media_type == "application/json":
+        return MediaKind.TEXT
     return MediaKind.DOCUMENT if media_type else default
 
 

@@ -8,6 +8,9 @@ from context.tokens.text import count_text
 from context.tokens.tools import TOOLS_OVERHEAD, render_tools
 from context.types import JsonObject
 
+SYSTEM_SHARE = 3
+"""Tool declarations stand in the system message: where there is one, its wrapping is not paid twice."""
+
 _OLDEST = "gpt-3.5-turbo-0301"
 
 
@@ -42,4 +45,7 @@ def count_openai_chat(messages: Sequence[JsonObject], model: str, tools: Sequenc
     for message in messages:
         total += around + (named if message.get("name") else 0)
         total += sum(count_text(value, encoding) for value in message.values() if isinstance(value, str))
-    return total + (count_text(render_tools(list(tools)), encoding) + TOOLS_OVERHEAD if tools else 0)
+    if not tools:
+        return total
+    shared = SYSTEM_SHARE if any(message.get("role") == "system" for message in messages) else 0
+    return total + count_text(render_tools(list(tools)), encoding) + TOOLS_OVERHEAD - shared

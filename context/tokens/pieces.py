@@ -1,9 +1,10 @@
 """What is billable in a message of any wire format: its texts, its media and how much wrapping it has."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from context.tokens.media import Media, MediaKind, media_from_reference
+from context.tokens.media import Media, MediaKind, is_embedded_file, media_from_reference
 from context.types import JsonObject
 
 DEPTH_LIMIT = 16
@@ -51,6 +52,15 @@ class Pieces:
         """Take a value as its JSON text; text itself stays as it is."""
         self.add_text(value if isinstance(value, str) else json_text(value))
 
+    def add_unknown(self, value: object) -> None:
+        """Take a value of unknown shape as its JSON text, files inside it as files."""
+        files = [leaf for leaf in _leaves(value) if isinstance(leaf, str) and is_embedded_file(leaf)]
+        self.media.extend(media_from_reference(leaf, MediaKind.DOCUMENT) for leaf in files)
+        text = json_text(value)
+        for leaf in files:
+            text = text.replace(leaf, "")
+        self.add_text(text)
+
     def add_opaque(self, text: object) -> None:
         """Take text that only the provider can read."""
         if isinstance(text, str):
@@ -63,8 +73,21 @@ def json_text(value: object) -> str:
         return ""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=repr)
-    except (ValueError, RecursionError, TypeError):
-        return repr(value)
+    except (ValueError, TypeError, RecursionError):
+        return " ".join(map(str, _leaves(value)))
+
+
+def _leaves(value: object) -> Iterator[object]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            waiting.extend(each.keys())
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            waiting.extend(each)
+        else:
+            yield each
 
 
 def pieces_of(body: JsonObject) -> Pieces:
@@ -99,13 +122,13 @@ def _add_content(pieces: Pieces, content: object, depth: int) -> None:
             _add_part(pieces, part, depth + 1)
     elif isinstance(content, dict):
         _add_part(pieces, content, depth + 1)
-    elif content is not None:
+    else:
         pieces.add_json(content)
 
 
 def _add_part(pieces: Pieces, part: object, depth: int) -> None:
     if not isinstance(part, dict) or depth > DEPTH_LIMIT:
-        pieces.add_json(part)
+        pieces.add_unknown(part)
         return
     kind = part.get("type")
     kind = kind if isinstance(kind, str) else ""
@@ -123,7 +146,7 @@ def _add_part(pieces: Pieces, part: object, depth: int) -> None:
     elif kind == "refusal":
         pieces.add_text(part.get("refusal"))
     else:
-        pieces.add_json(part)
+        pieces.add_unknown(part)
 
 
 def _add_call(pieces: Pieces, call: object) -> None:

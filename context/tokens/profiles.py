@@ -13,7 +13,7 @@ class Profile:
 
     Attributes:
         text: Its tokens for one stored token of text.
-        gap: Tokens to add for one token by which the wide count is above the canonical one: code and capitals.
+        gap: Tokens to add for one token by which the wide count exceeds the canonical: code, capitals.
         canonical: Its tokens for one canonical token where only that count is known, wrapping included.
         request: Once a request.
         message: Around a message.

@@ -14,6 +14,16 @@ AUDIO_BYTES_PER_TOKEN = 160
 DOCUMENT_BYTES_PER_TOKEN = 12
 """A page of a PDF weighs tens of kilobytes and is billed as its text and as an image."""
 
+TEXT_BYTES_PER_TOKEN = 3
+"""Files of text are read as text."""
+
+_BYTES_PER_TOKEN = {
+    MediaKind.AUDIO: AUDIO_BYTES_PER_TOKEN,
+    MediaKind.VIDEO: AUDIO_BYTES_PER_TOKEN,
+    MediaKind.DOCUMENT: DOCUMENT_BYTES_PER_TOKEN,
+    MediaKind.TEXT: TEXT_BYTES_PER_TOKEN,
+}
+
 UNKNOWN_FILE_TOKENS = 3_000
 """For a document or a recording that is not embedded."""
 
@@ -53,11 +63,7 @@ def media_tokens(media: Media, model: str) -> int:
         return max(1, rule(width, height))
     if media.size_bytes is None:
         return UNKNOWN_FILE_TOKENS
-    return max(
-        1,
-        media.size_bytes
-        // (AUDIO_BYTES_PER_TOKEN if media.kind is MediaKind.AUDIO else DOCUMENT_BYTES_PER_TOKEN),
-    )
+    return max(1, media.size_bytes // _BYTES_PER_TOKEN[media.kind])
 
 
 @dataclass(frozen=True)

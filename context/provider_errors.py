@@ -1,0 +1,310 @@
+"""What a provider's refusal means: its kind, the limit that it names, and when to come back."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+
+from context.types import JsonObject
+
+TEXT_LIMIT_CHARS = 20_000
+"""Error bodies are read to this length: some providers send parts of the request back."""
+
+DEPTH_LIMIT = 8
+"""Bodies nested deeper than this say nothing about themselves any more."""
+
+
+class ErrorKind(StrEnum):
+    """What went wrong, as far as it changes what to do next."""
+
+    CONTEXT_OVERFLOW = "context-overflow"
+    RATE_LIMIT = "rate-limit"
+    QUOTA = "quota"
+    AUTH = "auth"
+    MODEL_NOT_FOUND = "model-not-found"
+    CONTENT_FILTER = "content-filter"
+    INVALID_REQUEST = "invalid-request"
+    OVERLOADED = "overloaded"
+    TIMEOUT = "timeout"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class ProviderError:
+    """A refusal, read.
+
+    Attributes:
+        kind: What it means.
+        limit_tokens: The context limit that an overflow names, > 0.
+        requested_tokens: The size that an overflow says was asked for, > 0.
+        retry_after_s: Seconds to wait, >= 0, where it says so.
+    """
+
+    kind: ErrorKind
+    limit_tokens: int | None = None
+    requested_tokens: int | None = None
+    retry_after_s: float | None = None
+
+
+def _any_of(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE | re.DOTALL)
+
+
+_OVERFLOW = _any_of(
+    r"context_(?:length|window)_exceeded",
+    r"exceed_context_size",
+    r"ContextWindowExceeded",
+    r"request_too_large",
+    r"maximum context length",
+    r"exceed\w* (?:the |its )?(?:available |max\w* |model'?s? )*context[ _](?:size|length|window|limit)",
+    r"context[ _](?:size|length|window|limit) (?:is |was |has been )?(?:exceed|overflow)",
+    r"context (?:the )?overflows",
+    r"(?:prompt|input|request) (?:is |was )?too (?:long|large) for (?:the |this |requested )*model",
+    r"\bprompt (?:is |was )?too long",
+    r"\binput (?:is|was) too long",
+    r"prompt contains .{1,40}tokens.{0,60}too large",
+    r"input token count.{0,60}(?:exceed|only supports|supports up to)",
+    r"(?:number of )?input tokens exceed",
+    r"input tokens [\d,. ]+cannot exceed",
+    r"maximum prompt length",
+    r"prompt token count.{0,40}exceeds",
+    r"model token limit",
+    r"reduce the length of (?:the |your )(?:messages|prompt|input)",
+    r"greater than the context length",
+    r"longer than the maximum model length",
+    r"prompt \(.{1,30}tokens\) is too long",
+    r"too many tokens: ",
+    r"tokens`? ?\+ ?`?max_new_tokens`? must be <=",
+    r"must have less than [\d,. ]+ tokens",
+    r"range of input length should be",
+    r"input length.{0,40}exceed",
+    r"prompt.{0,4}超长|上下文.{0,12}超|输入.{0,8}超",
+)
+_RATE_LIMIT = _any_of(
+    r"rate[ _-]?limit",
+    r"tokens? per (?:min|hour|day)|requests? per (?:min|hour|day|second)",
+    r"too many (?:requests|concurrent)",
+    r"too many tokens, please wait",
+    r"throttl",
+    r"resource_?\s?(?:has been )?exhausted",
+    r"quota.{0,200}retry in",
+)
+_QUOTA = _any_of(
+    r"insufficient_quota",
+    r"exceeded your current quota",
+    r"insufficient (?:balance|credits?|funds)",
+    r"credit balance is too low",
+    r"requires more credits",
+    r"billing (?:hard )?limit|billing_not_active|payment required|spending limit|out of credits",
+)
+_AUTH = _any_of(
+    r"invalid_api_key|incorrect api key|invalid (?:x-)?api[- ]?key|api key not valid",
+    r"authentication[_ ]error|unauthori[sz]ed|unauthenticated",
+    r"permission[_ ](?:error|denied)|access ?denied|security token included in the request is invalid",
+)
+_MODEL = _any_of(
+    r"model_not_found|model_decommissioned|not_found_error",
+    r"model .{1,120}(?:does not exist|not found|is not supported\. supported models|has been de\w+ed)",
+    r"models?/\S+ is not found",
+    r"(?:provided )?model identifier is invalid|not a valid model id|unknown model|invalid model name",
+    r"no endpoints found",
+)
+_FILTER = _any_of(
+    r"content_?(?:filter|policy)|content management policy|responsible_?ai",
+    r"safety system|blocked by .{0,20}(?:guardrail|safety)|prohibited_content|flagged",
+    r"data_inspection_failed|inappropriate content",
+)
+_TIMEOUT = _any_of(r"time[d]?[ -]?out", r"deadline[_ ]exceeded")
+_OVERLOADED = _any_of(
+    r"overloaded",
+    r"server (?:is )?busy",
+    r"at capacity|no capacity",
+    r"service ?unavailable",
+    r"try again later",
+)
+
+_NEVER_OVERFLOW = {
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.PAYMENT_REQUIRED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.NOT_FOUND,
+    HTTPStatus.TOO_MANY_REQUESTS,
+}
+_BY_TEXT = (
+    (ErrorKind.CONTENT_FILTER, _FILTER),
+    (ErrorKind.MODEL_NOT_FOUND, _MODEL),
+    (ErrorKind.AUTH, _AUTH),
+    (ErrorKind.TIMEOUT, _TIMEOUT),
+    (ErrorKind.OVERLOADED, _OVERLOADED),
+)
+_BY_STATUS = {
+    HTTPStatus.UNAUTHORIZED: ErrorKind.AUTH,
+    HTTPStatus.FORBIDDEN: ErrorKind.AUTH,
+    HTTPStatus.PAYMENT_REQUIRED: ErrorKind.QUOTA,
+    HTTPStatus.NOT_FOUND: ErrorKind.MODEL_NOT_FOUND,
+    HTTPStatus.REQUEST_TIMEOUT: ErrorKind.TIMEOUT,
+    HTTPStatus.GATEWAY_TIMEOUT: ErrorKind.TIMEOUT,
+    HTTPStatus.TOO_MANY_REQUESTS: ErrorKind.RATE_LIMIT,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ErrorKind.CONTEXT_OVERFLOW,
+}
+
+
+def classify(status: int | None, error: JsonObject | str) -> ProviderError:
+    """Read a provider's refusal.
+
+    Args:
+        status: The HTTP status, where there was one.
+        error: The decoded body, or its text.
+
+    Returns:
+        Its kind, and the numbers that it names. Never raises.
+    """
+    error = _decoded(error) if isinstance(error, str) else error
+    text = " \n".join(_strings(error, 0))[:TEXT_LIMIT_CHARS]
+    status = status if status is not None else _status_inside(error)
+    kind = _kind(status, text)
+    if kind is not ErrorKind.CONTEXT_OVERFLOW:
+        return ProviderError(kind, retry_after_s=_retry_after(text))
+    return ProviderError(
+        kind,
+        limit_tokens=_first_number(_LIMITS, text) or _field(error, "n_ctx"),
+        requested_tokens=_first_number(_REQUESTED, text) or _field(error, "n_prompt_tokens"),
+        retry_after_s=_retry_after(text),
+    )
+
+
+def _decoded(text: str) -> JsonObject | str:
+    try:
+        body = json.loads(text) if text.lstrip().startswith("{") else text
+    except (ValueError, RecursionError):
+        return text
+    return body if isinstance(body, dict) else text
+
+
+def _kind(status: int | None, text: str) -> ErrorKind:
+    if status == HTTPStatus.PAYMENT_REQUIRED:
+        return ErrorKind.QUOTA
+    if _QUOTA.search(text) and not re.search(r"retry in \d", text):
+        return ErrorKind.QUOTA
+    if _RATE_LIMIT.search(text):
+        return ErrorKind.RATE_LIMIT
+    if status not in _NEVER_OVERFLOW and _OVERFLOW.search(text):
+        return ErrorKind.CONTEXT_OVERFLOW
+    for kind, pattern in _BY_TEXT:
+        if pattern.search(text) and not (kind is ErrorKind.CONTENT_FILTER and status in _NEVER_OVERFLOW):
+            return kind
+    return _kind_of_status(status)
+
+
+def _kind_of_status(status: int | None) -> ErrorKind:
+    if status is None:
+        return ErrorKind.UNKNOWN
+    if status in _BY_STATUS:
+        return _BY_STATUS[HTTPStatus(status)]
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ErrorKind.OVERLOADED
+    return ErrorKind.INVALID_REQUEST if status >= HTTPStatus.BAD_REQUEST else ErrorKind.UNKNOWN
+
+
+_SAID = frozenset(
+    {"message", "msg", "detail", "details", "error", "errors", "type", "code", "status", "reason", "metadata"}
+    | {"raw", "__type", "title", "error_msg", "error_description", "retryDelay", "retry_after", "innererror"}
+)
+"""Fields in which a provider speaks for itself; others may quote the request or the model."""
+
+
+_WAITS = frozenset({"retry_after", "retryDelay"})
+
+
+def _strings(value: object, depth: int, key: str = "error") -> Iterator[str]:
+    if depth > DEPTH_LIMIT:
+        return
+    if isinstance(value, str):
+        yield f"retry after {value}" if key in _WAITS else value
+    elif isinstance(value, int | float) and key in _WAITS:
+        yield f"retry after {value}s"
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner, depth + 1, key)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name in _SAID:
+                yield from _strings(inner, depth + 1, name)
+
+
+def _status_inside(error: JsonObject | str) -> int | None:
+    inner = error.get("error", error) if isinstance(error, dict) else None
+    fields = (inner.get("code"), inner.get("status")) if isinstance(inner, dict) else ()
+    return next((each for each in fields if isinstance(each, int) and not isinstance(each, bool)), None)
+
+
+def _field(error: object, name: str) -> int | None:
+    inner = error.get("error", error) if isinstance(error, dict) else None
+    value = inner.get(name) if isinstance(inner, dict) else None
+    return value if isinstance(value, int) and value > 0 else None
+
+
+_N = r"(\d{1,3}(?:[,._'\u00a0\u202f ]\d{3})+(?!\d)|\d+)"
+
+_LIMITS = tuple(
+    re.compile(pattern.replace("#", _N), re.IGNORECASE)
+    for pattern in (
+        r"maximum context length(?: is| of)?:? #",
+        r"with # maximum context",
+        r"> # maximum",
+        r"\+ \d+ > #",
+        r"maximum number of tokens allowed \(#",
+        r"supports up to #",
+        r"maximum prompt length is #",
+        r"context (?:size|length|window|limit)(?: of| is)?(?: only)?[ :(]+#",
+        r"maximum model length of #",
+        r"configured limit of #",
+        r"exceeds (?:the )?limit of #",
+        r"(?:token )?limit(?: for this model)?(?: is|:) #",
+        r"must be <= #",
+        r"cannot exceed (?:the total tokens limit )?#",
+        r"\[\d+, ?#\]",
+        r"less than # tokens",
+    )
+)
+_REQUESTED = tuple(
+    re.compile(pattern.replace("#", _N), re.IGNORECASE)
+    for pattern in (
+        r"requested:?(?: about)? #",
+        r"resulted in # tokens",
+        r"too long: #",
+        r"token count(?: is| of)? \(?#",
+        r"contains # tokens",
+        r"(?:request|prompt) \((?:length )?#",
+        r"received #",
+        r"given: #",
+        r"first # tokens",
+        r"input tokens # cannot",
+        r"request has # input tokens",
+        r"current length is #",
+        r"# \+ \d+ > \d+",
+    )
+)
+_WAIT = re.compile(
+    r"(?:try again|retry|wait)\D{0,24}?(?:(\d+)m(?!s))?\s?(\d+(?:\.\d+)?)\s?(ms|s\b|sec|min|$)",
+    re.IGNORECASE,
+)
+
+
+def _first_number(patterns: tuple[re.Pattern[str], ...], text: str) -> int | None:
+    found = next((match for pattern in patterns if (match := pattern.search(text))), None)
+    if found is None:
+        return None
+    number = int(re.sub(r"\D", "", found.groups()[-1]))
+    return number if number > 0 else None
+
+
+def _retry_after(text: str) -> float | None:
+    found = _WAIT.search(text)
+    if found is None:
+        return None
+    minutes, amount, unit = found.groups()
+    seconds = float(amount) * {"ms": 0.001, "min": 60.0}.get(unit.lower(), 1.0)
+    return seconds + 60.0 * int(minutes or 0)
