@@ -195,6 +195,17 @@ def test_reasoning_before_a_call_that_stays_is_kept() -> None:
     assert [message.seq for message in repair_pairs(number([reasoning, *pair, *lost]))[0]] == [1, 2, 3]
 
 
+def test_reasoning_before_a_stray_result_is_kept() -> None:
+    reasoning = make_message({"type": "reasoning", "id": "rs_1", "summary": []}, Wire.RESPONSES)
+    stray, said = answers(["a"], wire=Wire.RESPONSES), says("assistant", wire=Wire.RESPONSES)
+    assert [message.seq for message in repair_pairs(number([reasoning, *stray, said]))[0]] == [1, 3]
+
+
+@pytest.mark.parametrize("wire", [Wire.OPENAI, Wire.ANTHROPIC])
+def test_blank_words_do_not_keep_a_message_whose_call_is_lost(wire: Wire) -> None:
+    assert repair_pairs(calls(["a"], " \n", wire))[0] == []
+
+
 def test_the_older_single_function_call_is_taken_out_by_its_name() -> None:
     body = {"role": "assistant", "content": "hm", "function_call": {"name": "look", "arguments": "{}"}}
     message = Message(1, BOT.role, 9, json.dumps(body), call_ids=("function_call:look",))

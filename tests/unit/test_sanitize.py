@@ -144,6 +144,10 @@ def test_an_integer_that_is_too_long_is_refused_with_its_path(digits: int) -> No
     )
 
 
+def test_of_two_long_integers_the_one_that_is_too_long_is_named() -> None:
+    assert refusal(b"[-" + b"9" * 308 + b"," + b"9" * 5_000 + b"]").field == "$[1]"
+
+
 def test_a_long_integer_stays_exact() -> None:
     assert parse_json(b"[-" + b"9" * 308 + b"]") == ([1 - 10**308], False)
 

@@ -137,13 +137,19 @@ def test_words_of_people_and_models_are_never_shortened() -> None:
 def test_thinking_words_and_images_beside_results_stay() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "i" * 999}}
     words = {"type": "text", "text": "w" * 999}
+    found = {
+        "type": "search_result",
+        "source": "s",
+        "title": "t",
+        "content": [{"type": "text", "text": "f" * 999}],
+    }
     texts = {"type": "text", "text": "r" * 9000}
     result = {"type": "tool_result", "tool_use_id": "a", "content": [texts, image], "is_error": True}
-    turn = [make_message({"role": "user", "content": [result, words]}, Wire.ANTHROPIC)]
-    trimmed = trim_turn(turn, 1500, count)
+    turn = [make_message({"role": "user", "content": [result, words, found]}, Wire.ANTHROPIC)]
+    trimmed = trim_turn(turn, 1800, count)
     assert trimmed is not None
-    block, beside = trimmed.messages[0].body["content"]
-    assert beside == words
+    block, *beside = trimmed.messages[0].body["content"]
+    assert beside == [words, found]
     assert block["content"][1] == image
     assert block["is_error"] is True
     check_shortened(block["content"][0]["text"], texts["text"])
