@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 
@@ -14,8 +14,6 @@ from llm.door import Wire, load, use_wire
 from llm.failures import Cause, LlmFailure, failure_of
 from llm.requests import CompletionRequest, Usage
 from llm.settings import LlmSettings
-
-T = TypeVar("T")
 
 _NO_KEY = "none"
 """What a server without keys gets: the SDK refuses to send nothing."""
@@ -60,42 +58,49 @@ def ask(request: CompletionRequest, settings: LlmSettings, *, deadline_s: float)
         use_wire(wire)
         return litellm.completion(**_arguments(litellm, request, settings, wire))
 
-    try:
-        response = run_with_deadline(work, deadline_s)
-    except LlmFailure:
-        raise
-    except Exception as error:  # noqa: BLE001 - litellm also raises what it did not mean to
-        failure = failure_of(error, status_on_wire=wire.status, secrets=_secrets(request, settings))
-    else:
-        return read_response(response)
-    raise failure  # outside the handler: a traceback must not carry the provider's text along
+    ended = run_with_deadline(work, deadline_s)
+    if ended is None:
+        raise LlmFailure(Cause.TIMEOUT, f"no answer within {deadline_s:g} s")
+    if ended.error is not None:
+        raise failure_of(ended.error, status_on_wire=wire.status, secrets=_secrets(request, settings))
+    return read_response(ended.result)
 
 
-def run_with_deadline(work: Callable[[], T], deadline_s: float) -> T:
+@dataclass(frozen=True)
+class Ended:
+    """How a piece of work came out: its result, or what it raised."""
+
+    result: Any = None
+    error: BaseException | None = None
+
+
+def run_with_deadline(work: Callable[[], object], deadline_s: float) -> Ended | None:
     """Run in a thread of its own and stop waiting at the deadline.
 
     litellm's own time-outs count from byte to byte, so that a steady drip never ends. The thread
     left behind is a daemon; its connection ends it at the next byte, or when no byte comes.
 
-    Raises:
-        LlmFailure: The deadline passed.
+    Args:
+        work: What to run. Its errors are returned, so that none of them is taken for one of the
+            waiting thread: a worker's soft time limit is raised there, in the middle of the wait.
+        deadline_s: How long to wait, in seconds.
+
+    Returns:
+        How it came out, or None when the deadline passed first.
     """
-    box: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+    box: SimpleQueue[Ended] = SimpleQueue()
 
     def run() -> None:
         try:
-            box.put((work(), None))
-        except BaseException as error:  # noqa: BLE001 - it is raised again in the waiting thread
-            box.put((None, error))
+            box.put(Ended(result=work()))
+        except BaseException as error:  # noqa: BLE001 - the waiting thread decides about it
+            box.put(Ended(error=error))
 
     threading.Thread(target=run, name="llm-call", daemon=True).start()
     try:
-        result, error = box.get(timeout=deadline_s)
+        return box.get(timeout=deadline_s)
     except Empty:
-        raise LlmFailure(Cause.TIMEOUT, f"no answer within {deadline_s:g} s") from None
-    if error is not None:
-        raise error
-    return result  # type: ignore[return-value]  # work() returned it
+        return None
 
 
 def _arguments(

@@ -1,5 +1,6 @@
 """The one import of litellm: late, offline, silent, and over a session that keeps deadlines."""
 
+import atexit
 import logging
 import os
 import threading
@@ -100,11 +101,12 @@ def load() -> ModuleType:
     litellm.success_callback = []
     litellm.failure_callback = []
     litellm.num_retries = 0
-    litellm.client_session = httpx.Client(
+    litellm.client_session = session = httpx.Client(
         verify=get_ssl_configuration(),
         follow_redirects=True,
         event_hooks={"request": [_limit_request], "response": [_limit_response]},
     )
+    atexit.register(session.close)
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs addresses, keys in them included

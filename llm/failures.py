@@ -137,7 +137,11 @@ _CONTEXT_LENGTH = re.compile(
     r"|too many (input )?tokens|exceeds? the (maximum|max) (number of )?(input )?tokens|reduce the length",
     re.IGNORECASE,
 )
-_NO_PROVIDER = re.compile(r"LLM Provider NOT provided|api_key client option must be set", re.IGNORECASE)
+_NO_PROVIDER = re.compile(r"LLM Provider NOT provided", re.IGNORECASE)
+_NO_KEY = re.compile(
+    r"missing [\w ]{0,30}(credentials|api[ _]key)|api_key client option must be set", re.IGNORECASE
+)
+_BY_WORDS = ((_NO_PROVIDER, Cause.MISSING_MODEL), (_NO_KEY, Cause.AUTH), (_BILLING, Cause.BILLING))
 _BY_CLASS = {
     "ContextWindowExceededError": Cause.CONTEXT_LENGTH,
     "ContentPolicyViolationError": Cause.CONTENT_FILTER,
@@ -192,12 +196,9 @@ def _status_of(error: BaseException) -> int | None:
 
 def _cause_of(error: BaseException, text: str, status: int | None, on_wire: int | None) -> Cause:
     names = {kind.__name__ for kind in type(error).__mro__}
-    if _NO_PROVIDER.search(text):
-        return Cause.AUTH if "api_key" in text else Cause.MISSING_MODEL
-    if _BILLING.search(text):
-        return Cause.BILLING
+    by_words = next((cause for pattern, cause in _BY_WORDS if pattern.search(text)), None)
     by_class = next((cause for name, cause in _BY_CLASS.items() if name in names), None)
-    return by_class or _cause_of_status(status, on_wire, text)
+    return by_words or by_class or _cause_of_status(status, on_wire, text)
 
 
 def _cause_of_status(status: int | None, on_wire: int | None, text: str) -> Cause:
