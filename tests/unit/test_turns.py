@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.pairing import find_pair_faults
@@ -95,6 +95,7 @@ def test_steps_are_the_smallest_groups_that_hold_whole_pairs(messages: list[Mess
     assert cuts == {cut for cut in range(len(messages) + 1) if not splits(cut, pairs)}
 
 
+@settings(max_examples=40)
 @given(histories(), st.data())
 def test_ten_successive_compactions_orphan_nothing(messages: list[Message], data: st.DataObject) -> None:
     log = messages
