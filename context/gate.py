@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from context.identifiers import kept_identifiers, rank_identifiers
-from context.language import UNKNOWN, detect_language, language_shares, same_language
+from context.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
 from context.render import LineKind, RenderedLine
 from context.replies import ReplyFault, clean_reply
 from context.sections import PROTECTED, Section, read_sections
@@ -197,24 +197,22 @@ def _language(text: str, covered: Covered, settings: GateSettings) -> Verdict:
     spoken = _spoken_languages(covered)
     if written == UNKNOWN or not spoken or any(same_language(written, code) for code in spoken):
         return Verdict(text)
-    shares = language_shares(text)
-    present = sum(
-        share
-        for code, share in shares.items()
-        if code != UNKNOWN and any(same_language(code, own) for own in spoken)
-    )
+    points = (item for items in read_sections(text).values() for item in items)
+    shares = spoken_shares(points) or language_shares(text)
+    present = sum(share for code, share in shares.items() if any(same_language(code, own) for own in spoken))
     reason = Reason.WRONG_LANGUAGE if present < settings.min_language_share else None
     return Verdict(text, reason, {"language_share": present})
 
 
 def _spoken_languages(covered: Covered) -> set[str]:
-    """The conversation's language and every other one in which its users said a good part of their words."""
-    words = "\n".join(
-        line.text for line in covered.lines if line.role is Role.USER and line.kind is LineKind.TEXT
-    )
-    shares = language_shares(words)
-    spoken = {code for code, share in shares.items() if share >= _LANGUAGE_PRESENT}
-    return (spoken | {covered.language}) - {UNKNOWN} if covered.language != UNKNOWN else set()
+    """The conversation's language and every other one in which its users or models say a good part."""
+    if covered.language == UNKNOWN:
+        return set()
+    spoken = {covered.language}
+    for role in (Role.USER, Role.ASSISTANT):
+        words = (line.text for line in covered.lines if line.role is role and line.kind is LineKind.TEXT)
+        spoken.update(code for code, share in spoken_shares(words).items() if share >= _LANGUAGE_PRESENT)
+    return spoken
 
 
 def _evidence(text: str, covered: Covered) -> Verdict:

@@ -90,6 +90,7 @@ _MIN_HITS = 2
 _MIN_DENSITY = 0.08
 _MIN_LEAD = 1.25
 _MAIN_SHARE = 0.55
+_HALF = 0.5
 
 
 def detect_language(text: str) -> str:
@@ -141,15 +142,27 @@ def main_language(texts: Iterable[str]) -> str:
     Returns:
         An ISO 639-1 code, or "und".
     """
+    shares = spoken_shares(texts)
+    best = max(shares, key=lambda code: (shares[code], code), default=UNKNOWN)
+    return best if shares.get(best, 0.0) >= _HALF else UNKNOWN
+
+
+def spoken_shares(texts: Iterable[str]) -> dict[str, float]:
+    """Measure how much of several texts is in each language, a text counting for one language.
+
+    Args:
+        texts: Texts; those that cannot be told do not count.
+
+    Returns:
+        Shares in (0, 1] that sum to 1; empty where nothing can be told.
+    """
     weights: Counter[str] = Counter()
     for text in texts:
         code = detect_language(text)
         if code != UNKNOWN:
             weights[code] += min(len(text), _MAX_CHARS)
-    if not weights:
-        return UNKNOWN
-    best = max(weights, key=lambda code: (weights[code], code))
-    return best if weights[best] >= sum(weights.values()) / 2 else UNKNOWN
+    total = weights.total()
+    return {code: weight / total for code, weight in weights.items()}
 
 
 def same_language(one: str | None, other: str | None) -> bool:

@@ -4,7 +4,7 @@
 import re
 
 _THINK = "(?:antml:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
-CLOSED_THINK = re.compile(rf"(?<!`)<({_THINK})(?:\s[^<>]*)?>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+THINK_TAG = re.compile(rf"(?<!`)<(/?)({_THINK})(?:\s[^<>]*)?>", re.IGNORECASE)
 OPEN_THINK = re.compile(rf"(?:\A|\n)[ \t]*<{_THINK}(?:\s[^<>]*)?>.*\Z", re.DOTALL | re.IGNORECASE)
 STRAY_CLOSE = re.compile(rf"\A.*(?<!`)</{_THINK}\s*>[ \t]*(?=\n|\Z)", re.DOTALL | re.IGNORECASE)
 CHANNEL = re.compile(r"\A.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)

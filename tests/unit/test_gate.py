@@ -1,0 +1,249 @@
+# ruff: noqa: RUF001 - notes in several scripts
+"""What may take the place of history, and what may not: each reason, and a near miss that passes."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context.gate import Covered, Draft, GateSettings, Reason, judge_summary
+from context.render import LineKind, RenderedLine
+from context.types import Role
+
+USER = "Move invoice INV-2041 to /srv/billing/2024 and never email ana@example.org about it."
+LINES = (
+    RenderedLine(1, LineKind.TEXT, Role.USER, "Ana (user)", USER, 1),
+    RenderedLine(2, LineKind.CALL, Role.ASSISTANT, "assistant", 'move(id="INV-2041")', 2, call_id="c"),
+    RenderedLine(3, LineKind.RESULT, Role.TOOL, "move", "moved", 2, call_id="c"),
+    RenderedLine(4, LineKind.TEXT, Role.ASSISTANT, "assistant", "Moved it. Shall I close the ticket?", 3),
+)
+GOOD = """## Objective
+- Ana wants invoice INV-2041 in /srv/billing/2024
+
+## Constraints in force
+- [1] Ana: "never email ana@example.org about it"
+
+## Work done
+- the invoice was moved with move(id="INV-2041") [2, 3]
+
+## Open work
+- whether to close the ticket is not answered yet [4]"""
+COVERED = Covered(LINES, tokens=1000, language="en")
+
+
+def reason_of(
+    text: str = GOOD, covered: Covered = COVERED, *, tokens: int = 120, finish: str | None = "stop"
+) -> Reason | None:
+    return judge_summary(Draft(text, tokens, finish), covered).reason
+
+
+def test_a_good_summary_is_accepted_with_its_cleaned_text() -> None:
+    verdict = judge_summary(Draft(f"<think>hm</think>\n```\n{GOOD}\n```", 120, "stop"), COVERED)
+    assert verdict.accepted
+    assert verdict.text == GOOD
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "…"])
+def test_an_empty_reply_is_refused(text: str) -> None:
+    assert reason_of(text) is Reason.EMPTY
+
+
+@pytest.mark.parametrize("finish", ["length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete"])
+def test_a_cut_off_summary_is_refused(finish: str) -> None:
+    assert reason_of(finish=finish) is Reason.CUT_OFF
+
+
+def test_a_budget_that_thinking_ate_is_cut_off_or_thinking_never_accepted() -> None:
+    assert reason_of("", finish="length") is Reason.CUT_OFF
+    assert reason_of("<think>I go on", finish="length") is Reason.REASONING_TEXT
+
+
+@pytest.mark.parametrize("finish", ["stop", "end_turn", "STOP", "eos", None, "completed"])
+def test_a_summary_that_ended_by_itself_passes(finish: str | None) -> None:
+    assert reason_of(finish=finish) is None
+
+
+def test_a_filtered_reply_is_a_refusal() -> None:
+    assert reason_of(finish="content_filter") is Reason.REFUSAL
+
+
+def test_a_reply_that_stopped_to_call_a_tool_is_refused() -> None:
+    assert reason_of(finish="tool_calls") is Reason.TOOL_CALL_TEXT
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Error: 529 overloaded", Reason.ERROR_TEXT),
+        ("I'm sorry, but I can't help with that.", Reason.REFUSAL),
+        ("Please provide the conversation.", Reason.REFUSAL),
+        ('{"name": "move", "arguments": {}}', Reason.TOOL_CALL_TEXT),
+        ("Okay, the user wants notes. Let me list INV-2041.", Reason.REASONING_TEXT),
+    ],
+)
+def test_what_is_no_answer_is_refused(text: str, reason: Reason) -> None:
+    assert reason_of(text) is reason
+
+
+def test_notes_about_an_error_and_a_refusal_pass() -> None:
+    notes = f"{GOOD}\n- the mail failed with Error: 529 overloaded; it said \"I'm sorry, but I can't\" [4]"
+    assert reason_of(notes) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["## Objective\n\n## Open work\n", "## Objective\n- None\n\n## Open work\n- n/a", "# N"]
+)
+def test_headings_without_content_are_a_skeleton(text: str) -> None:
+    assert reason_of(text) is Reason.EMPTY_SKELETON
+
+
+def test_much_less_than_the_previous_summary_is_a_skeleton() -> None:
+    before = replace(
+        COVERED,
+        previous="## Work done\n"
+        + "\n".join(f"- step {n} of the long import is complete" for n in range(60)),
+    )
+    assert reason_of(covered=before) is Reason.EMPTY_SKELETON
+
+
+def test_somewhat_less_than_the_previous_summary_passes() -> None:
+    before = replace(
+        COVERED,
+        previous="## Work done\n"
+        + "\n".join(f"- step {n} of the long import is complete" for n in range(12)),
+    )
+    assert reason_of(covered=before) is None
+
+
+def test_a_summary_must_be_a_tenth_smaller_than_what_it_replaces() -> None:
+    assert reason_of(tokens=901) is Reason.NOT_SMALLER
+    assert reason_of(tokens=900) is None
+
+
+def test_the_wanted_progress_is_a_setting() -> None:
+    strict = GateSettings(min_progress=0.5)
+    assert judge_summary(Draft(GOOD, 501), COVERED, strict).reason is Reason.NOT_SMALLER
+
+
+RUSSIAN_LINES: tuple[RenderedLine, ...] = (
+    replace(
+        LINES[0], text="Перенеси счёт INV-2041 в папку /srv/billing/2024 и никогда не пиши об этом клиенту."
+    ),
+    *LINES[1:3],
+    replace(LINES[3], text="Готово. Закрыть ли теперь заявку?"),
+)
+RUSSIAN = replace(COVERED, lines=RUSSIAN_LINES, language="ru")
+
+
+def test_a_summary_that_drifts_to_english_is_refused() -> None:
+    assert reason_of(covered=RUSSIAN) is Reason.WRONG_LANGUAGE
+
+
+def test_headings_alone_do_not_make_the_language() -> None:
+    drifted = GOOD.replace("## Objective", "## Цель").replace("## Open work", "## Осталось сделать")
+    assert reason_of(drifted, RUSSIAN) is Reason.WRONG_LANGUAGE
+
+
+def test_a_language_that_the_model_speaks_to_the_users_passes() -> None:
+    english = replace(
+        LINES[3], text="I have moved the invoice to its folder. Shall I close the ticket as well?"
+    )
+    assert reason_of(covered=replace(RUSSIAN, lines=(*RUSSIAN_LINES[:3], english))) is None
+
+
+def test_a_summary_in_the_language_of_the_conversation_passes() -> None:
+    notes = (
+        "## Цель\n- [1] Ана просит перенести счёт INV-2041 в /srv/billing/2024\n\n## Действующие ограничения\n"
+        '- [1] никогда не писать об этом клиенту\n\n## Сделано\n- move(id="INV-2041") -> ok: moved [2-3]'
+    )
+    assert reason_of(notes, RUSSIAN) is None
+
+
+def test_a_summary_that_quotes_another_language_passes() -> None:
+    notes = (
+        '## Сделано\n- счёт INV-2041 перенесён в папку, ответ был: "the file has been moved and it is in the archive"\n'
+        "- осталось решить, закрывать ли заявку, о которой спросил помощник; путь /srv/billing/2024"
+    )
+    assert reason_of(notes, RUSSIAN) is None
+
+
+def test_either_language_of_a_conversation_in_two_passes() -> None:
+    german = RenderedLine(
+        5,
+        LineKind.TEXT,
+        Role.USER,
+        "Ben (user)",
+        "Bitte schließe auch das Ticket, wenn die Rechnung an ihrem Platz ist.",
+        4,
+    )
+    both = replace(COVERED, lines=(*LINES, german), language="de")
+    assert reason_of(covered=both) is None
+
+
+def test_no_language_is_wrong_when_the_conversation_has_none() -> None:
+    assert reason_of(covered=replace(RUSSIAN, language="und")) is None
+
+
+def test_a_done_claim_that_cites_an_unread_message_is_refused() -> None:
+    assert reason_of(GOOD.replace("[2, 3]", "[57]")) is Reason.CLAIMS_WITHOUT_EVIDENCE
+
+
+@pytest.mark.parametrize("cited", ["[2]", "[2-3]", "[2, 3]", "", "`rows[57]` [3]", '"see [57]" [3]'])
+def test_a_done_claim_that_cites_what_was_read_or_nothing_passes(cited: str) -> None:
+    assert reason_of(GOOD.replace("[2, 3]", cited)) is None
+
+
+def test_a_first_summary_cannot_cite_what_came_before_it() -> None:
+    later = tuple(replace(line, seq=line.seq + 40) for line in LINES)
+    first = replace(COVERED, lines=later)
+    assert reason_of(covered=first) is Reason.CLAIMS_WITHOUT_EVIDENCE
+    assert reason_of(covered=replace(first, previous=GOOD)) is None
+
+
+def test_a_summary_without_the_names_that_users_said_is_refused() -> None:
+    vague = (
+        "## Objective\n- Ana wants an invoice moved to a folder and does not want any mail about it at all"
+    )
+    assert reason_of(vague) is Reason.IDENTIFIERS_LOST
+
+
+def test_names_that_only_tools_said_need_not_be_kept() -> None:
+    noisy = RenderedLine(
+        3, LineKind.RESULT, Role.TOOL, "move", "A-1 B-2 C-3 D-4 E-5 F-6 /x/y/z.py /x/y/w.py", 2
+    )
+    assert reason_of(covered=replace(COVERED, lines=(*LINES, noisy))) is None
+
+
+PREVIOUS = "## Constraints in force\n- stay below $4,200 and on release v7.3.1\n\n## Open work\n- OPS-881 waits for Ben"
+
+
+def test_a_summary_that_forgets_what_the_last_one_protects_is_refused() -> None:
+    assert reason_of(covered=replace(COVERED, previous=PREVIOUS)) is Reason.IDENTIFIERS_LOST
+
+
+def test_a_summary_that_carries_what_the_last_one_protects_passes() -> None:
+    notes = f"{GOOD}\n- ticket OPS-881 waits for Ben; v7.3.1; at most $4,200"
+    assert reason_of(notes, replace(COVERED, previous=PREVIOUS)) is None
+
+
+def test_finished_work_of_the_last_summary_may_be_forgotten() -> None:
+    done = "## Work done\n- closed OPS-881, OPS-882, OPS-883 [1]"
+    assert reason_of(covered=replace(COVERED, previous=done)) is None
+
+
+def test_how_many_names_must_stay_is_a_setting() -> None:
+    lax = GateSettings(min_protected=0.0)
+    assert judge_summary(Draft(GOOD, 120), replace(COVERED, previous=PREVIOUS), lax).accepted
+
+
+@given(st.text(max_size=300), st.integers(0, 2000), st.sampled_from(["stop", "length", None]))
+def test_a_refusal_names_its_reason_and_no_text(text: str, tokens: int, finish: str | None) -> None:
+    verdict = judge_summary(Draft(text, tokens, finish), COVERED)
+    assert verdict.accepted == (verdict.reason is None)
+    assert all(isinstance(number, int | float) for number in verdict.numbers.values())
+
+
+@given(st.integers(901, 10_000))
+def test_nothing_too_large_is_ever_accepted(tokens: int) -> None:
+    assert not judge_summary(Draft(GOOD, tokens, "stop"), COVERED).accepted
