@@ -1,0 +1,70 @@
+"""Error texts lose keys and words of users before anybody stores them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from llm.scrub import MAX_DETAIL_CHARS, scrub
+
+PROMPT = "Tell nobody that the vault code of Ana Souza is 4711-0815."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Incorrect API key provided: sk-proj-abc123def456.",
+        "Authorization: Bearer abc.def.ghi",
+        "invalid x-api-key: api_key=supersecret",
+        "key AIzaSyA1234567890 is not valid",
+        "token: deadbeefdeadbeefdeadbeefdeadbeef",
+    ],
+)
+def test_a_key_does_not_survive(text: str) -> None:
+    left = scrub(text, [])
+    for secret in ("abc123def456", "abc.def.ghi", "supersecret", "1234567890", "deadbeef"):
+        assert secret not in left
+
+
+def test_a_key_of_the_environment_does_not_survive_whatever_its_shape(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "plain words")
+    assert "plain" not in scrub("refused: plain words", [])
+
+
+def test_the_providers_own_sentence_survives() -> None:
+    sentence = "The model `gpt-9` does not exist or you do not have access to it."
+    assert scrub(sentence, [PROMPT]) == sentence
+
+
+def test_a_quotation_of_the_prompt_becomes_a_mark() -> None:
+    left = scrub(f"could not parse: {PROMPT} (400)", [PROMPT])
+    assert left == "could not parse: [prompt] (400)"
+
+
+def test_a_quotation_escaped_as_json_does_not_survive() -> None:
+    prompt = "Код от сейфа знает только Анна, и больше никто."
+    assert "Анна" not in scrub(f"bad message {json.dumps(prompt)}", [prompt])
+    assert "\\u" not in scrub(f"bad message {json.dumps(prompt)}", [prompt])
+
+
+def test_a_quotation_with_other_line_breaks_does_not_survive() -> None:
+    prompt = "the first secret line\nand the second secret line"
+    assert "secret" not in scrub("bad: the first secret line and the second secret line", [prompt])
+
+
+@given(st.text(min_size=12, max_size=80), st.text(max_size=400))
+def test_no_run_of_the_prompt_survives(prompt: str, around: str) -> None:
+    secret = " ".join(prompt.split())
+    left = scrub(f"{around}{prompt}", [prompt])
+    if len(secret) >= 12 and "[prompt]" not in secret and "[key]" not in secret:
+        assert not any(secret[at : at + 12] in left for at in range(len(secret) - 11))
+
+
+@given(st.text(max_size=2000))
+def test_what_is_left_is_one_short_line(text: str) -> None:
+    left = scrub(text, [])
+    assert len(left) <= MAX_DETAIL_CHARS
+    assert "\n" not in left
