@@ -28,7 +28,6 @@ class Passage:
     """A piece of one message.
 
     Attributes:
-        number: Its place among all passages of the session, ascending without gaps.
         seq: The message that it comes from.
         turn_index: The turn of that message.
         line: Its line in the rendered message: words, a call or an outcome.
@@ -36,12 +35,11 @@ class Passage:
         parts: How many passages the line has.
         speaker: Who is speaking, as it is shown; empty for nobody.
         text: The words; those of a line's passages join to the line.
-        start: Tokens of all passages before it, >= 0.
+        start: Tokens of all passages before it, >= 0: its place, and no other has it.
         tokens: Its own, the speaker's name included where it opens a line, >= 1.
         terms: The terms by which it is found; at a read, only those that were asked for.
     """
 
-    number: int
     seq: int
     turn_index: int
     line: int
@@ -58,13 +56,17 @@ class Passage:
         """Its middle, in tokens from the start of the session."""
         return self.start + self.tokens / 2
 
+    @property
+    def end(self) -> int:
+        """Where the next one starts, unless that was erased."""
+        return self.start + self.tokens
+
 
 def make_passages(
     lines: Iterable[RenderedLine],
     *,
     turn_of: Callable[[int], int],
     count: Callable[[str], int],
-    number: int = 0,
     start: int = 0,
 ) -> list[Passage]:
     """Cut rendered messages into passages.
@@ -73,8 +75,7 @@ def make_passages(
         lines: Lines of a transcript, in order.
         turn_of: Gives the turn of a message's seq.
         count: Counts the tokens of a text.
-        number: The number of the first passage: how many the session has already.
-        start: The tokens of those.
+        start: Tokens of the passages that the session has already.
 
     Returns:
         The passages, in order.
@@ -95,7 +96,6 @@ def make_passages(
             )
             passages.append(
                 Passage(
-                    number,
                     seq,
                     turn_of(seq),
                     place,
@@ -108,7 +108,7 @@ def make_passages(
                     frozenset(index_terms(named.replace(f" ({line.role})", "", 1))),
                 )
             )
-            number, start = number + 1, start + tokens
+            start += tokens
     return passages
 
 

@@ -1,8 +1,9 @@
 """Ranking: how much a passage says of what is asked, and how much is said around it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 REACH_TOKENS = 400
@@ -10,6 +11,9 @@ REACH_TOKENS = 400
 MAX_TERMS = 16
 """The most terms of a question that are scored, the rarest first."""
 
+_SLOT_TOKENS = 25
+_MARGIN_TOKENS = 150
+_LOAD_FACTOR = 2
 _SATURATION = 4.0
 """So many mentions around count half: a place that speaks of all that is asked beats one that repeats."""
 _COVERAGE_POWER = 3
@@ -26,6 +30,26 @@ class Placed(Protocol):
     @property
     def terms(self) -> frozenset[str]:
         """Its terms; others than those asked for do no harm."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """The place of a passage that has a term of the question; its words are not loaded yet.
+
+    Attributes:
+        start: Tokens of all passages before it, >= 0.
+        tokens: Its own, >= 1.
+        terms: Those terms of the question that it has.
+    """
+
+    start: int
+    tokens: int
+    terms: frozenset[str]
+
+    @property
+    def centre(self) -> float:
+        """Its middle, in tokens from the start of the session."""
+        return self.start + self.tokens / 2
 
 
 @dataclass(frozen=True)
@@ -75,33 +99,64 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
     Returns:
         As many scores, in their order, each in [0, 2).
     """
-    asked = tuple(weights.items())
-    own = [tuple(float(term in place.terms) for term, _ in asked) for place in places]
     centres = [place.centre for place in places]
-    before = _fading_sums(own, centres)
-    after = _fading_sums(own[::-1], [-centre for centre in reversed(centres)])[::-1]
-    return [_score(*rows, asked) for rows in zip(own, before, after, strict=True)]
+    fades = [1.0, *(math.exp((a - b) / REACH_TOKENS) for a, b in pairwise(centres))]
+    scores = [0.0] * len(places)
+    coverage = [0.0] * len(places)
+    for term, weight in weights.items():
+        own = [1.0 if term in place.terms else 0.0 for place in places]
+        for i, mentions in enumerate(_mentions_around(own, fades)):
+            scores[i] += weight * mentions / (mentions + _SATURATION)
+            coverage[i] += weight * own[i]
+    return [score + share**_COVERAGE_POWER for score, share in zip(scores, coverage, strict=True)]
 
 
-def _fading_sums(own: Sequence[Sequence[float]], centres: Sequence[float]) -> list[list[float]]:
-    """For each place and term, the mentions so far, each faded by its distance."""
-    sums: list[list[float]] = []
-    current = [0.0] * len(own[0]) if own else []
-    last = centres[0] if centres else 0.0
-    for mentions, centre in zip(own, centres, strict=True):
-        fade = math.exp((last - centre) / REACH_TOKENS)
-        current = [value * fade + mention for value, mention in zip(current, mentions, strict=True)]
-        sums.append(current)
-        last = centre
+def _mentions_around(own: Sequence[float], fades: Sequence[float]) -> list[float]:
+    """Add up the mentions on both sides of each place, each faded by its distance; its own count once."""
+    sums = []
+    before = after = 0.0
+    for mention, fade in zip(own, fades, strict=True):
+        before = before * fade + mention
+        sums.append(before)
+    for i in range(len(own) - 1, -1, -1):
+        sums[i] += after
+        after = (after + own[i]) * fades[i]
     return sums
 
 
-def _score(
-    own: Sequence[float], before: Sequence[float], after: Sequence[float], asked: Sequence[tuple[str, float]]
-) -> float:
-    around = coverage = 0.0
-    for (_, weight), mention, left, right in zip(asked, own, before, after, strict=True):
-        mentions = left + right - mention
-        around += weight * mentions / (mentions + _SATURATION)
-        coverage += weight * mention
-    return around + coverage**_COVERAGE_POWER
+def find_ranges(
+    hits: Sequence[Hit], weights: Mapping[str, float], *, max_tokens: int
+) -> list[tuple[int, int]]:
+    """Say which stretches of a session are worth loading: the best hits, and what surrounds the best of them.
+
+    Args:
+        hits: Passages that have terms of the question, in the order of the session.
+        weights: The weights of `weigh_terms`.
+        max_tokens: How much will be shown, > 0; about four times as much is loaded.
+
+    Returns:
+        Disjoint ranges of tokens, first and last, in order; a passage that starts in one is in it.
+    """
+    scores = score_passages(hits, weights)
+    ranked = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], -pair[1].start))
+    best = [hit for _, hit in ranked]
+    slots = _cover(best, margin=0, tokens=max_tokens * _LOAD_FACTOR)
+    slots |= _cover(best, margin=_MARGIN_TOKENS, tokens=max_tokens * _LOAD_FACTOR)
+    return _join_slots(slots)
+
+
+def _cover(hits: Iterable[Hit], *, margin: int, tokens: int) -> set[int]:
+    slots: set[int] = set()
+    for hit in hits:
+        if len(slots) * _SLOT_TOKENS >= tokens:
+            break
+        first = max(hit.start - margin, 0) // _SLOT_TOKENS
+        slots.update(range(first, (hit.start + hit.tokens - 1 + margin) // _SLOT_TOKENS + 1))
+    return slots
+
+
+def _join_slots(slots: Iterable[int]) -> list[tuple[int, int]]:
+    ordered = sorted(slots)
+    breaks = [i + 1 for i, (a, b) in enumerate(pairwise(ordered)) if b != a + 1]
+    edges = pairwise([0, *breaks, len(ordered)])
+    return [(ordered[a] * _SLOT_TOKENS, (ordered[b - 1] + 1) * _SLOT_TOKENS - 1) for a, b in edges if a < b]

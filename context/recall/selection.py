@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
 
 from context.recall.passages import Passage
 from context.recall.ranking import RecallStats, score_passages, weigh_terms
@@ -60,7 +60,7 @@ def select_recall(
 
     Args:
         query: The new message.
-        passages: The session's passages, or those found for the query, in the order of their numbers.
+        passages: The session's passages, or those found for the query, in the order of the conversation.
         max_tokens: The most tokens of all blocks together, >= 0.
         max_facts: The most blocks, >= 0.
         count: Counts the tokens of a block's text, and of whatever the caller puts around it.
@@ -75,26 +75,38 @@ def select_recall(
     weights = weigh_terms(terms, stats or stats_of(passages, terms))
     if not weights:
         return []
-    scores = {
-        passage.number: score
-        for passage, score in zip(passages, score_passages(passages, weights), strict=True)
-    }
+    scores = score_passages(passages, weights)
     chosen = _choose(passages, scores, max_tokens=max_tokens, max_facts=max_facts)
-    return _fit(chosen, scores, max_tokens=max_tokens, count=count)
+    return _fit(chosen, max_tokens=max_tokens, count=count)
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """A passage, its score, and its place: neighbours are one apart, all others more."""
+
+    passage: Passage
+    score: float
+    place: int
+
+
+def _rank(passages: Sequence[Passage], scores: Sequence[float]) -> list[_Ranked]:
+    """Best first; of equals the newest."""
+    gaps = accumulate((1 if a.end == b.start else 2 for a, b in pairwise(passages)), initial=0)
+    ranked = map(_Ranked, passages, scores, gaps)
+    return sorted(ranked, key=lambda entry: (-entry.score, -entry.place))
 
 
 def _choose(
-    passages: Sequence[Passage], scores: Mapping[int, float], *, max_tokens: int, max_facts: int
-) -> dict[int, Passage]:
-    """Take the best passages that fit; of equals the newest. Neighbours make one block."""
-    waiting = sorted(passages, key=lambda passage: (-scores[passage.number], -passage.number))
-    floor = scores[waiting[0].number] * _MIN_SHARE
-    waiting = [passage for passage in waiting if scores[passage.number] > floor]
+    passages: Sequence[Passage], scores: Sequence[float], *, max_tokens: int, max_facts: int
+) -> dict[int, _Ranked]:
+    """Take the best passages that fit. Neighbours make one block."""
+    ranked = _rank(passages, scores)
+    waiting = [entry for entry in ranked if entry.score > ranked[0].score * _MIN_SHARE]
     choice = _Choice(max_tokens, max_facts)
     size = -1
     while waiting and len(choice.chosen) > size:
         size = len(choice.chosen)
-        waiting = [passage for passage in waiting if choice.must_wait(passage)]
+        waiting = [entry for entry in waiting if choice.must_wait(entry)]
     return choice.chosen
 
 
@@ -102,70 +114,52 @@ class _Choice:
     """What is chosen so far. A passage that would open a block too many waits until it has a neighbour."""
 
     def __init__(self, max_tokens: int, max_facts: int) -> None:
-        self.chosen: dict[int, Passage] = {}
+        self.chosen: dict[int, _Ranked] = {}
         self._said: set[str] = set()
         self._left = max_tokens
         self._free = max_facts
 
-    def must_wait(self, passage: Passage) -> bool:
+    def must_wait(self, entry: _Ranked) -> bool:
         """Take it, leave it for good, or say that it has to wait."""
+        passage, place = entry.passage, entry.place
         repeats = passage.tokens >= _REPEAT_TOKENS and passage.text in self._said
         if repeats or passage.tokens > self._left:
             return False
-        opened = 1 - (passage.number - 1 in self.chosen) - (passage.number + 1 in self.chosen)
+        opened = 1 - (place - 1 in self.chosen) - (place + 1 in self.chosen)
         if opened > self._free:
             return True
-        self.chosen[passage.number] = passage
+        self.chosen[place] = entry
         self._said.add(passage.text)
         self._left -= passage.tokens
         self._free -= opened
         return False
 
 
-def _fit(
-    chosen: dict[int, Passage],
-    scores: Mapping[int, float],
-    *,
-    max_tokens: int,
-    count: Callable[[str], int],
-) -> list[RecallBlock]:
+def _fit(chosen: dict[int, _Ranked], *, max_tokens: int, count: Callable[[str], int]) -> list[RecallBlock]:
     """Write the blocks; what ellipses and labels add is paid at the weakest ends: no block splits."""
-    blocks = _blocks(chosen, scores, count)
+    blocks = _blocks(chosen, count)
     while (over := sum(block.tokens for block in blocks) - max_tokens) > 0:
         while over > 0 and chosen:
-            ends = (n for n in chosen if n - 1 not in chosen or n + 1 not in chosen)
-            over -= chosen.pop(min(ends, key=scores.__getitem__)).tokens
-        blocks = _blocks(chosen, scores, count)
+            ends = (entry for n, entry in chosen.items() if n - 1 not in chosen or n + 1 not in chosen)
+            weakest = min(ends, key=lambda entry: entry.score)
+            over -= chosen.pop(weakest.place).passage.tokens
+        blocks = _blocks(chosen, count)
     return blocks
 
 
-def _blocks(
-    chosen: Mapping[int, Passage], scores: Mapping[int, float], count: Callable[[str], int]
-) -> list[RecallBlock]:
-    return [_block(stretch, scores, count) for stretch in _stretches(chosen)]
+def _blocks(chosen: Mapping[int, _Ranked], count: Callable[[str], int]) -> list[RecallBlock]:
+    places = sorted(chosen)
+    starts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(places)) if b != a + 1), len(places)]
+    return [_block([chosen[n] for n in places[a:b]], count) for a, b in pairwise(starts) if a < b]
 
 
-def _stretches(chosen: Mapping[int, Passage]) -> list[list[Passage]]:
-    numbers = sorted(chosen)
-    starts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(numbers)) if b != a + 1), len(numbers)]
-    return [[chosen[number] for number in numbers[a:b]] for a, b in pairwise(starts) if a < b]
-
-
-def _block(
-    stretch: Sequence[Passage], scores: Mapping[int, float], count: Callable[[str], int]
-) -> RecallBlock:
-    lines = groupby(stretch, key=lambda passage: (passage.seq, passage.line))
+def _block(stretch: Sequence[_Ranked], count: Callable[[str], int]) -> RecallBlock:
+    passages = [entry.passage for entry in stretch]
+    lines = groupby(passages, key=lambda passage: (passage.seq, passage.line))
     text = "\n".join(_write_line(list(line)) for _, line in lines)
-    first, last = stretch[0], stretch[-1]
-    return RecallBlock(
-        first.seq,
-        last.seq,
-        first.turn_index,
-        last.turn_index,
-        text,
-        count(text),
-        max(scores[passage.number] for passage in stretch),
-    )
+    first, last = passages[0], passages[-1]
+    score = max(entry.score for entry in stretch)
+    return RecallBlock(first.seq, last.seq, first.turn_index, last.turn_index, text, count(text), score)
 
 
 def _write_line(line: Sequence[Passage]) -> str:

@@ -1,0 +1,238 @@
+"""What recall keeps of older turns: passages, how often each term occurs, how far the index goes."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    CheckConstraint,
+    ColumnElement,
+    ForeignKeyConstraint,
+    Index,
+    Text,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.recall.passages import Passage
+from models.base import Base, TenantKey
+from models.conversation import SESSION_KEY
+from models.session import Transaction
+
+
+class RecallPassage(Base):
+    """A piece of one message, with the keys of its terms."""
+
+    __tablename__ = "recall_passage"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        Index(None, "tenant_id", "session_id", "seq"),
+        Index(None, "keys", postgresql_using="gin", postgresql_with={"fastupdate": "off"}),
+        CheckConstraint("tokens >= 1", name="tokens_are_counted"),
+        CheckConstraint("0 <= part and part < parts", name="part_is_one_of_the_parts"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    generation: Mapped[int] = mapped_column(primary_key=True)
+    start: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    seq: Mapped[int] = mapped_column(BigInteger)
+    turn_index: Mapped[int]
+    line: Mapped[int]
+    part: Mapped[int]
+    parts: Mapped[int]
+    speaker: Mapped[str]
+    body: Mapped[str]
+    tokens: Mapped[int]
+    keys: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
+
+
+class RecallTerm(Base):
+    """In how many passages of a session a term occurs; the term itself is only a key."""
+
+    __tablename__ = "recall_term"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        CheckConstraint("passages >= 0", name="passages_are_counted"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    generation: Mapped[int] = mapped_column(primary_key=True)
+    key: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    passages: Mapped[int]
+
+
+class RecallProgress(Base):
+    """How far a session's index goes."""
+
+    __tablename__ = "recall_progress"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        CheckConstraint("through_seq >= 0", name="through_seq_counts_from_0"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    generation: Mapped[int] = mapped_column(primary_key=True)
+    through_seq: Mapped[int] = mapped_column(BigInteger)
+    passages: Mapped[int]
+    tokens: Mapped[int] = mapped_column(BigInteger)
+
+
+@dataclass(frozen=True)
+class RecallKey:
+    """Whose index: one generation of one session."""
+
+    tenant_id: UUID
+    session_id: str
+    generation: int
+
+    def of(self, table: type[RecallPassage | RecallTerm | RecallProgress]) -> ColumnElement[bool]:
+        """The condition that a row of the table is this index's."""
+        return and_(
+            table.tenant_id == self.tenant_id,
+            table.session_id == self.session_id,
+            table.generation == self.generation,
+        )
+
+    def columns(self) -> dict[str, Any]:
+        """The same as a row's first columns."""
+        return {
+            "tenant_id": self.tenant_id,
+            "session_id": self.session_id,
+            "generation": self.generation,
+        }
+
+    def term_keys(self, terms: Iterable[str]) -> dict[str, int]:
+        """Give each term its key: the index's half first, so that a session's keys lie together."""
+        index = blake2b(
+            f"{self.tenant_id}/{self.generation}/{self.session_id}".encode(), digest_size=4
+        ).digest()
+        return {
+            term: int.from_bytes(index + blake2b(term.encode(), digest_size=4).digest(), signed=True)
+            for term in terms
+        }
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an index goes: to which message, and how many passages and tokens that makes."""
+
+    through_seq: int = 0
+    passages: int = 0
+    tokens: int = 0
+
+
+def find_progress(db: Transaction, index: RecallKey) -> Progress:
+    """How far the index goes; nowhere where nothing was ever added."""
+    row = db.execute(
+        select(RecallProgress.through_seq, RecallProgress.passages, RecallProgress.tokens).where(
+            index.of(RecallProgress)
+        )
+    ).one_or_none()
+    return Progress(*row) if row else Progress()
+
+
+def add_passages(
+    db: Transaction, index: RecallKey, passages: Sequence[Passage], *, base: Progress, through_seq: int
+) -> bool:
+    """Append passages, made on `base`.
+
+    Returns:
+        False where another worker moved the index on from `base` first: nothing is added.
+    """
+    after = Progress(
+        through_seq, base.passages + len(passages), base.tokens + sum(passage.tokens for passage in passages)
+    )
+    if not _move_on(db, index, base, after):
+        return False
+    rows = [_row(index, passage) for passage in passages]
+    if rows:
+        db.execute(insert(RecallPassage), rows)
+        _count_terms(db, index, Counter(key for row in rows for key in row["keys"]))
+    return True
+
+
+def _move_on(db: Transaction, index: RecallKey, base: Progress, after: Progress) -> bool:
+    """Compare and set: the row of `base` becomes that of `after`, or nothing happens."""
+    new = upsert(RecallProgress).values(**index.columns(), **asdict(after))
+    if base == Progress():
+        new = new.on_conflict_do_nothing()
+        return db.execute(new.returning(RecallProgress.through_seq)).one_or_none() is not None
+    moved = update(RecallProgress).where(
+        index.of(RecallProgress),
+        RecallProgress.through_seq == base.through_seq,
+        RecallProgress.passages == base.passages,
+    )
+    changed = moved.values(asdict(after)).returning(RecallProgress.through_seq)
+    return db.execute(changed).one_or_none() is not None
+
+
+def _row(index: RecallKey, passage: Passage) -> dict[str, Any]:
+    return {
+        **index.columns(),
+        "start": passage.start,
+        "seq": passage.seq,
+        "turn_index": passage.turn_index,
+        "line": passage.line,
+        "part": passage.part,
+        "parts": passage.parts,
+        "speaker": passage.speaker,
+        "body": passage.text,
+        "tokens": passage.tokens,
+        "keys": sorted(index.term_keys(passage.terms).values()),
+    }
+
+
+def _count_terms(db: Transaction, index: RecallKey, counts: Mapping[int, int]) -> None:
+    """In the order of their keys, so that two transactions cannot wait for each other."""
+    keys = sorted(counts)
+    fresh: Any = select(
+        *(bindparam(name, value) for name, value in index.columns().items()),
+        func.unnest(big_array(keys)),
+        func.unnest(big_array([counts[key] for key in keys])),
+    )
+    statement = upsert(RecallTerm).from_select([*index.columns(), "key", "passages"], fresh)
+    db.execute(
+        statement.on_conflict_do_update(
+            index_elements=[*index.columns(), "key"],
+            set_={"passages": RecallTerm.passages + statement.excluded.passages},
+        )
+    )
+
+
+def erase_passages(db: Transaction, index: RecallKey, *, from_seq: int, to_seq: int) -> int:
+    """Forget the messages of a range, and count their terms no more.
+
+    Returns:
+        How many passages were removed. The index does not go back: the range is not read again.
+    """
+    removed = db.execute(
+        delete(RecallPassage)
+        .where(index.of(RecallPassage), RecallPassage.seq.between(from_seq, to_seq))
+        .returning(RecallPassage.keys)
+    ).all()
+    counts = Counter(key for (keys,) in removed for key in keys)
+    if counts:
+        _count_terms(db, index, {key: -count for key, count in counts.items()})
+        db.execute(delete(RecallTerm).where(index.of(RecallTerm), RecallTerm.passages == 0))
+    return len(removed)
+
+
+def big_array(keys: Sequence[int]) -> BindParameter[Any]:
+    """A parameter of 64-bit keys, typed as the column is."""
+    return bindparam(None, list(keys), ARRAY(BigInteger))
