@@ -2,11 +2,23 @@
 
 from pathlib import Path
 
+import typer
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
+from models.settings import database_settings
+
 SCRIPTS = Path(__file__).parents[1] / "migrations"
+
+app = typer.Typer()
+
+
+@app.command()
+def migrate() -> None:
+    """Bring the database of AFTERTURN_DATABASE_URL to the newest migration."""
+    upgrade(database_settings().database_url)
+    typer.echo(f"at migration {newest()}")
 
 
 def config(database_url: str) -> Config:

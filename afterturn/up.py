@@ -12,8 +12,8 @@ from afterturn.stack.request import Addresses
 from afterturn.stack.stack import Stack, StackError
 from afterturn.stack.supervisor import Event
 from afterturn.stopping import Stopped, stop_signals
+from afterturn.target import DATA_DIRECTORY
 
-DEFAULT_DIRECTORY = Path(".afterturn")
 FOREVER_S = 3600.0
 
 TURN = {
@@ -34,7 +34,7 @@ app = typer.Typer()
 
 @app.command()
 def up(
-    data_dir: Annotated[Path, typer.Option(help="Where the data lives and stays.")] = DEFAULT_DIRECTORY,
+    data_dir: Annotated[Path, typer.Option(help="Where the data lives and stays.")] = DATA_DIRECTORY,
     port: Annotated[int, typer.Option(help="The API's port; 0 for any.", min=0, max=65535)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON line when ready.")] = False,
 ) -> None:

@@ -2,20 +2,24 @@
 
 import json
 import os
+import pwd
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from afterturn.stack.accounts import Account
+from afterturn.stack.processes import Launch
 from tests.acceptance.trace import processes_about
 from tests.data import ROOT
 from tests.waiting import wait_until
 
+OWNER = (sys.executable, "-m", "tests.acceptance.owner")
 GONE_WITHIN_S = 20.0
 MOMENTS = {
     "before anything": {"event": "owner"},
@@ -29,10 +33,10 @@ MOMENTS = {
 class Owner:
     """The process that owns a stack, its temporary files under one place of its own."""
 
-    def __init__(self, place: Path, *arguments: str) -> None:
+    def __init__(self, place: Path, *arguments: str, command: Sequence[str] = OWNER) -> None:
         self.place = place
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.acceptance.owner", *arguments],
+            [*command, *arguments],
             cwd=ROOT,
             env={**os.environ, "TMPDIR": str(place)},
             stdout=subprocess.PIPE,
@@ -94,8 +98,17 @@ def nothing_left(place: Path) -> bool:
     return not processes_about(place) and not list(place.iterdir())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda n: n.name)
-@pytest.mark.parametrize("moment", MOMENTS)
+STOPS = [
+    *((moment, signal.SIGINT) for moment in MOMENTS),
+    *(
+        (moment, number)
+        for moment in ("before anything", "all is ready")
+        for number in (signal.SIGTERM, signal.SIGHUP)
+    ),
+]
+
+
+@pytest.mark.parametrize(("moment", "number"), STOPS, ids=str)
 def test_a_stop_signal_at_any_moment_leaves_nothing(
     owner: Owner, place: Path, moment: str, number: signal.Signals
 ) -> None:
@@ -186,6 +199,27 @@ def test_a_killed_server_is_started_again_on_its_port(owners: Callable[[], Owner
         owner.wait_for(event="up", role=role)
     with psycopg.connect(addresses["database_url"]) as database:
         assert database.execute("select count(*) from alembic_version").fetchone() == (1,)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_an_ordinary_account_can_run_it_too(place: Path) -> None:
+    account = pwd.getpwnam("nobody")
+    os.chown(place, account.pw_uid, account.pw_gid)
+    launch = Launch(
+        (sys.executable, "-m", "tests.acceptance.owner"),
+        {**os.environ, "TMPDIR": str(place)},
+        ROOT,
+        Account(account.pw_uid, account.pw_gid, search=True),
+    )
+    owner = Owner(place, command=launch.launcher_command())
+    try:
+        ready = owner.wait_for(event="ready")["addresses"]
+        assert Path(f"/proc/{ready['pids']['valkey']}").stat().st_uid == account.pw_uid
+        owner.process.terminate()
+        assert owner.ends_with() == 0
+        assert list(place.iterdir()) == []
+    finally:
+        owner.close()
 
 
 def test_a_stopped_stack_keeps_only_its_directory(owners: Callable[[], Owner], place: Path) -> None:

@@ -1,0 +1,38 @@
+"""A whole running stack: API, dispatcher, worker and beat as processes, on real servers."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from afterturn.stack.request import Addresses
+from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.stack import Stack
+
+ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+
+
+@pytest.fixture(scope="session")
+def running_stack() -> Iterator[Stack]:
+    """The stack; call `poll` on it before reading pids that may have changed."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SUMMARIZER_MODEL", "extractive")
+        environment.setenv("CONTEXT_PLANNER_MODEL", "extractive")
+        with Stack(roles=ROLES) as stack:
+            yield stack
+
+
+@pytest.fixture
+def addresses(running_stack: Stack) -> Addresses:
+    """Where the stack is reached now."""
+    running_stack.poll()
+    return running_stack.at
+
+
+@pytest.fixture
+def client(addresses: Addresses) -> Iterator[httpx.Client]:
+    """A caller with the stack's first key."""
+    with httpx.Client(
+        base_url=addresses.base_url, headers={"Authorization": f"Bearer {addresses.api_key}"}, timeout=10
+    ) as client:
+        yield client
