@@ -95,7 +95,9 @@ def _system(request: ContextRequest) -> Message | None:
 
 def _notes(standing: Standing | None) -> Notes | None:
     summary = standing.summary if standing else None
-    return Notes(summary.version, summary.from_seq, summary.to_seq, summary.text) if summary else None
+    if summary is None:
+        return None
+    return Notes(summary.version, summary.from_seq, summary.to_seq, summary.text, summary.tokens)
 
 
 def _read_tail(

@@ -27,12 +27,14 @@ class Notes:
         from_seq: First message that it covers.
         to_seq: Last message that it covers.
         text: What it says.
+        tokens: What `notes_message` of it costs; None to have it counted.
     """
 
     version: int
     from_seq: int
     to_seq: int
     text: str
+    tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,16 +83,16 @@ class Window:
     certificate: Certificate
 
 
-def new_message(body: JsonObject, role: Role) -> Message:
-    """Make a message of our own, in OpenAI chat."""
+def new_message(body: JsonObject, role: Role, *, tokens: int | None = None) -> Message:
+    """Make a message of our own, in OpenAI chat; counted, unless its tokens are known."""
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return Message(NOT_STORED, role, count_message(body), raw)
+    return Message(NOT_STORED, role, count_message(body) if tokens is None else tokens, raw)
 
 
 def notes_message(notes: Notes) -> Message:
     """Write the summary as the user message in which it enters a window; never in the system role."""
     text = render_summary(notes.text, from_seq=notes.from_seq, to_seq=notes.to_seq)
-    return new_message({"role": "user", "content": text}, Role.USER)
+    return new_message({"role": "user", "content": text}, Role.USER, tokens=notes.tokens)
 
 
 def build_messages(request: WindowRequest) -> Window:

@@ -1,17 +1,24 @@
 """Connections and transactions: the only way to the database."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Engine, create_engine
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from models.settings import DatabaseSettings, database_settings
 
 Transaction: TypeAlias = Connection
 """A connection inside one transaction: all of it is committed, or nothing."""
+
+IDLE_S = 1.0
+"""A connection that was not used for longer is tested before it is used again."""
 
 
 def make_engine(settings: DatabaseSettings) -> Engine:
@@ -26,14 +33,34 @@ def make_engine(settings: DatabaseSettings) -> Engine:
             "timezone": "UTC",
         }.items()
     )
-    return create_engine(
+    engine = create_engine(
         settings.database_url,
         pool_size=settings.pool_size,
         max_overflow=settings.pool_overflow,
         pool_timeout=settings.pool_timeout_s,
-        pool_pre_ping=True,
         connect_args={"options": options, "connect_timeout": 5, "application_name": "afterturn"},
     )
+    event.listen(engine, "checkin", _remember_use)
+    event.listen(engine, "checkout", _test_if_idle)
+    return engine
+
+
+def _remember_use(_connection: Any, record: ConnectionPoolEntry) -> None:
+    record.info["used_at"] = time.monotonic()
+
+
+def _test_if_idle(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
+    """Test a connection that nobody used for a moment: the server may have gone away meanwhile.
+
+    Under load this costs nothing, and testing at every checkout would cost each read a round trip.
+    """
+    if time.monotonic() - record.info.get("used_at", time.monotonic()) <= IDLE_S:
+        return
+    try:
+        connection.execute("select 1")
+        connection.rollback()
+    except psycopg.Error as error:
+        raise DisconnectionError from error
 
 
 @lru_cache(maxsize=2)

@@ -1,0 +1,1 @@
+"""Side-by-side measurements: each prints its table and writes JSON."""

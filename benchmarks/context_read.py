@@ -1,0 +1,133 @@
+"""Measure a context read against one raw SELECT of the same bytes, in sessions of growing length.
+
+python -m benchmarks.context_read [--rounds 300]
+"""
+
+import argparse
+import json
+import re
+import statistics
+import time
+from collections.abc import Callable
+from itertools import count
+from uuid import UUID
+
+import httpx
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.stack import Stack
+from benchmarks.report import save
+
+SIZES = (100, 1_000, 10_000, 100_000)
+TAIL = 40
+"""Raw messages after the summary, the same in every session: what grows is the log behind it."""
+
+WORDS = (
+    "the depot order truck invoice tuesday north gate pallet label scan route driver late early count".split()
+)
+
+
+def seed(database: psycopg.Connection, tenant_id: UUID, messages: int) -> str:
+    """Write a session of so many messages whose summary covers all but the last of them."""
+    session_id, covered = f"bench-{messages}", messages - TAIL
+    database.execute(
+        "insert into session (tenant_id, session_id, last_seq, last_turn_index, history_tokens, summarized_tokens,"
+        " summarized_seq, summary_tokens, max_tokens) values (%s, %s, %s, %s, %s, %s, %s, 400, 1000)",
+        (tenant_id, session_id, messages, messages // 2, messages * 45, covered * 45, covered),
+    )
+    with database.cursor().copy(
+        "copy message (tenant_id, session_id, seq, turn_index, role, wire, tokens, body) from stdin"
+    ) as rows:
+        for seq in range(1, messages + 1):
+            role = "user" if seq % 2 else "assistant"
+            text = " ".join(WORDS[(seq * 7 + n * 3) % len(WORDS)] for n in range(40))
+            body = json.dumps({"role": role, "content": text}, separators=(",", ":"))
+            rows.write_row((tenant_id, session_id, seq, (seq + 1) // 2, role, "openai", 45, body))
+    database.execute(
+        "insert into summary (tenant_id, session_id, version, generation, state, from_seq, to_seq, text, tokens,"
+        " covered_tokens, model, method, prompt_version, language) values (%s, %s, 1, 1, 'active', 1, %s, %s, 400,"
+        " %s, 'bench', 'bench', 'bench', 'en')",
+        (tenant_id, session_id, covered, " ".join(WORDS * 25), covered * 45),
+    )
+    return session_id
+
+
+def sample(call: Callable[[], float], rounds: int) -> list[float]:
+    """Call so often and keep what each call says, in ms."""
+    return [call() for _ in range(rounds)]
+
+
+def server_ms(client: httpx.Client, session_id: str) -> float:
+    """Ask for a context; the server says how long it took."""
+    body = {
+        "model": "gpt-4o",
+        "context_window": 32_000,
+        "max_tokens": 1_000,
+        "messages": [{"role": "user", "content": "Which truck was late on Tuesday?"}],
+    }
+    answer = client.post(f"/v1/sessions/{session_id}/context", json=body)
+    answer.raise_for_status()
+    assert len(answer.json()["messages"]) == TAIL + 2  # noqa: S101 (the measurement is void otherwise)
+    found = re.search(r"total;dur=([\d.]+)", answer.headers["server-timing"])
+    return float(found[1]) if found else float("nan")
+
+
+def raw_ms(database: psycopg.Connection, tenant_id: UUID, session_id: str) -> float:
+    """Read the same bytes by one SELECT."""
+    started = time.perf_counter()
+    database.execute(
+        "select body from message where tenant_id = %(t)s and session_id = %(s)s and seq > (select to_seq from "
+        "summary where tenant_id = %(t)s and session_id = %(s)s and state = 'active') union all select text from "
+        "summary where tenant_id = %(t)s and session_id = %(s)s and state = 'active'",
+        {"t": tenant_id, "s": session_id},
+    ).fetchall()
+    return (time.perf_counter() - started) * 1000
+
+
+def main() -> None:
+    """Print the table and keep it as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=300)
+    rounds = parser.parse_args().rounds
+    results = []
+    with Stack(roles=(*SERVERS, Role.API)) as stack:
+        at = stack.at
+        with psycopg.connect(at.database_url, autocommit=True) as database:
+            row = database.execute("select tenant_id from api_key limit 1").fetchone()
+            tenant_id: UUID = row[0] if row else UUID(int=0)
+            sessions = {size: seed(database, tenant_id, size) for size in SIZES}
+            database.execute("vacuum analyze")
+            headers = {"Authorization": f"Bearer {at.api_key}"}
+            with httpx.Client(base_url=at.base_url, headers=headers) as client:
+                samples: dict[int, tuple[list[float], list[float]]] = {size: ([], []) for size in SIZES}
+                for warm, _ in zip(count(), range(11), strict=False):
+                    for size, session_id in sessions.items():
+                        ours = sample(lambda s=session_id: server_ms(client, s), rounds // 10)  # type: ignore[misc]
+                        raw = sample(lambda s=session_id: raw_ms(database, tenant_id, s), rounds // 10)  # type: ignore[misc]
+                        if warm:
+                            samples[size][0].extend(ours)
+                            samples[size][1].extend(raw)
+    table = Table(title="Context read: server time, p50 (p99) in ms")
+    for column in ("messages", "ours", "raw SELECT", "ours / raw", "against 100 messages"):
+        table.add_column(column, justify="right")
+    base = statistics.median(samples[SIZES[0]][0])
+    for size, (ours, raw) in samples.items():
+        p50, raw50 = statistics.median(ours), statistics.median(raw)
+        p99, raw99 = statistics.quantiles(ours, n=100)[98], statistics.quantiles(raw, n=100)[98]
+        table.add_row(
+            f"{size:,}",
+            f"{p50:.2f} ({p99:.2f})",
+            f"{raw50:.2f} ({raw99:.2f})",
+            f"{p50 / raw50:.2f}",
+            f"{p50 / base:.2f}",
+        )
+        results.append({"messages": size, "ours_p50_ms": p50, "raw_p50_ms": raw50, "flatness": p50 / base})
+    Console().print(table)
+    save("context_read", results)
+
+
+if __name__ == "__main__":
+    main()
