@@ -8,6 +8,7 @@ from enum import StrEnum
 from http import HTTPStatus
 
 from context.errors import AfterturnError
+from context.provider_errors import ErrorKind, classify
 from llm.scrub import MAX_DETAIL_CHARS, scrub
 
 MAX_RETRY_AFTER_S = 3600.0
@@ -78,6 +79,7 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         cause: What happened.
         retry_after_s: How long the provider asked us to wait; None when it did not.
         status: The HTTP status; None when there was none.
+        limit_tokens: The model's real window, where an overflow names it; None when it does not.
         detail: The provider's words without keys and without the prompt, at most 300 characters.
     """
 
@@ -90,12 +92,14 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         *,
         status: int | None = None,
         retry_after_s: float | None = None,
+        limit_tokens: int | None = None,
     ) -> None:
         """Derive the kind from the cause: the two cannot disagree."""
         self.cause = cause
         self.kind = _KINDS[cause]
         self.status = status
         self.retry_after_s = retry_after_s
+        self.limit_tokens = limit_tokens
         self.detail = detail[:MAX_DETAIL_CHARS]
         words = f"{self.kind} ({cause})"
         super().__init__(
@@ -127,42 +131,35 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         return self.cause in _MAYBE_BILLED
 
 
-_BILLING = re.compile(
-    r"insufficient[_ ](quota|balance|funds|credit)|exceeded your current quota|credit balance is too low"
-    r"|billing[_ ](hard|details|not)|payment required|out of credits",
-    re.IGNORECASE,
-)
-_CONTEXT_LENGTH = re.compile(
-    r"context[_ ]length|context window|maximum context|prompt is too long|input is too long"
-    r"|too many (input )?tokens|exceeds? the (maximum|max) (number of )?(input )?tokens|reduce the length",
-    re.IGNORECASE,
-)
 _NO_PROVIDER = re.compile(r"LLM Provider NOT provided", re.IGNORECASE)
 _NO_KEY = re.compile(
     r"missing [\w ]{0,30}(credentials|api[ _]key)|api_key client option must be set", re.IGNORECASE
 )
-_BY_WORDS = ((_NO_PROVIDER, Cause.MISSING_MODEL), (_NO_KEY, Cause.AUTH), (_BILLING, Cause.BILLING))
 _BY_CLASS = {
-    "ContextWindowExceededError": Cause.CONTEXT_LENGTH,
-    "ContentPolicyViolationError": Cause.CONTENT_FILTER,
-    "AuthenticationError": Cause.AUTH,
-    "PaymentRequiredError": Cause.BILLING,
     "Timeout": Cause.TIMEOUT,
     "APITimeoutError": Cause.TIMEOUT,
     "ReadTimeout": Cause.TIMEOUT,
-    "APIResponseValidationError": Cause.BAD_RESPONSE,
-    "JSONDecodeError": Cause.BAD_RESPONSE,
     "UnicodeError": Cause.INVALID_REQUEST,
 }
-_BY_STATUS = {
-    401: Cause.AUTH,
-    402: Cause.BILLING,
-    403: Cause.AUTH,
-    404: Cause.MISSING_MODEL,
-    408: Cause.TIMEOUT,
-    413: Cause.CONTEXT_LENGTH,
-    429: Cause.RATE_LIMIT,
+_BY_CLASS_IN_DOUBT = {
+    "ContextWindowExceededError": Cause.CONTEXT_LENGTH,
+    "ContentPolicyViolationError": Cause.CONTENT_FILTER,
+    "AuthenticationError": Cause.AUTH,
+    "NotFoundError": Cause.MISSING_MODEL,
 }
+_BY_MEANING = {
+    ErrorKind.CONTEXT_OVERFLOW: Cause.CONTEXT_LENGTH,
+    ErrorKind.RATE_LIMIT: Cause.RATE_LIMIT,
+    ErrorKind.QUOTA: Cause.BILLING,
+    ErrorKind.AUTH: Cause.AUTH,
+    ErrorKind.MODEL_NOT_FOUND: Cause.MISSING_MODEL,
+    ErrorKind.CONTENT_FILTER: Cause.CONTENT_FILTER,
+    ErrorKind.INVALID_REQUEST: Cause.INVALID_REQUEST,
+    ErrorKind.OVERLOADED: Cause.SERVER,
+    ErrorKind.TIMEOUT: Cause.TIMEOUT,
+    ErrorKind.UNKNOWN: Cause.CONNECTION,
+}
+_IN_DOUBT = (ErrorKind.UNKNOWN, ErrorKind.INVALID_REQUEST)
 
 
 def failure_of(error: BaseException, *, status_on_wire: int | None, secrets: Iterable[str]) -> LlmFailure:
@@ -179,38 +176,38 @@ def failure_of(error: BaseException, *, status_on_wire: int | None, secrets: Ite
     """
     text = str(error)
     status = status_on_wire or _status_of(error)
-    response = getattr(error, "response", None)
-    headers = getattr(response, "headers", None) or {}
+    body = getattr(error, "body", None)
+    meaning = classify(status, body if isinstance(body, dict) else text)
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    waits = parse_retry_after(headers, now=datetime.now(UTC))
     return LlmFailure(
-        _cause_of(error, text, status, status_on_wire),
+        _cause_of(error, text, meaning.kind, status_on_wire),
         scrub(f"{type(error).__name__}: {text}", secrets),
         status=status,
-        retry_after_s=parse_retry_after(headers, now=datetime.now(UTC)),
+        retry_after_s=meaning.retry_after_s if waits is None else waits,
+        limit_tokens=meaning.limit_tokens,
     )
 
 
 def _status_of(error: BaseException) -> int | None:
+    """The status that litellm names, but for its 500: it says that of whatever broke on the way."""
     status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
+    return status if isinstance(status, int) and status != HTTPStatus.INTERNAL_SERVER_ERROR else None
 
 
-def _cause_of(error: BaseException, text: str, status: int | None, on_wire: int | None) -> Cause:
+def _cause_of(error: BaseException, text: str, meaning: ErrorKind, on_wire: int | None) -> Cause:
     names = {kind.__name__ for kind in type(error).__mro__}
-    by_words = next((cause for pattern, cause in _BY_WORDS if pattern.search(text)), None)
-    by_class = next((cause for name, cause in _BY_CLASS.items() if name in names), None)
-    return by_words or by_class or _cause_of_status(status, on_wire, text)
-
-
-def _cause_of_status(status: int | None, on_wire: int | None, text: str) -> Cause:
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status is not None and HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Cause.CONTEXT_LENGTH if _CONTEXT_LENGTH.search(text) else Cause.INVALID_REQUEST
-    if on_wire is None and status in (None, HTTPStatus.INTERNAL_SERVER_ERROR):
-        return Cause.CONNECTION
-    if on_wire is None:
-        return Cause.SERVER
-    return Cause.BAD_RESPONSE if on_wire < HTTPStatus.BAD_REQUEST else Cause.SERVER
+    certain = next((cause for name, cause in _BY_CLASS.items() if name in names), None)
+    if certain is not None:
+        return certain
+    if on_wire is not None and on_wire < HTTPStatus.BAD_REQUEST:
+        return Cause.BAD_RESPONSE
+    if on_wire is None and _NO_PROVIDER.search(text):
+        return Cause.MISSING_MODEL
+    if on_wire is None and _NO_KEY.search(text):
+        return Cause.AUTH
+    likely = next((cause for name, cause in _BY_CLASS_IN_DOUBT.items() if name in names), None)
+    return likely if likely and meaning in _IN_DOUBT else _BY_MEANING[meaning]
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:

@@ -166,6 +166,12 @@ def test_a_rate_limit_says_how_long_to_wait(ask: Ask) -> None:
     assert failed.value.retry_after_s == 17
 
 
+def test_an_overflow_tells_the_real_window(ask: Ask) -> None:
+    with pytest.raises(LlmFailure) as failed:
+        ask(Mode.CONTEXT_LENGTH)
+    assert failed.value.limit_tokens == 8192
+
+
 def test_an_answer_without_words_is_still_paid_for(ask: Ask, empty_db: Engine) -> None:
     with pytest.raises(LlmFailure):
         ask(Step(Mode.REASONED_AWAY, reasoning_tokens=50))

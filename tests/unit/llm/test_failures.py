@@ -72,6 +72,11 @@ def test_a_lone_surrogate_is_the_requests_own_fault() -> None:
     assert cause_of(raised.value) is Cause.INVALID_REQUEST
 
 
+def test_an_overflow_tells_the_real_window() -> None:
+    error = HttpError("This model's maximum context length is 8192 tokens, you sent 9001", 400)
+    assert failure_of(error, status_on_wire=400, secrets=[]).limit_tokens == 8192
+
+
 def test_the_class_tells_an_overflow_from_another_400() -> None:
     assert cause_of(ContextWindowExceededError("too long", 400)) is Cause.CONTEXT_LENGTH
 
@@ -81,7 +86,7 @@ def test_the_class_tells_an_overflow_from_another_400() -> None:
     [
         "This model's maximum context length is 8192 tokens",
         "prompt is too long: 210000 tokens > 200000 maximum",
-        "input length and max_tokens exceed context limit: context window of 8k",
+        "the request exceeds the available context size",
     ],
 )
 def test_an_overflow_is_known_by_its_words_too(text: str) -> None:
