@@ -1,6 +1,6 @@
 """Token counts against what providers reported: errors, the guarantee's under-counts, and counting speed.
 
-Run as `python -m benchmarks.token_counts`; reads the recordings under AFTERTURN_DATA (default ../shared/data).
+Run as `python -m benchmarks.token_counts`; the recordings are looked for under AFTERTURN_DATA.
 """
 
 import gzip
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import save
 from benchmarks.token_truth import Request as Recorded
 from benchmarks.token_truth import read_request
 from context.tokens import (
@@ -40,7 +41,6 @@ from context.types import JsonObject
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("AFTERTURN_DATA", ROOT / "../shared/data"))
-RESULTS = ROOT / "benchmarks" / "results" / "token_counts.json"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _part(recorded: Recorded) -> Part:
 
 
 def delta_parts(deltas: Iterable[JsonObject], entries: Iterable[JsonObject]) -> list[Part]:
-    """Count the messages between two calls of a recorded session, whose tokens are a difference of two reports."""
+    """Count what was said between two calls of a session; its tokens are a difference of two reports."""
     by_index = {entry["i"]: entry for entry in entries}
     parts = []
     for delta in deltas:
@@ -267,8 +267,7 @@ def main() -> int:
         return 1
     results = run()
     show(results)
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    save("token_counts", results)
     return 0
 
 

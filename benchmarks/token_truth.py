@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -163,26 +163,38 @@ def _bedrock(body: JsonObject) -> dict[str, Any]:
 
 
 def _bedrock_block(block: JsonObject) -> JsonObject:
-    if "document" in block and "bytes" in (block["document"].get("source") or {}):
-        data = block["document"]["source"]["bytes"]
-        if block["document"].get("format") in {"txt", "md", "csv", "html"}:
-            return {"type": "text", "text": base64.b64decode(data).decode(errors="replace")}
-        return {"type": "document", "source": {"type": "base64", "data": data}}
     kind, inner = next(iter(block.items()))
-    if kind == "text":
-        return {"type": "text", "text": inner}
-    if kind == "image":
-        return {"type": "image", "source": {"type": "base64", "data": inner["source"].get("bytes")}}
-    if kind == "toolUse":
-        return {"type": "tool_use", "name": inner["name"], "input": inner["input"], "id": inner["toolUseId"]}
-    if kind == "toolResult":
-        content = [_bedrock_block(part) for part in inner["content"]]
-        return {"type": "tool_result", "tool_use_id": inner["toolUseId"], "content": content}
-    if kind == "reasoningContent":
-        return {"type": "thinking", "thinking": (inner.get("reasoningText") or {}).get("text", "")}
-    if kind == "json":
-        return {"type": "text", "text": json.dumps(inner)}
+    reader = _BEDROCK_BLOCKS.get(kind)
+    if reader is not None:
+        return reader(inner)
     return {"type": kind, **(inner if isinstance(inner, dict) else {})}
+
+
+def _bedrock_document(document: JsonObject) -> JsonObject:
+    data = (document.get("source") or {}).get("bytes")
+    if data and document.get("format") in {"txt", "md", "csv", "html"}:
+        return {"type": "text", "text": base64.b64decode(data).decode(errors="replace")}
+    return {"type": "document", "source": {"type": "base64", "data": data}}
+
+
+_BEDROCK_BLOCKS: dict[str, Callable[[Any], JsonObject]] = {
+    "text": lambda text: {"type": "text", "text": text},
+    "json": lambda value: {"type": "text", "text": json.dumps(value)},
+    "image": lambda image: {
+        "type": "image",
+        "source": {"type": "base64", "data": image["source"].get("bytes")},
+    },
+    "document": _bedrock_document,
+    "toolUse": lambda call: {"type": "tool_use", "name": call["name"], "input": call["input"]},
+    "toolResult": lambda result: {
+        "type": "tool_result",
+        "content": [_bedrock_block(part) for part in result["content"]],
+    },
+    "reasoningContent": lambda thought: {
+        "type": "thinking",
+        "thinking": (thought.get("reasoningText") or {}).get("text", ""),
+    },
+}
 
 
 def _google(body: JsonObject) -> dict[str, Any]:
@@ -214,25 +226,14 @@ def _google_message(content: JsonObject) -> JsonObject:
 
 def _google_part(part: JsonObject) -> JsonObject:
     if "text" in part:
-        return (
-            {"type": "thinking", "thinking": part["text"]}
-            if part.get("thought")
-            else {"type": "text", "text": part["text"]}
-        )
-    for names, kind, key in (
-        (("functionCall", "function_call"), "tool_use", "args"),
-        (("functionResponse", "function_response"), "tool_result", "response"),
-    ):
-        for name in names:
-            if name in part:
-                inner = part[name]
-                if kind == "tool_use":
-                    return {"type": kind, "name": inner["name"], "input": inner.get("args") or {}}
-                return {
-                    "type": kind,
-                    "content": json.dumps({"name": inner["name"], "response": inner.get("response")}),
-                }
-    for name in ("inlineData", "inline_data"):
-        if name in part:
-            return {"type": "image", "source": {"type": "base64", "data": part[name]["data"]}}
-    return {"type": "unknown", **part}
+        kind = "thinking" if part.get("thought") else "text"
+        return {"type": kind, kind: part["text"]}
+    call = part.get("functionCall") or part.get("function_call")
+    if call:
+        return {"type": "tool_use", "name": call["name"], "input": call.get("args") or {}}
+    result = part.get("functionResponse") or part.get("function_response")
+    if result:
+        answer = json.dumps({"name": result["name"], "response": result.get("response")})
+        return {"type": "tool_result", "content": answer}
+    data = part.get("inlineData") or part.get("inline_data")
+    return {"type": "image", "source": {"data": data["data"]}} if data else {"type": "unknown", **part}

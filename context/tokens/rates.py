@@ -27,8 +27,8 @@ _BYTES_PER_TOKEN = {
 UNKNOWN_FILE_TOKENS = 3_000
 """For a document or a recording that is not embedded."""
 
-UNKNOWN_SIZE = (8_192, 8_192)
-"""Dimensions assumed where they cannot be read: every rule is at its maximum."""
+UNKNOWN_SIZES = ((8_192, 8_192), (8_192, 3_072))
+"""Dimensions assumed where they cannot be read: at one of these, every rule is at its maximum."""
 
 ImageRule = Callable[[int, int], int]
 
@@ -59,8 +59,8 @@ def media_tokens(media: Media, model: str) -> int:
         rule = _image_rule(model)
         if media.detail == "low" and isinstance(rule, Tiles):
             return rule.base
-        width, height = (media.width, media.height) if media.width and media.height else UNKNOWN_SIZE
-        return max(1, rule(width, height))
+        sizes = ((media.width, media.height),) if media.width and media.height else UNKNOWN_SIZES
+        return max(1, *(rule(width, height) for width, height in sizes))
     if media.size_bytes is None:
         return UNKNOWN_FILE_TOKENS
     return max(1, media.size_bytes // _BYTES_PER_TOKEN[media.kind])

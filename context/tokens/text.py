@@ -69,7 +69,7 @@ _HUNDREDTHS = (
 """Hundredths of a token for a character of a script, a third above what the canonical encoding needs."""
 
 _DENSE = re.compile(r"[0-9!-/:-@\[-`{-~]")
-_DENSE_HUNDREDTHS = 70
+_DENSE_HUNDREDTHS = 80
 _OTHER_HUNDREDTHS = 40
 
 
