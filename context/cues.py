@@ -19,16 +19,16 @@ _SPACED = {
     Cue.RULE: (
         "must|must not|mustn't|never|always|only|at most|at least|no more than|not allowed|forbidden|required|requires|"
         "make sure|ensure|avoid|prefer|instead of|without|except|limit|deadline|budget|(?<!i )cannot|may not|need to be|has to be|should not|shouldn't|"
-        "muss|müssen|darf|dürfen|nie|niemals|immer|nur|auf keinen fall|höchstens|mindestens|unbedingt|keinesfalls|verboten|bitte nicht|frist|"
-        "doit|doivent|ne pas|jamais|toujours|seulement|uniquement|au plus|au moins|interdit|obligatoire|éviter|il faut|"
-        "debe|deben|nunca|jamás|siempre|solo|sólo|solamente|como máximo|al menos|prohibido|obligatorio|evita|hay que|"
-        "deve|devem|sempre|somente|apenas|no máximo|pelo menos|proibido|obrigatório|evite|"
-        "devono|mai|solo|soltanto|al massimo|almeno|vietato|obbligatorio|bisogna|"
+        "muss|musst|müsst|müssen|darf|darfst|dürft|dürfen|nie|niemals|immer|nur|auf keinen fall|höchstens|mindestens|unbedingt|keinesfalls|verboten|bitte nicht|frist|"
+        r"doit|dois|devez|doivent|ne pas|(?<!je )(?:ne \w+|n'\w+) pas|jamais|toujours|seulement|uniquement|au plus|au moins|interdit|obligatoire|éviter|il faut|"
+        r"debe|debes|deben|no debes|(?<=por favor )no \w+es|nunca|jamás|siempre|solo|sólo|solamente|como máximo|al menos|prohibido|obligatorio|evita|hay que|"
+        "deve|deves|devem|sempre|somente|apenas|no máximo|pelo menos|proibido|obrigatório|evite|"
+        r"devi|devono|non \w+(?:are|ere|ire|arlo|erlo|irlo|arla|erla|irla)|mai|solo|soltanto|al massimo|almeno|vietato|obbligatorio|bisogna|"
         "moet|moeten|mag niet|nooit|altijd|alleen|hoogstens|minstens|verboden|verplicht|"
-        "musi|muszą|nie wolno|nigdy|zawsze|tylko|najwyżej|co najmniej|zabronione|należy|"
+        r"musi|musisz|muszą|nie wolno|nie \w+(?:j|jcie)|nigdy|zawsze|tylko|najwyżej|co najmniej|zabronione|należy|"
         "asla|her zaman|sadece|yalnızca|en fazla|en az|yasak|zorunlu|gerekir|olmamalı|olmalı|"
-        "должен|должна|должно|должны|нельзя|никогда|всегда|только|не более|не менее|обязательно|запрещено|необходимо|"
-        "повинен|повинна|повинні|не можна|ніколи|завжди|тільки|лише|не більше|не менше|обов'язково|заборонено|необхідно"
+        r"должен|должна|должно|должны|не \w+(?:й|йте|ьте)|нельзя|никогда|всегда|только|не более|не менее|обязательно|запрещено|необходимо|"
+        r"повинен|повинна|повинні|не \w+(?:й|йте|ьте)|не можна|ніколи|завжди|тільки|лише|не більше|не менше|обов'язково|заборонено|необхідно"
     ),
     Cue.WISH: (
         "i want|i need|i'd like|i would like|we want|we need|please|could you|can you|help me|let's|looking to|goal is|the goal|"
@@ -63,8 +63,8 @@ _SPACED = {
     ),
 }
 _UNSPACED = {
-    Cue.RULE: "必须|不得|不要|不能|禁止|务必|只能|只要|至少|最多|一定要|绝不|从不|必ず|しないで|してはいけない|禁止|のみ|だけ|絶対|以内|以上|以下|반드시|하지 마|금지|절대|만 사용|이상|이하|항상|"
-    "يجب|لا يجوز|ممنوع|دائما|أبدا|فقط|على الأقل|على الأكثر|لا تقم|חייב|אסור|תמיד|לעולם לא|רק |לפחות|לכל היותר|ज़रूर|कभी नहीं|कभी न|हमेशा|केवल|सिर्फ|अनिवार्य|मत ",
+    Cue.RULE: "必须|不得|不要|别|勿|不能|禁止|务必|只能|只要|至少|最多|一定要|绝不|从不|必ず|ないで|してはいけない|禁止|のみ|だけ|絶対|以内|以上|以下|반드시|지 마|지 말|금지|절대|만 사용|이상|이하|항상|"
+    "يجب|لا يجوز|لا ت|ممنوع|دائما|أبدا|فقط|على الأقل|على الأكثر|חייב|אל ת|אסור|תמיד|לעולם לא|רק |לפחות|לכל היותר|ज़रूर|कभी नहीं|कभी न|हमेशा|केवल|सिर्फ|अनिवार्य|मत ",
     Cue.WISH: "请|帮我|我想|我要|需要|希望|ください|お願い|したい|欲しい|해 주세요|해주세요|부탁|원해|싶|أريد|أحتاج|من فضلك|الرجاء|אני רוצה|אני צריך|בבקשה|कृपया|मुझे|चाहिए|चाहता",
     Cue.DECISION: "决定|选择|采用|同意|因为|因此|改用|確定|决策|決定|にします|採用|なぜなら|ため、|결정|선택|하기로|때문|대신|قررنا|قرر|اخترنا|بدلا من|لأن|החלטנו|נבחר|במקום|כי |तय किया|फैसला|चुना|क्योंकि|इसलिए",
     Cue.OPEN: "待办|尚未|还没|下一步|剩下|稍后|等待|未完成|まだ|次のステップ|残り|後で|未完了|待ち|아직|다음 단계|남은|나중에|대기|لم يتم بعد|الخطوة التالية|متبقي|لاحقا|עדיין לא|השלב הבא|נותר|בהמשך|अभी नहीं|अगला|बाकी|बाद में",
@@ -74,7 +74,7 @@ _ORDER_NOT = r"(?:\A\W*|[,;:(.–—-]\s*|(?<!\w)(?:and|but|or|please|so|also|th
 """A refusal to let something be done; "I don't remember" states none."""
 _STRONG = re.compile(
     rf"{_ORDER_NOT}|"
-    r"(?<!\w)(?:must|must not|never|always|not allowed|forbidden|required|muss|darf|nie|niemals|jamais|nunca|sempre|"
+    r"(?<!\w)(?:must|must not|never|always|not allowed|forbidden|required|muss|musst|darf|darfst|nie|niemals|jamais|nunca|sempre|"
     r"siempre|mai|nooit|nigdy|asla|должен|должны|нельзя|никогда|запрещено|обязательно|ніколи|не можна|заборонено)(?!\w)|"
     r"必须|禁止|不得|绝不|必ず|絶対|반드시|금지|절대|يجب|ممنوع|أبدا|חייב|אסור|לעולם לא|कभी नहीं|कभी न|हमेशा|अनिवार्य"
 )

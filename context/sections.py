@@ -52,9 +52,12 @@ _ALIASES = {
     Section.PEOPLE: "people|participants|speakers",
 }
 _HEADING = re.compile(
-    r"\A\s{0,3}(?:#{1,6}\s+|\*\*|__)?(.{1,80}?)\s*(?:\*\*|__)?\s*[:：]?\s*(?:\*\*|__)?\s*#*\s*\Z"
+    r"\A\s{0,3}(#{1,6}\s+|\*\*|__)?(.{1,80}?)\s*(?:\*\*|__)?\s*[:：]?\s*(?:\*\*|__)?\s*#*\s*\Z"
 )
-_MARKED = re.compile(r"\A\s{0,3}(?:#{1,6}\s|\*\*|__)|[:：]\s*(?:\*\*|__)?\s*\Z")
+_INLINE = re.compile(
+    r"\A\s{0,3}(?:[-*•]\s+)?(?:\*\*|__)(.{1,80}?)\s*(?:[:：]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:：])\s*(\S.*)\Z"
+)
+_TOP_LEVEL = 2
 _BULLET = re.compile(r"\A\s*(?:[-*•·–]|\d{1,3}[.)])\s+")
 _PLACEHOLDERS = frozenset(
     "none|n/a|na|nothing|nothing yet|no|empty|unknown|tbd|not specified|none yet|none stated|none so far|keine|keiner|nichts|"
@@ -107,14 +110,30 @@ def read_sections(summary: str) -> dict[Section | None, list[str]]:
     """
     points: dict[Section | None, list[str]] = {}
     current: Section | None = None
+    level = 0
     for line in summary.splitlines():
         found = _heading(line)
         if found is not None:
-            current = found[0]
+            title, depth = found
+            if title is not None or depth <= level:
+                current, level = title, depth
             points.setdefault(current, [])
-        elif (item := _BULLET.sub("", line).strip()) and not is_placeholder(item):
-            points.setdefault(current, []).append(item)
-    return points
+            continue
+        section, item = _item(line)
+        current = section or current
+        points.setdefault(current, [])
+        if item and not is_placeholder(item):
+            points[current].append(item)
+    return {section: items for section, items in points.items() if items or section is not None}
+
+
+def _item(line: str) -> tuple[Section | None, str]:
+    """Read a point; "**Open work**: …" on one line names its section itself."""
+    inline = _INLINE.match(line)
+    section = _titles_known().get(_plain(inline[1])) if inline else None
+    if inline and section:
+        return section, inline[2].strip()
+    return None, _BULLET.sub("", line).strip()
 
 
 def is_placeholder(item: str) -> bool:
@@ -123,14 +142,16 @@ def is_placeholder(item: str) -> bool:
     return not any(map(str.isalnum, plain)) or plain in _PLACEHOLDERS
 
 
-def _heading(line: str) -> tuple[Section | None] | None:
+def _heading(line: str) -> tuple[Section | None, int] | None:
+    """Read a heading: its section, None for another one, and its depth."""
     match = _HEADING.match(line)
     if not match or _BULLET.match(line):
         return None
-    section = _titles_known().get(_plain(match[1]))
-    if section is None and not re.match(r"\s{0,3}#{1,6}\s", line):
-        return None
-    return (section,) if section is None or _MARKED.search(line) or len(line) < 60 else None  # noqa: PLR2004 - a bare title is short
+    mark = (match[1] or "").strip()
+    section = _titles_known().get(_plain(match[2]))
+    if mark.startswith("#"):
+        return section, len(mark)
+    return (section, _TOP_LEVEL) if section is not None else None
 
 
 @cache

@@ -4,14 +4,14 @@
 STOP_WORDS: dict[str, frozenset[str]] = {
     code: frozenset(words.split())
     for code, words in {
-        "en": "the and of to in is that it was for on are with as at be this have from not but had by they you we can will would "
+        "en": "am i he she his her him were those them yes well very good one said the and of to in is that it was for on are with as at be this have from not but had by they you we can will would "
         "there been if when who which what your has do does how should could about into their then than please i'm don't it's an "
         "or my me our all also just now let's let need want make sure here these some any no so up out",
         "de": "der die das und ist nicht ein eine einen einem einer den dem des zu mit von für auf im sich auch es ich wir sie er "
         "wird werden wurde hat haben sind war kann bei nach aus wie was noch oder aber wenn dass nur so um über bitte mir mich "
         "soll muss kein keine mehr schon dann zum zur bis vom hier jetzt alle doch diese dieser dieses",
         "fr": "le la les de des du un une et est à dans que qui pour pas sur au aux avec ne se ce il elle nous vous je sont par plus "
-        "mais ou où être cette ces son sa ses leur leurs été fait faire tout comme aussi donc si peut doit sans c'est j'ai "
+        "jamais toujours vers faut plaît te s'il chaque après avant déjà rien peux encore sous entre lui moi toi deux mais ou où être cette ces son sa ses leur leurs été fait faire tout comme aussi donc si peut doit sans c'est j'ai "
         "n'est d'un d'une qu'il l'on mon notre votre très bien merci",
         "es": "el la los las de del que y en un una es por con para no se lo como más pero sus su le ya este esta estos esto sí "
         "porque cuando muy sin sobre también me hasta hay donde quien desde todo nos ser son fue ha han puede debe al está "

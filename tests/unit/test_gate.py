@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - notes in several scripts
+# ruff: noqa: E501, RUF001 - notes in several scripts
 """What may take the place of history, and what may not: each reason, and a near miss that passes."""
 
 from dataclasses import replace
