@@ -14,7 +14,7 @@ from afterturn.settings_report import Group, current_groups, unknown_variables
 from afterturn.stack.home import ADDRESSES
 from afterturn.target import DATA_DIRECTORY
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -13,7 +13,7 @@ from models.tenant import SCOPES, create_key, ensure_tenant, list_keys, revoke_k
 
 FIRST_TENANT = "default"
 
-app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True)
+app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True, add_completion=False)
 
 Tenant = Annotated[str, typer.Option(help="Whose keys.")]
 

@@ -11,7 +11,7 @@ from models.settings import database_settings
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

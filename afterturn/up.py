@@ -29,7 +29,7 @@ QUESTION = {
     "messages": [{"role": "user", "content": "Who writes the changelog?"}],
 }
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

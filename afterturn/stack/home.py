@@ -31,6 +31,10 @@ class HomeInUseError(Exception):
         self.pid = pid
 
 
+class DamagedHomeError(Exception):
+    """A file that the stack needs can't be read."""
+
+
 class Home:
     """Paths inside the directory, and the few facts that survive a restart."""
 
@@ -47,7 +51,12 @@ class Home:
     def _recall(self) -> dict[str, Any]:
         if not self._memory.exists():
             return {"password": secrets.token_urlsafe(24), "ports": {}}
-        remembered: dict[str, Any] = json.loads(self._memory.read_text())
+        try:
+            remembered: dict[str, Any] = json.loads(self._memory.read_text())
+        except ValueError as error:
+            raise DamagedHomeError(
+                f"{self._memory} holds the passwords and can't be read: {error}"
+            ) from error
         return remembered
 
     def remember(self, **facts: Any) -> None:

@@ -14,14 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from afterturn.stack.compose import Composition
-from afterturn.stack.home import Home, HomeInUseError, open_home
+from afterturn.stack.home import DamagedHomeError, Home, HomeInUseError, open_home
 from afterturn.stack.ports import PortTakenError, ReservedPorts
 from afterturn.stack.request import Request
 from afterturn.stack.supervisor import Event, StartError, Supervisor
 
 STARTING_TICK_S = 0.05
 STEADY_TICK_S = 2.0
-FAILURES = (HomeInUseError, PortTakenError, StartError, LookupError, OSError)
+FAILURES = (HomeInUseError, DamagedHomeError, PortTakenError, StartError, LookupError, OSError)
 
 
 class Inbox:

@@ -1,0 +1,48 @@
+"""`afterturn doctor` on a running stack and on none."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from afterturn.stack.request import Addresses
+from tests.data import ROOT
+
+
+def doctor(directory: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "afterturn", "doctor", "--data-dir", str(directory)],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "200", **environment},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_all_is_well_with_a_running_stack_and_no_secret_is_shown(addresses: Addresses) -> None:
+    told = doctor(addresses.directory)
+    assert told.returncode == 0, told.stdout
+    password = urlsplit(addresses.database_url).password
+    assert password
+    assert password not in told.stdout
+    assert all(
+        f"well     {what}" in told.stdout for what in ("database", "background", "broker", "tokenizer")
+    )
+
+
+def test_a_missing_database_is_named_with_the_checks_that_do_not_need_it(tmp_path: Path) -> None:
+    told = doctor(tmp_path, AFTERTURN_DATABASE_URL="postgresql://127.0.0.1:1/none")
+    assert told.returncode == 1
+    assert "missing  database" in told.stdout
+    assert "well     tokenizer" in told.stdout
+
+
+@pytest.mark.parametrize("variable", ["AFTERTURN_LEASE_S", "AFTERTURN_API_PORT"])
+def test_a_wrong_setting_is_named(tmp_path: Path, variable: str) -> None:
+    told = doctor(tmp_path, **{variable: "many"})
+    assert told.returncode == 1
+    assert f"wrong    {variable}" in told.stdout

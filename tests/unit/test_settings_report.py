@@ -1,0 +1,73 @@
+"""What doctor says about settings."""
+
+import pytest
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from afterturn.settings_report import (
+    MASK,
+    masked,
+    report,
+    settings_classes,
+    unknown_variables,
+    variables,
+)
+
+
+class Example(BaseSettings):
+    """Settings as the packages write them."""
+
+    model_config = SettingsConfigDict(env_prefix="AFTERTURN_", frozen=True, extra="ignore")
+
+    example_count: int = Field(3, ge=1, description="How many.")
+    example_url: str = "redis://:hidden@127.0.0.1:1/0"
+    example_key: SecretStr | None = None
+
+
+def test_a_chosen_value_is_told_from_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFTERTURN_EXAMPLE_COUNT", "7")
+    count, url, _ = report(Example, {"AFTERTURN_EXAMPLE_COUNT": "7"}).settings
+    assert (count.variable, count.value, count.is_default) == ("AFTERTURN_EXAMPLE_COUNT", "7", False)
+    assert url.is_default
+
+
+def test_a_wrong_value_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFTERTURN_EXAMPLE_COUNT", "sk-secret")
+    group = report(Example, {})
+    assert group.settings == ()
+    assert group.problems[0].startswith("AFTERTURN_EXAMPLE_COUNT: ")
+    assert "sk-secret" not in group.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "shown"),
+    [
+        ("AFTERTURN_LLM_API_KEY", "sk-1", MASK),
+        ("AFTERTURN_X", SecretStr("sk-1"), MASK),
+        ("AFTERTURN_DATABASE_URL", "postgresql://me:pw@host/db", f"postgresql://me:{MASK}@host/db"),
+        ("AFTERTURN_BROKER_URL", "redis://:pw@host/0", f"redis://:{MASK}@host/0"),
+        ("AFTERTURN_DATABASE_URL", "postgresql://localhost/db", "postgresql://localhost/db"),
+        ("AFTERTURN_SUMMARIZER_MAX_OUTPUT_TOKENS", 4000, "4000"),
+        ("AFTERTURN_X", None, "(unset)"),
+    ],
+)
+def test_secrets_are_masked_and_numbers_are_not(variable: str, value: object, shown: str) -> None:
+    assert masked(variable, value) == shown
+
+
+def test_every_package_with_settings_is_looked_at() -> None:
+    assert {kind.__module__ for kind in settings_classes()} == {
+        *("models.settings", "llm.settings", "api.settings", "workers.settings")
+    }
+
+
+def test_a_variable_that_is_no_setting_is_found() -> None:
+    assert unknown_variables({"AFTERTURN_LEASE_SEC": "9", "AFTERTURN_LEASE_S": "9", "HOME": "/"}) == [
+        "AFTERTURN_LEASE_SEC"
+    ]
+
+
+def test_a_setting_keeps_its_name_without_the_prefix_where_it_has_one() -> None:
+    kind = next(kind for kind in settings_classes() if kind.__name__ == "LlmSettings")
+    field = kind.model_fields["summarizer_model"]
+    assert variables(kind, "summarizer_model", field)[0] == "SUMMARIZER_MODEL"
