@@ -1,0 +1,46 @@
+"""Helpers for tests of due work inside one transaction."""
+
+from uuid import UUID
+
+from sqlalchemy import Connection, text
+
+from models.work import Claim, DueWork, WorkKind, claim, find_work
+
+MAX_CRASHES = 3
+MAX_ATTEMPTS = 5
+
+
+class Clock:
+    """Time for work of an open transaction, whose own clock stands still: the rows move to the past."""
+
+    def __init__(self, db: Connection) -> None:
+        self._db = db
+
+    def pass_by(self, seconds: float) -> None:
+        age = "- make_interval(secs => :s)"
+        self._db.execute(
+            text(
+                f"update due_work set due_at = due_at {age}, lease_until = lease_until {age}, "  # noqa: S608
+                f"hinted_until = hinted_until {age}"
+            ),
+            {"s": seconds},
+        )
+
+
+def row(db: Connection, tenant: UUID, key: str = "s1") -> DueWork:
+    """The work to summarize one session, which must be there."""
+    found = find_work(db, tenant, WorkKind.SUMMARIZE, key)
+    assert found is not None
+    return found
+
+
+def facts(db: Connection) -> list[tuple[object, ...]]:
+    """Every column of every piece of work."""
+    return [tuple(one) for one in db.execute(text("select * from due_work order by work_id"))]
+
+
+def take(db: Connection, work_id: int, lease_s: float = 20) -> Claim:
+    """A lease that must be there to get."""
+    held = claim(db, work_id, lease_s=lease_s, max_crashes=MAX_CRASHES)
+    assert held is not None
+    return held
