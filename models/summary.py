@@ -252,6 +252,31 @@ def list_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> list[Su
     return [Summary(**row) for row in rows.mappings()]
 
 
+def refused_through(
+    db: Transaction, tenant_id: UUID, session_id: str, *, generation: int, prompt_version: str
+) -> int | None:
+    """Where the newest summary ends, if it was refused and builds on what is still in force; else None.
+
+    To ask for the same again would be refused again: only a new turn changes the question.
+    """
+    newest = (
+        select(Summary.to_seq, Summary.state, Summary.base_version)
+        .where(
+            Summary.tenant_id == tenant_id,
+            Summary.session_id == session_id,
+            Summary.generation == generation,
+            Summary.prompt_version == prompt_version,
+        )
+        .order_by(Summary.version.desc())
+        .limit(1)
+    )
+    row = db.execute(newest).one_or_none()
+    if row is None or row.state != SummaryState.REJECTED:
+        return None
+    in_force = find_active(db, tenant_id, session_id)
+    return row.to_seq if row.base_version == (in_force.version if in_force else None) else None
+
+
 def find_part(db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes) -> str | None:
     """The text that was already made of this input, or None."""
     return db.execute(

@@ -8,10 +8,14 @@ from uuid import UUID, uuid4
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
+    ColumnElement,
     Identity,
     Index,
+    and_,
     case,
+    false,
     func,
+    literal,
     or_,
     select,
     text,
@@ -133,20 +137,31 @@ def want(
         db.execute(select(func.pg_notify(WAKE_CHANNEL, kind)))
 
 
+def _written(state: WorkState) -> ColumnElement[str]:
+    """The state as a part of the statement: only then does a prepared plan know the partial index."""
+    return literal(state, literal_execute=True)
+
+
+_MAY_BE_DUE = and_(
+    or_(DueWork.state == _written(WorkState.READY), DueWork.state == _written(WorkState.RUNNING)),
+    DueWork.due_at <= func.now(),
+)
+"""What the partial index answers. Running work was due when it was claimed, and is due no later since."""
+
+
 def take_hints(db: Transaction, *, limit: int, hint_lifetime_s: float) -> list[Hint]:
     """Pick due work to hint at, and remember that it was hinted until the hint has expired.
 
     Work with an expired lease is due too: that is how a crash is found. Several dispatchers may
-    call at once; each row goes to one of them.
+    call at once; each row goes to one of them. A kind that only newer code knows is left to it.
     """
     due = (
         select(DueWork.work_id)
         .where(
-            or_(
-                (DueWork.state == WorkState.READY) & (DueWork.due_at <= func.now()),
-                (DueWork.state == WorkState.RUNNING) & (DueWork.lease_until < func.now()),
-            ),
+            _MAY_BE_DUE,
+            or_(DueWork.state == WorkState.READY, DueWork.lease_until < func.now()),
             or_(DueWork.hinted_until.is_(None), DueWork.hinted_until <= func.now()),
+            DueWork.kind.in_(list(WorkKind)),
         )
         .order_by(DueWork.awaited.desc(), DueWork.due_at)
         .limit(limit)
@@ -237,6 +252,7 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
             due_at=func.now() + timedelta(seconds=again_in_s or 0),
             lease=None,
             lease_until=None,
+            hinted_until=None,
             attempts=0,
             crashes=0,
             awaited=False,
@@ -256,7 +272,7 @@ def put_off(
     Without it the work waits for ever: an outage or a cap is not the work's fault, and its count
     of attempts stays as it was.
     """
-    dies = true() == text("false") if max_attempts is None else DueWork.attempts >= max_attempts
+    dies = false() if max_attempts is None else DueWork.attempts >= max_attempts
     done = db.execute(
         update(DueWork)
         .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
@@ -265,10 +281,11 @@ def put_off(
             due_at=func.now() + timedelta(seconds=delay_s),
             lease=None,
             lease_until=None,
+            hinted_until=None,
             attempts=DueWork.attempts if max_attempts else func.greatest(DueWork.attempts - 1, 0),
             awaited=False,
             last_error=error[:500],
-            last_outcome="put off",
+            last_outcome=case((dies, "given up"), else_="put off"),
         )
     )
     return done.rowcount == 1

@@ -9,7 +9,7 @@ from llm.settings import llm_settings
 from models.session import transaction
 from models.settings import compression_settings
 from models.tenant import ensure_tenant
-from models.work import WorkKind, want
+from models.work import WorkKind, redrive, want
 from workers.app import app
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.summarize import summarize_session
@@ -50,8 +50,13 @@ def sweep_tables(work_id: int) -> str:
 
 @app.task(name=TaskName.TICK)
 def tick() -> str:
-    """Safe to run twice: both ask for the same row. Running at all proves that tasks are drained."""
+    """Safe to run twice: both ask for the same row. Running at all proves that tasks are drained.
+
+    What is regular is never given up: the next tick gives it another life.
+    """
     show_life("worker")
     with transaction() as db:
-        want(db, ensure_tenant(db, OPERATOR), WorkKind.SWEEP, "tables")
+        operator = ensure_tenant(db, OPERATOR)
+        redrive(db, operator)
+        want(db, operator, WorkKind.SWEEP, "tables")
     return "asked for what is regular"

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import structlog
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
@@ -22,6 +22,9 @@ log = structlog.get_logger()
 
 Handler = Callable[[Claim], str]
 """Does the work, finishes its row in the transaction of its result, and names the outcome."""
+
+_OUTAGES = ("08", "40", "53", "55P03", "57P")
+"""SQLSTATEs: no connection, lost a conflict, out of resources, lock not got, shut down."""
 
 NOT_DUE = "not due"
 LEASE_LOST = "lease lost"
@@ -77,21 +80,27 @@ class _Delay:
 def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _Delay:
     delay = backoff_s(held.attempts, settings)
     if isinstance(error, BudgetDeniedError):
-        return _Delay(error.message, _until(error.retry_at, settings.backoff_max_s), None)
+        return _Delay(error.message, error.retry_in_s, None)
     if isinstance(error, ProviderParkedError):
-        return _Delay(error.message, _until(error.until, settings.backoff_max_s), None)
+        return _Delay(error.message, error.retry_in_s, None)
     if isinstance(error, LlmFailure):
         delay = max(error.retry_after_s or delay, delay)
         own_fault = not (error.transient or error.parks)
         return _Delay(error.message, delay, settings.max_attempts if own_fault else None)
-    return _Delay(_kind_of(error), delay, settings.max_attempts)
+    return _Delay(_kind_of(error), delay, None if _is_outage(error) else settings.max_attempts)
 
 
-def _until(at: datetime | None, otherwise_s: float) -> float:
-    """How long until then, and a little more: those who wait should not all come at once."""
-    if at is None:
-        return otherwise_s
-    return max((at - datetime.now(UTC)).total_seconds(), 0.0) + random.uniform(0.05, 0.5)  # noqa: S311 (jitter)
+def _is_outage(error: Exception) -> bool:
+    """Whether the database was away, full or at odds with others: not the work's fault."""
+    if isinstance(error, DBAPIError):
+        code = getattr(error.orig, "sqlstate", None)
+        return code.startswith(_OUTAGES) if code else isinstance(error, OperationalError)
+    return isinstance(error, PoolTimeoutError)
+
+
+def _spread(delay_s: float) -> float:
+    """A little later than allowed: those who wait should not all come at once."""
+    return delay_s + random.uniform(0.05, 0.5)  # noqa: S311 (jitter, not a secret)
 
 
 def _kind_of(error: Exception) -> str:
@@ -100,9 +109,10 @@ def _kind_of(error: Exception) -> str:
 
 
 def _put_off(held: Claim, wait: _Delay) -> str:
+    delay_s = _spread(wait.delay_s)
     with transaction() as db:
-        kept = put_off(db, held, wait.error, delay_s=wait.delay_s, max_attempts=wait.max_attempts)
-    return f"put off {wait.delay_s:.1f} s: {wait.error}" if kept else LEASE_LOST
+        kept = put_off(db, held, wait.error, delay_s=delay_s, max_attempts=wait.max_attempts)
+    return f"put off {delay_s:.1f} s: {wait.error}" if kept else LEASE_LOST
 
 
 def backoff_s(attempts: int, settings: WorkerSettings) -> float:

@@ -1,6 +1,7 @@
 """Have the notes of a segment written: chunk by chunk, each judged, finished ones kept for a resume."""
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,7 @@ from context.language import main_language
 from context.prompts import PROMPT_VERSION, SummaryInput, summary_messages
 from context.render import (
     LineKind,
+    RenderedLine,
     chunk_lines,
     participants,
     render_transcript,
@@ -23,7 +25,8 @@ from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.session import reading, transaction
 from models.summary import SummaryText, find_part, keep_part
-from models.work import Claim
+from models.work import Claim, hold
+from workers.jobs.lifecycle import LeaseLostError
 
 Complete = Callable[[CompletionRequest], CompletionReply]
 
@@ -32,9 +35,6 @@ SUMMARY_SHARE = 0.15
 
 LEAST_SUMMARY_TOKENS = 200
 LEAST_CHUNK_TOKENS = 1_000
-
-MOST_SHRINKS = 3
-"""How often chunks are halved for a model whose window is smaller than its settings say."""
 
 _FINISH_OF_FAILURE = {
     FailureKind.EMPTY: "stop",
@@ -105,36 +105,64 @@ class Notebook:
     language: str
 
 
-def write_notes(desk: Desk) -> Notebook:
+def write_notes(desk: Desk) -> Notebook | None:
     """Ask once, and once more for less if the gate refuses; then history stays raw until a new turn.
+
+    Returns:
+        The notes, or None where the messages say nothing that could be noted.
 
     Raises:
         LlmFailure: The model did not answer at all.
-        ValueError: The messages render to nothing.
+        LeaseLostError: Another worker has the work now; nothing more is asked.
     """
-    notes = _write(desk, aggressive=False)
-    return notes if notes.verdict.accepted else _write(desk, aggressive=True)
-
-
-def _write(desk: Desk, *, aggressive: bool) -> Notebook:
-    """Write in chunks of the summarizer's window; one that refuses a chunk as too large gets smaller ones."""
-    request = _request(desk, aggressive=aggressive)
-    room = _chunk_budget(request, desk.llm)
-    for _ in range(MOST_SHRINKS):
-        try:
-            return _write_chunks(desk, request, room)
-        except LlmFailure as failure:
-            if failure.kind is not FailureKind.SHRINK_INPUT:
-                raise
-            room = max(room // 2, LEAST_CHUNK_TOKENS)
-    return _write_chunks(desk, request, room)
-
-
-def _request(desk: Desk, *, aggressive: bool) -> SummaryInput:
-    segment = desk.segment
-    lines = render_transcript(segment.messages)
+    lines = render_transcript(desk.segment.messages)
     if not lines:
-        raise ValueError("the messages to summarize render to nothing")
+        return None
+    notes = _write(desk, _request(desk, lines, aggressive=False))
+    return notes if notes.verdict.accepted else _write(desk, _request(desk, lines, aggressive=True))
+
+
+def _write(desk: Desk, asked: SummaryInput) -> Notebook:
+    """Write each chunk on top of the notes so far; the first that is refused ends it.
+
+    A chunk that the model finds too large is halved, and so is what follows: its window is smaller than
+    the settings say. What was written before stays.
+    """
+    chunks = deque(_chunks(asked.lines, _chunk_budget(asked, desk.llm)))
+    while True:
+        part, is_last = replace(asked, lines=chunks[0]), len(chunks) == 1
+        try:
+            notes = _write_chunk(desk, part, desk.segment.tokens if is_last else _input_tokens(part))
+        except LlmFailure as failure:
+            if failure.kind is not FailureKind.SHRINK_INPUT or not (smaller := _halve(chunks)):
+                raise
+            chunks = smaller
+            continue
+        if is_last or not notes.verdict.accepted:
+            return notes
+        _keep(desk, part, notes)
+        chunks.popleft()
+        asked = replace(asked, previous_summary=notes.verdict.text)
+
+
+def _chunks(lines: Sequence[RenderedLine], room: int) -> list[tuple[RenderedLine, ...]]:
+    return chunk_lines(lines, count=count_text, budget_tokens=room)
+
+
+def _halve(chunks: deque[tuple[RenderedLine, ...]]) -> deque[tuple[RenderedLine, ...]] | None:
+    """Cut what is left into chunks of half the first one's size; None where that does not shrink it."""
+    size = count_text(transcript_text(chunks[0]))
+    room = max(size // 2, LEAST_CHUNK_TOKENS)
+    smaller = deque(_chunks([line for chunk in chunks for line in chunk], room))
+    return smaller if count_text(transcript_text(smaller[0])) < size else None
+
+
+def _input_tokens(asked: SummaryInput) -> int:
+    return count_text(transcript_text(asked.lines)) + count_text(asked.previous_summary or "")
+
+
+def _request(desk: Desk, lines: tuple[RenderedLine, ...], *, aggressive: bool) -> SummaryInput:
+    segment = desk.segment
     spoken = main_language(line.text for line in lines if line.kind is LineKind.TEXT)
     return SummaryInput(
         lines=lines,
@@ -159,23 +187,6 @@ def _chunk_budget(request: SummaryInput, llm: LlmSettings) -> int:
     return max(int(room * 0.8), LEAST_CHUNK_TOKENS)
 
 
-def _write_chunks(desk: Desk, request: SummaryInput, room: int) -> Notebook:
-    """Write each chunk on top of the notes so far; the first that is refused ends it."""
-    chunks = chunk_lines(request.lines, count=count_text, budget_tokens=room)
-    for chunk in chunks[:-1]:
-        asked = replace(request, lines=chunk)
-        notes = _write_chunk(desk, asked, _chunk_tokens(asked))
-        if not notes.verdict.accepted:
-            return notes
-        _keep(desk, asked, notes)
-        request = replace(request, previous_summary=notes.verdict.text)
-    return _write_chunk(desk, replace(request, lines=chunks[-1]), desk.segment.tokens)
-
-
-def _chunk_tokens(asked: SummaryInput) -> int:
-    return count_text(transcript_text(asked.lines)) + count_text(asked.previous_summary or "")
-
-
 def _write_chunk(desk: Desk, asked: SummaryInput, covered_tokens: int) -> Notebook:
     draft, model = _draft(desk, asked)
     covered = Covered(asked.lines, covered_tokens, asked.previous_summary, asked.language)
@@ -187,7 +198,7 @@ def _write_chunk(desk: Desk, asked: SummaryInput, covered_tokens: int) -> Notebo
 
 
 def _draft(desk: Desk, asked: SummaryInput) -> tuple[Draft, str]:
-    """A finished chunk of an earlier attempt, or the model's answer; no words are a draft for the gate too."""
+    """A finished chunk of an earlier attempt, or the model's answer; a wordless one goes to the gate too."""
     held, model = desk.held, desk.llm.summarizer_model
     with reading() as db:
         kept = find_part(db, held.tenant_id, held.key, _digest(asked, model))
@@ -227,4 +238,6 @@ def _digest(asked: SummaryInput, model: str) -> bytes:
 def _keep(desk: Desk, asked: SummaryInput, notes: Notebook) -> None:
     held, digest = desk.held, _digest(asked, desk.llm.summarizer_model)
     with transaction() as db:
+        if not hold(db, held):
+            raise LeaseLostError
         keep_part(db, held.tenant_id, held.key, digest, content=notes.verdict.text, tokens=notes.tokens)

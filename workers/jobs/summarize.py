@@ -10,7 +10,7 @@ from llm.settings import LlmSettings
 from models.freshness import Standing, find_standing
 from models.log import load_oldest
 from models.session import reading, transaction
-from models.summary import NewSummary, drop_parts, store_summary
+from models.summary import NewSummary, drop_parts, refused_through, store_summary
 from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
@@ -37,7 +37,8 @@ def summarize_session(
     segment = _read_segment(held, thresholds)
     if isinstance(segment, str):
         return _finish(held, segment)
-    return _store(held, segment, write_notes(Desk(held, segment, complete, llm, gate)))
+    notes = write_notes(Desk(held, segment, complete, llm, gate))
+    return _store(held, segment, notes) if notes else _finish(held, "nothing that could be noted")
 
 
 def _read_segment(held: Claim, thresholds: Thresholds) -> Segment | str:
@@ -54,7 +55,13 @@ def _read_segment(held: Claim, thresholds: Thresholds) -> Segment | str:
             up_to_seq=session.last_seq,
             most=MOST_MESSAGES,
         )
-    return _choose_segment(standing, messages, thresholds)
+        refused_to = refused_through(
+            db, held.tenant_id, held.key, generation=session.generation, prompt_version=PROMPT_VERSION
+        )
+    segment = _choose_segment(standing, messages, thresholds)
+    if isinstance(segment, Segment) and segment.cut.to_seq == refused_to:
+        return "refused before; waits for a new turn"
+    return segment
 
 
 def _choose_segment(standing: Standing, messages: Sequence[Message], thresholds: Thresholds) -> Segment | str:
@@ -95,7 +102,8 @@ def _store(held: Claim, segment: Segment, notes: Notebook) -> str:
         outcome = _outcome(version, new.rejected_because)
         if version is not None:
             drop_parts(db, held.tenant_id, held.key)
-        again = 0.0 if version and not reason and segment.more else None
+        more = segment.more and not reason
+        again = 0.0 if version is None or more else None
         if not finish(db, held, outcome, again_in_s=again):
             raise LeaseLostError
     return outcome

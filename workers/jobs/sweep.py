@@ -1,6 +1,6 @@
 """Look after the tables: calls that a crash cut off, signs of life of processes that are gone."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from llm.settings import LlmSettings
 from models.heartbeat import forget_older_than
@@ -14,9 +14,8 @@ KEEP_HEARTBEATS = timedelta(days=1)
 
 def sweep(held: Claim, *, llm: LlmSettings) -> str:
     """Settle what nobody will settle any more. Idempotent, bounded, and no model is called."""
-    now = datetime.now(UTC)
     with transaction() as db:
-        lost = sweep_lost(db, older_than=now - timedelta(seconds=llm.llm_lost_after_s), now=now)
+        lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)
         outcome = f"{lost} calls lost, {gone} heartbeats forgotten"
         if not finish(db, held, outcome):
