@@ -122,6 +122,7 @@ def _block_parts(block: JsonObject) -> Iterator[Part]:
         yield _result(block, block.get("content"))
     elif kind in _MEDIA_TYPES:
         yield _media(block, kind)
+        yield from _content_parts(_plain_source(block))
 
 
 def _call(call: JsonObject) -> Part:
@@ -185,11 +186,20 @@ def output_text(output: Any, depth: int = 0) -> str:
 def _object_text(output: JsonObject, depth: int) -> str:
     kind = str(output.get("type") or "")
     if kind in _MEDIA_TYPES and not isinstance(output.get("content"), dict | list):
-        return f"[{_media(output, kind).text}]"
+        return "\n".join(filter(None, (f"[{_media(output, kind).text}]", _plain_source(output))))
     if not kind:
         return _as_text(output)
     found = [output_text(output[key], depth + 1) for key in _OUTPUT_KEYS if output.get(key)]
     return "\n".join(filter(None, found)) or ("" if kind in _TEXT_TYPES else _as_text(output))
+
+
+def _plain_source(block: JsonObject) -> str:
+    """A document may hold its words as they are."""
+    source = block.get("source")
+    is_text = (
+        isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str)
+    )
+    return str(source["data"]) if isinstance(source, dict) and is_text else ""
 
 
 def _holds_results(content: Any) -> bool:

@@ -39,8 +39,8 @@ _SPACED = {
         "istiyorum|ihtiyacım|lütfen|yapabilir misin|хочу|нужно|надо|мне нужно|пожалуйста|можешь|давай|потрібно|будь ласка|можеш"
     ),
     Cue.DECISION: (
-        "decided|we decide|let's go with|go with|we'll use|we will use|i'll use|agreed|choose|chose|chosen|settled on|instead of|rather than|"
-        "because|therefore|the plan is|approved|confirmed|confirm|switch to|root cause|"
+        "decided|we decide|let's go with|go with|we'll use|we will use|i'll use|agreed|chose|chosen|settled on|instead of|rather than|"
+        "because|therefore|the plan is|approved|confirmed|switch to|root cause|"
         "entschieden|wir nehmen|beschlossen|einigen|vereinbart|stattdessen|weil|deshalb|bestätigt|"
         "décidé|on prend|convenu|choisi|plutôt que|parce que|confirmé|decidido|decidimos|acordado|elegimos|porque|en lugar de|confirmado|"
         "decidimos|escolhemos|em vez de|combinado|deciso|scegliamo|invece di|perché|concordato|besloten|we nemen|afgesproken|omdat|bevestigd|"

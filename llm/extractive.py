@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from context.clip import one_line
 from context.cues import is_question, is_strong_rule
 from context.gate import GateSettings, covered_identifiers, protected_identifiers
-from context.identifiers import identifier_recall, normal
+from context.identifiers import extract_identifiers, identifier_recall, normal
 from context.prompts import SummaryInput
 from context.render import LineKind, RenderedLine
 from context.sections import Section, read_sections, section_titles, write_sections
@@ -67,6 +67,8 @@ _STRONG_BONUS = 3.0
 _URGENT = {Section.CONSTRAINTS: 3.0, Section.OPEN: 2.0, Section.OBJECTIVE: -2.0}
 _FIRST_OBJECTIVE_BONUS = 2.0
 _NEWER_BONUS = 0.05
+_USER_NAME_BONUS = 3.0
+"""What a user told about himself, an id or an address, is needed to the end."""
 _OPEN_CALL = re.compile(r"(?:[^:\[\n]{1,80}: )?([^\s(:]+)\(.* -> (?:error|\?)", re.DOTALL)
 _MAX_NAMES = 60
 _NAMES_A_LINE = 12
@@ -238,7 +240,12 @@ def _carried_worth(section: Section, item: str, place: int) -> float:
     worth = _CARRIED_WORTH[section] + place * _NEWER_BONUS
     if section is Section.CONSTRAINTS and is_strong_rule(item):
         return worth + _STRONG_BONUS
-    return worth + (_FIRST_OBJECTIVE_BONUS if section is Section.OBJECTIVE and place == 0 else 0.0)
+    if section is Section.OBJECTIVE and place == 0:
+        return worth + _FIRST_OBJECTIVE_BONUS
+    is_users = section is Section.PEOPLE and "user" in item.partition(": ")[0]
+    return worth + (
+        _USER_NAME_BONUS * min(len(extract_identifiers(item)), _MAX_USER_NAMES) if is_users else 0.0
+    )
 
 
 def _is_settled(section: Section, item: str, lines: Sequence[RenderedLine]) -> bool:

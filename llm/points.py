@@ -47,6 +47,7 @@ _WORTH = {
     "recent": 2.0,
     "short": -2.0,
     "late": -1.5,
+    "small_talk": -9.0,
     "pasted": -4.0,
     "reading": 1.0,
     "acting": 2.5,
@@ -106,6 +107,8 @@ def _points_of_words(line: RenderedLine, last: _LastWords) -> Iterator[Point]:
     for place, sentence in enumerate(_whole_thoughts(split_sentences(line.text))):
         section, bonus = _place(line, sentence, place, last)
         score = max(_worth(line, sentence, place, last) + bonus, 0.0)
+        if score <= 0:
+            continue
         text = f"[{line.seq}] {line.speaker}: {plain_numbers(one_line(sentence, _SENTENCE_CHARS))}"
         yield Point(section, text, score, line.seq)
 
@@ -134,7 +137,9 @@ def _place(line: RenderedLine, sentence: str, place: int, last: _LastWords) -> t
         return Section.OPEN, _WORTH["rule"]
     if Cue.DONE in cues:
         return Section.DONE, _WORTH["cue"]
-    return (Section.DECISIONS, _WORTH["cue"]) if Cue.DECISION in cues else (Section.PEOPLE, 0.0)
+    if Cue.DECISION in cues:
+        return Section.DECISIONS, _WORTH["cue"]
+    return Section.PEOPLE, 0.0 if place == 0 or extract_identifiers(sentence) else _WORTH["small_talk"]
 
 
 def _place_of_user(
