@@ -85,8 +85,8 @@ class LlmSettings(BaseSettings):
         default_factory=dict, description="JSON: a model's USD per million tokens; overrides the known ones."
     )
     llm_unknown_rates: Rates = Field(
-        Rates(input=Decimal(15), output=Decimal(75)),
-        description="What caps count for a model with an unknown price; the ledger still says unknown.",
+        Rates(input=Decimal(3), output=Decimal(15)),
+        description="What the money caps count where a price is unknown; the ledger still says unknown.",
     )
     llm_park_s: float = Field(900, gt=0, description="How long a bad key or an empty account parks a model.")
     llm_breaker_failures: int = Field(5, ge=1, description="Failures in a row that open the breaker.")
