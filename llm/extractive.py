@@ -243,9 +243,7 @@ def _carried_worth(section: Section, item: str, place: int) -> float:
     if section is Section.OBJECTIVE and place == 0:
         return worth + _FIRST_OBJECTIVE_BONUS
     is_users = section is Section.PEOPLE and "user" in item.partition(": ")[0]
-    return worth + (
-        _USER_NAME_BONUS * min(len(extract_identifiers(item)), _MAX_USER_NAMES) if is_users else 0.0
-    )
+    return worth + (_USER_NAME_BONUS if is_users and extract_identifiers(item) else 0.0)
 
 
 def _is_settled(section: Section, item: str, lines: Sequence[RenderedLine]) -> bool:
