@@ -136,21 +136,20 @@ class LlmSettings(BaseSettings):
         grown = self.llm_deadline_base_s + self.llm_deadline_per_1k_s * math.ceil(input_tokens / 1000)
         return min(grown, self.llm_deadline_max_s)
 
-    def check_below(self, *, lease_s: float, hard_limit_s: float) -> None:
-        """Refuse settings under which a lease or a task could end while a call still waits.
+    def check_below(self, **limits_s: float) -> None:
+        """Refuse settings under which something could end while a call still waits.
 
         Args:
-            lease_s: How long a worker holds its work without a renewal.
-            hard_limit_s: When Celery kills the task.
+            limits_s: By name, in seconds: a task's time limits, and a lease that nobody renews.
 
         Raises:
             ValueError: A call may last as long as one of them.
         """
-        for name, limit_s in (("the lease", lease_s), ("the hard task limit", hard_limit_s)):
+        for name, limit_s in limits_s.items():
             if self.llm_deadline_max_s >= limit_s:
                 raise ValueError(
                     f"AFTERTURN_LLM_DEADLINE_MAX_S is {self.llm_deadline_max_s:g} s, "
-                    f"it must be below {name}, {limit_s:g} s"
+                    f"it must be below {name}, which is {limit_s:g}"
                 )
 
 

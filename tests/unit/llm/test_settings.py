@@ -102,13 +102,11 @@ def test_a_deadline_grows_with_the_input_within_its_bounds(fewer: int, more: int
     assert settings.deadline_s(high) <= settings.llm_deadline_max_s
 
 
-def test_a_lease_that_may_end_during_a_call_is_refused() -> None:
+def test_a_limit_that_may_end_a_call_is_refused_by_name() -> None:
     settings = LlmSettings()
-    settings.check_below(lease_s=181, hard_limit_s=181)
-    with pytest.raises(ValueError, match="lease"):
-        settings.check_below(lease_s=180, hard_limit_s=300)
-    with pytest.raises(ValueError, match="hard task limit"):
-        settings.check_below(lease_s=300, hard_limit_s=180)
+    settings.check_below(task_soft_limit_s=181, task_hard_limit_s=181)
+    with pytest.raises(ValueError, match="task_soft_limit_s"):
+        settings.check_below(task_soft_limit_s=180, task_hard_limit_s=300)
 
 
 def test_a_cap_can_be_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
