@@ -15,7 +15,7 @@ from api.errors import ProblemError
 from api.settings import api_settings
 from context.compression import find_trigger
 from context.pairing import PairFaultKind, find_pair_faults
-from context.tokens import count_message
+from context.tokens import measure_message
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 from models.conversation import SessionState
@@ -108,8 +108,17 @@ def _read_message(body: JsonObject, wire: Wire, speaker: str | None, field: str)
             "too-large", f"{field}: {len(raw)} bytes are more than {limit}", field=field, limit=limit
         )
     named = facts.speaker or (speaker if facts.role is Role.USER and not facts.answer_ids else None)
+    count = measure_message(body, wire)
     return Message(
-        0, facts.role, count_message(body, wire), raw.decode(), facts.call_ids, facts.answer_ids, wire, named
+        seq=0,
+        role=facts.role,
+        tokens=count.tokens,
+        raw=raw.decode(),
+        call_ids=facts.call_ids,
+        answer_ids=facts.answer_ids,
+        wire=wire,
+        speaker=named,
+        tokens_wide=count.wide,
     )
 
 

@@ -40,6 +40,7 @@ class Message:
         answer_ids: Ids of the tool calls it answers, in order.
         wire: The format in which `raw` is written.
         speaker: Who speaks, where the platform named somebody.
+        tokens_wide: Its cost in the second count, which bounds other families' models more closely.
     """
 
     seq: int
@@ -50,6 +51,7 @@ class Message:
     answer_ids: tuple[str, ...] = ()
     wire: Wire = Wire.OPENAI
     speaker: str | None = None
+    tokens_wide: int | None = None
 
     @cached_property
     def body(self) -> JsonObject:

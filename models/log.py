@@ -1,6 +1,7 @@
 """The append-only log: turns and messages, each stored once."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -16,16 +17,14 @@ from sqlalchemy import (
     Text,
     bindparam,
     func,
-    insert,
     select,
-    tuple_,
-    update,
+    text,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.types import Message, Role, Wire
 from models.base import Base, CreatedAt, TenantKey
-from models.conversation import SESSION_KEY, Session, SessionState, lock_sessions
+from models.conversation import SESSION_KEY, SessionState, lock_sessions
 from models.session import Transaction
 
 
@@ -77,6 +76,7 @@ class StoredMessage(Base):
     wire: Mapped[str]
     speaker: Mapped[str | None]
     tokens: Mapped[int]
+    tokens_wide: Mapped[int]
     call_ids: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     answer_ids: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     body: Mapped[str]
@@ -146,9 +146,8 @@ def accept_turns(
         answers.append(accepted)
         fresh.append((turn, accepted, session.generation))
     if fresh:
-        _insert_turns(db, tenant_id, fresh)
         changed = {turn.session_id for turn, _, _ in fresh}
-        _save_progress(db, tenant_id, [sessions[session_id] for session_id in sorted(changed)])
+        _append(db, tenant_id, fresh, [sessions[session_id] for session_id in sorted(changed)])
     return answers, sessions
 
 
@@ -163,93 +162,140 @@ def _after(session: SessionState, turn: NewTurn, accepted: AcceptedTurn) -> Sess
     )
 
 
+_FIND_TURNS = text(
+    """
+    select session_id, turn_id, turn_index, first_seq, last_seq, body_sha256 from turn
+    join unnest(cast(:session_ids as text[]), cast(:turn_ids as text[])) as place (session_id, turn_id)
+        using (session_id, turn_id)
+    where tenant_id = :tenant_id
+    """
+)
+
+
 def _find_turns(
     db: Transaction, tenant_id: UUID, places: list[tuple[str, str]]
 ) -> dict[tuple[str, str], tuple[bytes, AcceptedTurn]]:
     rows = db.execute(
-        select(
-            Turn.session_id, Turn.turn_id, Turn.turn_index, Turn.first_seq, Turn.last_seq, Turn.body_sha256
-        ).where(Turn.tenant_id == tenant_id, tuple_(Turn.session_id, Turn.turn_id).in_(places))
+        _FIND_TURNS,
+        {
+            "tenant_id": tenant_id,
+            "session_ids": [session_id for session_id, _ in places],
+            "turn_ids": [turn_id for _, turn_id in places],
+        },
     )
     return {(row[0], row[1]): (row.body_sha256, AcceptedTurn(*row[:5])) for row in rows}
 
 
-def _insert_turns(db: Transaction, tenant_id: UUID, fresh: list[tuple[NewTurn, AcceptedTurn, int]]) -> None:
-    db.execute(
-        insert(Turn),
-        [
-            {
-                "tenant_id": tenant_id,
-                "session_id": turn.session_id,
-                "turn_index": accepted.turn_index,
-                "turn_id": turn.turn_id,
-                "body_sha256": turn.body_sha256,
-                "generation": generation,
-                "first_seq": accepted.first_seq,
-                "last_seq": accepted.last_seq,
-                "tokens": turn.tokens,
-                "model": turn.model,
-                "context_window": turn.context_window,
-                "usage": turn.usage,
-                "plan": turn.plan,
-                "user_id": turn.user_id,
-                "completed_at": turn.completed_at,
-            }
-            for turn, accepted, generation in fresh
-        ],
+_APPEND = text(
+    """
+    with new_turns as (
+        insert into turn (tenant_id, session_id, turn_index, turn_id, body_sha256, generation, first_seq,
+            last_seq, tokens, model, context_window, usage, plan, user_id, completed_at)
+        select :tenant_id, t.* from unnest(
+            cast(:t_session_id as text[]), cast(:t_turn_index as int[]), cast(:t_turn_id as text[]),
+            cast(:t_body_sha256 as bytea[]), cast(:t_generation as int[]), cast(:t_first_seq as bigint[]),
+            cast(:t_last_seq as bigint[]), cast(:t_tokens as bigint[]), cast(:t_model as text[]),
+            cast(:t_context_window as int[]), cast(:t_usage as jsonb[]), cast(:t_plan as jsonb[]),
+            cast(:t_user_id as text[]), cast(:t_completed_at as timestamptz[])) as t
+    ), new_messages as (
+        insert into message (tenant_id, session_id, seq, turn_index, role, wire, speaker, tokens,
+            tokens_wide, body, call_ids, answer_ids)
+        select :tenant_id, m.session_id, m.seq, m.turn_index, m.role, m.wire, m.speaker, m.tokens,
+            m.tokens_wide, m.body,
+            cast(m.call_ids as text[]), cast(m.answer_ids as text[])
+        from unnest(
+            cast(:m_session_id as text[]), cast(:m_seq as bigint[]), cast(:m_turn_index as int[]),
+            cast(:m_role as text[]), cast(:m_wire as text[]), cast(:m_speaker as text[]),
+            cast(:m_tokens as int[]), cast(:m_tokens_wide as int[]), cast(:m_body as text[]), cast(:m_call_ids as text[]),
+            cast(:m_answer_ids as text[])
+        ) as m (session_id, seq, turn_index, role, wire, speaker, tokens, tokens_wide, body, call_ids,
+            answer_ids)
     )
-    db.execute(
-        insert(StoredMessage),
-        [
-            {
-                "tenant_id": tenant_id,
-                "session_id": turn.session_id,
-                "seq": seq,
-                "turn_index": accepted.turn_index,
-                "role": message.role.value,
-                "wire": message.wire.value,
-                "speaker": message.speaker,
-                "tokens": message.tokens,
-                "call_ids": list(message.call_ids) or None,
-                "answer_ids": list(message.answer_ids) or None,
-                "body": message.raw,
-            }
-            for turn, accepted, _ in fresh
-            for seq, message in enumerate(turn.messages, accepted.first_seq)
-        ],
-    )
-
-
-_PROGRESS = (
-    update(Session)
-    .where(Session.tenant_id == bindparam("tenant"), Session.session_id == bindparam("session"))
-    .values(
-        last_seq=bindparam("seq"),
-        last_turn_index=bindparam("turn"),
-        history_tokens=bindparam("tokens"),
-        model=bindparam("last_model"),
-        context_window=bindparam("window"),
-        last_turn_at=func.now(),
-    )
+    update session set last_seq = s.last_seq, last_turn_index = s.last_turn_index,
+        history_tokens = s.history_tokens, model = s.model, context_window = s.context_window,
+        last_turn_at = now()
+    from unnest(
+        cast(:s_session_id as text[]), cast(:s_last_seq as bigint[]), cast(:s_last_turn_index as int[]),
+        cast(:s_history_tokens as bigint[]), cast(:s_model as text[]), cast(:s_context_window as int[])
+    ) as s (session_id, last_seq, last_turn_index, history_tokens, model, context_window)
+    where session.tenant_id = :tenant_id and session.session_id = s.session_id
+    """
 )
+"""Turns, messages and their sessions' progress in one statement: one round trip, whatever the number."""
 
 
-def _save_progress(db: Transaction, tenant_id: UUID, sessions: list[SessionState]) -> None:
-    db.execute(
-        _PROGRESS,
-        [
-            {
-                "tenant": tenant_id,
-                "session": session.session_id,
-                "seq": session.last_seq,
-                "turn": session.last_turn_index,
-                "tokens": session.history_tokens,
-                "last_model": session.model,
-                "window": session.context_window,
-            }
-            for session in sessions
-        ],
-    )
+def _append(
+    db: Transaction,
+    tenant_id: UUID,
+    fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]],
+    sessions: Iterable[SessionState],
+) -> None:
+    columns = {
+        **_columns("t", [_turn_row(*entry) for entry in fresh]),
+        **_columns("m", [row for turn, accepted, _ in fresh for row in _message_rows(turn, accepted)]),
+        **_columns("s", [_session_row(session) for session in sessions]),
+    }
+    db.execute(_APPEND, {"tenant_id": tenant_id, **columns})
+
+
+def _columns(prefix: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Rows turned on their side: one array a column."""
+    return {f"{prefix}_{name}": [row[name] for row in rows] for name in rows[0]}
+
+
+def _turn_row(turn: NewTurn, accepted: AcceptedTurn, generation: int) -> dict[str, Any]:
+    return {
+        "session_id": turn.session_id,
+        "turn_index": accepted.turn_index,
+        "turn_id": turn.turn_id,
+        "body_sha256": turn.body_sha256,
+        "generation": generation,
+        "first_seq": accepted.first_seq,
+        "last_seq": accepted.last_seq,
+        "tokens": turn.tokens,
+        "model": turn.model,
+        "context_window": turn.context_window,
+        "usage": json.dumps(turn.usage) if turn.usage is not None else None,
+        "plan": json.dumps(turn.plan) if turn.plan is not None else None,
+        "user_id": turn.user_id,
+        "completed_at": turn.completed_at,
+    }
+
+
+def _message_rows(turn: NewTurn, accepted: AcceptedTurn) -> Iterator[dict[str, Any]]:
+    for seq, message in enumerate(turn.messages, accepted.first_seq):
+        yield {
+            "session_id": turn.session_id,
+            "seq": seq,
+            "turn_index": accepted.turn_index,
+            "role": message.role.value,
+            "wire": message.wire.value,
+            "speaker": message.speaker,
+            "tokens": message.tokens,
+            "tokens_wide": message.tokens if message.tokens_wide is None else message.tokens_wide,
+            "body": message.raw,
+            "call_ids": _array_text(message.call_ids),
+            "answer_ids": _array_text(message.answer_ids),
+        }
+
+
+def _session_row(session: SessionState) -> dict[str, Any]:
+    return {
+        "session_id": session.session_id,
+        "last_seq": session.last_seq,
+        "last_turn_index": session.last_turn_index,
+        "history_tokens": session.history_tokens,
+        "model": session.model,
+        "context_window": session.context_window,
+    }
+
+
+def _array_text(values: Sequence[str]) -> str | None:
+    """An array as Postgres writes it: arrays of different lengths cannot stand in one array."""
+    if not values:
+        return None
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"
 
 
 _MESSAGE_COLUMNS = (
@@ -261,6 +307,7 @@ _MESSAGE_COLUMNS = (
     StoredMessage.answer_ids,
     StoredMessage.wire,
     StoredMessage.speaker,
+    StoredMessage.tokens_wide,
 )
 _OF_SESSION = select(*_MESSAGE_COLUMNS).where(
     StoredMessage.tenant_id == bindparam("tenant_id"), StoredMessage.session_id == bindparam("session_id")
@@ -321,6 +368,7 @@ def _message(row: Any) -> Message:
         tuple(row[5]) if row[5] else (),
         Wire(row[6]),
         row[7],
+        row[8],
     )
 
 

@@ -97,6 +97,7 @@ create table message (
     wire text not null,
     speaker text,
     tokens integer not null,
+    tokens_wide integer not null,
     call_ids text[],
     answer_ids text[],
     body text not null,
