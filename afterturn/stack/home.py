@@ -38,9 +38,10 @@ class DamagedHomeError(Exception):
 class Home:
     """Paths inside the directory, and the few facts that survive a restart."""
 
-    def __init__(self, path: Path) -> None:
-        """Work in `path`, which exists and is locked."""
+    def __init__(self, path: Path, *, keep: bool) -> None:
+        """Work in `path`, which exists and is locked, and stays afterwards if `keep` says so."""
         self.path = path
+        self.keep = keep
         self.logs = path / "logs"
         self.temporary = path / "tmp"
         self.postgres = path / "postgres"
@@ -108,7 +109,7 @@ def open_home(path: Path, *, owner_pid: int, keep: bool) -> Iterator[Home]:
     with held_lock(path / "lock", owner_pid):
         try:
             end_leftovers(path)
-            home = Home(path)
+            home = Home(path, keep=keep)
             home.prepare()
             yield home
         finally:

@@ -100,6 +100,8 @@ class Postgres:
         command = (
             *(str(postgres_program("initdb")), *INITDB_OPTIONS),
             *("--pwfile", str(self._password_file), "--pgdata", str(self._draft)),
+            # What vanishes at the end need not survive a power cut before its first use.
+            *(() if self._home.keep else ("--no-sync",)),
         )
         return Launch(command, self._environment, self._draft, account)
 
