@@ -21,6 +21,7 @@ from sqlalchemy import (
     func,
     insert,
     select,
+    text,
     update,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -47,7 +48,7 @@ class RecallPassage(Base):
 
     tenant_id: Mapped[TenantKey]
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
-    generation: Mapped[int] = mapped_column(primary_key=True)
+    start_seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     start: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     seq: Mapped[int] = mapped_column(BigInteger)
     turn_index: Mapped[int]
@@ -71,7 +72,7 @@ class RecallTerm(Base):
 
     tenant_id: Mapped[TenantKey]
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
-    generation: Mapped[int] = mapped_column(primary_key=True)
+    start_seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     key: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     passages: Mapped[int]
 
@@ -87,7 +88,7 @@ class RecallProgress(Base):
 
     tenant_id: Mapped[TenantKey]
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
-    generation: Mapped[int] = mapped_column(primary_key=True)
+    start_seq: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     through_seq: Mapped[int] = mapped_column(BigInteger)
     passages: Mapped[int]
     tokens: Mapped[int] = mapped_column(BigInteger)
@@ -95,18 +96,24 @@ class RecallProgress(Base):
 
 @dataclass(frozen=True)
 class RecallKey:
-    """Whose index: one generation of one session."""
+    """Whose index: a session since its last reset.
+
+    Attributes:
+        tenant_id: Whose session.
+        session_id: Which one.
+        start_seq: The session's `start_seq`: a reset begins a new index, an erase keeps it.
+    """
 
     tenant_id: UUID
     session_id: str
-    generation: int
+    start_seq: int = 0
 
     def of(self, table: type[RecallPassage | RecallTerm | RecallProgress]) -> ColumnElement[bool]:
         """The condition that a row of the table is this index's."""
         return and_(
             table.tenant_id == self.tenant_id,
             table.session_id == self.session_id,
-            table.generation == self.generation,
+            table.start_seq == self.start_seq,
         )
 
     def columns(self) -> dict[str, Any]:
@@ -114,13 +121,13 @@ class RecallKey:
         return {
             "tenant_id": self.tenant_id,
             "session_id": self.session_id,
-            "generation": self.generation,
+            "start_seq": self.start_seq,
         }
 
     def term_keys(self, terms: Iterable[str]) -> dict[str, int]:
         """Give each term its key: the index's half first, so that a session's keys lie together."""
         index = blake2b(
-            f"{self.tenant_id}/{self.generation}/{self.session_id}".encode(), digest_size=4
+            f"{self.tenant_id}/{self.start_seq}/{self.session_id}".encode(), digest_size=4
         ).digest()
         return {
             term: int.from_bytes(index + blake2b(term.encode(), digest_size=4).digest(), signed=True)
@@ -135,6 +142,22 @@ class Progress:
     through_seq: int = 0
     passages: int = 0
     tokens: int = 0
+
+
+_ERASE = text("""
+    with gone as (
+        delete from recall_passage
+        where tenant_id = :tenant_id and session_id = :session_id and seq between :from_seq and :to_seq
+        returning start_seq, keys
+    ), lost as (
+        select start_seq, key, count(*) as times from gone, unnest(keys) key group by start_seq, key
+    ), counted as (
+        update recall_term term set passages = term.passages - lost.times from lost
+        where term.tenant_id = :tenant_id and term.session_id = :session_id
+            and term.start_seq = lost.start_seq and term.key = lost.key
+    )
+    select count(*) from gone
+""")
 
 
 def find_progress(db: Transaction, index: RecallKey) -> Progress:
@@ -215,22 +238,23 @@ def _count_terms(db: Transaction, index: RecallKey, counts: Mapping[int, int]) -
     )
 
 
-def erase_passages(db: Transaction, index: RecallKey, *, from_seq: int, to_seq: int) -> int:
-    """Forget the messages of a range, and count their terms no more.
+def erase_passages(db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int) -> int:
+    """Forget the messages of a range in every index of the session, and count their terms no more.
 
     Returns:
-        How many passages were removed. The index does not go back: the range is not read again.
+        How many passages were removed. An index does not go back: the range is not read again.
     """
-    removed = db.execute(
-        delete(RecallPassage)
-        .where(index.of(RecallPassage), RecallPassage.seq.between(from_seq, to_seq))
-        .returning(RecallPassage.keys)
-    ).all()
-    counts = Counter(key for (keys,) in removed for key in keys)
-    if counts:
-        _count_terms(db, index, {key: -count for key, count in counts.items()})
-        db.execute(delete(RecallTerm).where(index.of(RecallTerm), RecallTerm.passages == 0))
-    return len(removed)
+    place = {"tenant_id": tenant_id, "session_id": session_id}
+    removed = db.execute(_ERASE, {**place, "from_seq": from_seq, "to_seq": to_seq}).scalar_one()
+    if removed:
+        db.execute(
+            delete(RecallTerm).where(
+                RecallTerm.tenant_id == tenant_id,
+                RecallTerm.session_id == session_id,
+                RecallTerm.passages == 0,
+            )
+        )
+    return int(removed)
 
 
 def big_array(keys: Sequence[int]) -> BindParameter[Any]:

@@ -1,27 +1,65 @@
 """The search of recall: a few indexed reads, whatever the length of the session."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, combinations
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, outerjoin, select, true
+from sqlalchemy import text
 
 from context.recall.passages import Passage
 from context.recall.ranking import Hit, RecallStats, find_ranges, weigh_terms
 from context.recall.words import query_terms
-from models.recall import RecallKey, RecallPassage, RecallProgress, RecallTerm, big_array
+from models.recall import RecallKey
 from models.session import Transaction
 
 MAX_HITS = 300
-"""The most passages that one search for rare terms reads, whatever the length of the session."""
+"""The most passages that a search for rare terms reads."""
 
 _PAIR_TERMS = 3
 _PAIR_HITS = 100
 _RECENT_TOKENS = 200_000
 _RECENT_HITS = 200
 _STRETCH_PASSAGES = 1000
-_FACTS = tuple(field.name for field in fields(Passage) if field.name != "terms")
+
+_COUNTS = text("""
+    select progress.passages, progress.tokens, term.key, term.passages
+    from recall_progress progress
+    left join recall_term term
+        on term.tenant_id = progress.tenant_id and term.session_id = progress.session_id
+        and term.start_seq = progress.start_seq and term.key = any(cast(:keys as bigint[]))
+    where progress.tenant_id = :tenant_id and progress.session_id = :session_id
+        and progress.start_seq = :start_seq
+""")
+# The keys are the session's own: searched alone, they lead to few rows by the one right index.
+_WITH_ANY = text("""
+    with found as materialized (
+        select tenant_id, session_id, start_seq, seq, start, tokens, keys
+        from recall_passage where keys && cast(:keys as bigint[]) limit :most
+    )
+    select start, tokens, keys from found
+    where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+        and seq <= :through_seq
+""")
+_WITH_ALL = text(_WITH_ANY.text.replace("&&", "@>"))
+_LATEST = text("""
+    select start, tokens, keys from recall_passage
+    where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+        and keys @> cast(:keys as bigint[]) and seq <= :through_seq and start > :after
+    order by start desc limit :most
+""")
+_STRETCHES = text("""
+    select stretch.*
+    from unnest(cast(:firsts as bigint[]), cast(:lasts as bigint[])) wanted (first, last)
+    cross join lateral (
+        select seq, turn_index, line, part, parts, speaker, body, start, tokens, keys as term_keys
+        from recall_passage
+        where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+            and seq <= :through_seq and start between wanted.first and wanted.last
+        order by start limit :most
+    ) stretch
+    order by start
+""")
 
 
 @dataclass(frozen=True)
@@ -42,126 +80,83 @@ def find_passages(
         index: Whose passages.
         query: The new message.
         through_seq: The last message that may be found: what comes after it is in the window.
-        max_tokens: How much is wanted; about twice as much is loaded.
+        max_tokens: How much is wanted; two to four times as much is loaded.
 
     Returns:
         Passages for `select_recall`; none where the session has none of the query's terms.
     """
     keys = index.term_keys(query_terms(query))
-    stats, tokens = _find_stats(db, index, keys)
+    if not keys or max_tokens <= 0:
+        return FoundPassages([], RecallStats(0, {}))
+    stats, tokens = _count(db, index, keys)
     weights = weigh_terms(list(keys), stats)
-    if not weights or max_tokens <= 0:
+    if not weights:
         return FoundPassages([], stats)
-    wanted = {term: keys[term] for term in weights}
-    asked = {key: term for term, key in wanted.items()}
-    probes = _probes(index, stats, wanted, through_seq=through_seq, end=tokens)
-    ranges = find_ranges(_find_hits(db, probes, asked), weights, max_tokens=max_tokens)
-    return FoundPassages(_load(db, index, ranges, asked, through_seq) if ranges else [], stats)
+    search = _Search(db, index, through_seq, {keys[term]: term for term in weights})
+    hits = search.hits(_rare_keys(stats, keys, weights), from_start=tokens - _RECENT_TOKENS)
+    ranges = find_ranges(hits, weights, max_tokens=max_tokens)
+    return FoundPassages(search.load(ranges) if ranges else [], stats)
 
 
-def _find_stats(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[RecallStats, int]:
-    """Read the counts, and how many tokens the session's passages have."""
-    term = and_(index.of(RecallTerm), RecallTerm.key == func.any(big_array(list(keys.values()))))
-    rows = db.execute(
-        select(RecallProgress.passages, RecallProgress.tokens, RecallTerm.key, RecallTerm.passages)
-        .select_from(outerjoin(RecallProgress, RecallTerm, term))
-        .where(index.of(RecallProgress))
-    ).all()
+def _count(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[RecallStats, int]:
+    """Read in how many passages each term occurs, and how many tokens the session's passages have."""
+    rows = db.execute(_COUNTS, {**index.columns(), "keys": list(keys.values())}).all()
     passages, tokens = rows[0][:2] if rows else (0, 0)
     found = {row[2]: row[3] for row in rows}
-    return RecallStats(passages, {name: found.get(key, 0) for name, key in keys.items()}), tokens
+    return RecallStats(passages, {term: found.get(key, 0) for term, key in keys.items()}), tokens
 
 
-def _find_hits(db: Transaction, probes: Iterable[Select[Any]], asked: Mapping[int, str]) -> list[Hit]:
-    found: dict[int, Hit] = {}
-    for probe in probes:
-        for start, tokens, keys in db.execute(probe):
-            found[start] = Hit(start, tokens, frozenset(asked[key] for key in keys if key in asked))
-    return [found[start] for start in sorted(found)]
+def _rare_keys(stats: RecallStats, keys: Mapping[str, int], weights: Mapping[str, float]) -> list[int]:
+    """The rarest terms, as many as lead to no more than `MAX_HITS` passages together."""
+    totals = accumulate(stats.frequencies[term] for term in weights)
+    return [keys[term] for term, total in zip(weights, totals, strict=True) if total <= MAX_HITS]
 
 
-def _probes(
-    index: RecallKey, stats: RecallStats, keys: Mapping[str, int], *, through_seq: int, end: int
-) -> list[Select[Any]]:
-    """Ask for all passages with a rare term; where none is rare, for where two meet, and for the latest."""
-    totals = accumulate(stats.frequencies[term] for term in keys)
-    rare = [key for key, total in zip(keys.values(), totals, strict=True) if total <= MAX_HITS]
-    if rare:
-        return [_by_keys(index, RecallPassage.keys.overlap(big_array(rare)), through_seq, 2 * MAX_HITS)]
-    common = list(keys.values())
-    pairs = combinations(common[:_PAIR_TERMS], 2)
-    return [
-        _latest(index, common[0], through_seq, end - _RECENT_TOKENS),
-        *(
-            _by_keys(index, RecallPassage.keys.contains(big_array(pair)), through_seq, _PAIR_HITS)
-            for pair in pairs
-        ),
-    ]
+@dataclass(frozen=True)
+class _Search:
+    """One search: where, how far, and for which keys of which terms, the rarest first."""
+
+    db: Transaction
+    index: RecallKey
+    through_seq: int
+    asked: Mapping[int, str]
+
+    def hits(self, rare: list[int], *, from_start: int) -> list[Hit]:
+        """Find all passages with a rare term; where none is rare, those where two meet, and the latest."""
+        if rare:
+            rows = self._run(_WITH_ANY, keys=rare, most=2 * MAX_HITS)
+        else:
+            common = list(self.asked)
+            rows = self._run(_LATEST, keys=common[:1], after=from_start, most=_RECENT_HITS)
+            for pair in combinations(common[:_PAIR_TERMS], 2):
+                rows += self._run(_WITH_ALL, keys=list(pair), most=_PAIR_HITS)
+        found = {start: Hit(start, tokens, self._terms(keys)) for start, tokens, keys in rows}
+        return [found[start] for start in sorted(found)]
+
+    def load(self, ranges: Sequence[tuple[int, int]]) -> list[Passage]:
+        """Load the passages that start in the ranges, in order."""
+        firsts, lasts = zip(*ranges, strict=True)
+        rows = self._run(_STRETCHES, firsts=list(firsts), lasts=list(lasts), most=_STRETCH_PASSAGES)
+        return [_passage(row, self._terms(row.term_keys)) for row in rows]
+
+    def _run(self, statement: Any, **parameters: Any) -> list[Any]:
+        values = {**self.index.columns(), "through_seq": self.through_seq, **parameters}
+        return list(self.db.execute(statement, values))
+
+    def _terms(self, keys: Sequence[int]) -> frozenset[str]:
+        return frozenset(self.asked[key] for key in keys if key in self.asked)
 
 
-def _by_keys(index: RecallKey, match: ColumnElement[bool], through_seq: int, limit: int) -> Select[Any]:
-    """Search the keys first: only they lead to few rows, and they are the session's own already."""
-    table = RecallPassage.__table__.c
-    names = ("tenant_id", "session_id", "generation", "seq", "start", "tokens", "keys")
-    found = (
-        select(*(table[name] for name in names))
-        .where(match)
-        .limit(limit)
-        .cte()
-        .prefix_with("materialized", dialect="postgresql")
+def _passage(row: Any, terms: frozenset[str]) -> Passage:
+    return Passage(
+        seq=row.seq,
+        turn_index=row.turn_index,
+        line=row.line,
+        part=row.part,
+        parts=row.parts,
+        speaker=row.speaker,
+        text=row.body,
+        start=row.start,
+        tokens=row.tokens,
+        terms=terms,
     )
-    return select(found.c.start, found.c.tokens, found.c["keys"]).where(
-        found.c.tenant_id == index.tenant_id,
-        found.c.session_id == index.session_id,
-        found.c.generation == index.generation,
-        found.c.seq <= through_seq,
-    )
-
-
-def _latest(index: RecallKey, key: int, through_seq: int, from_start: int) -> Any:
-    return (
-        select(RecallPassage.start, RecallPassage.tokens, RecallPassage.keys)
-        .where(
-            index.of(RecallPassage),
-            RecallPassage.keys.contains(big_array([key])),
-            RecallPassage.seq <= through_seq,
-            RecallPassage.start > from_start,
-        )
-        .order_by(RecallPassage.start.desc())
-        .limit(_RECENT_HITS)
-    )
-
-
-def _load(
-    db: Transaction,
-    index: RecallKey,
-    ranges: Sequence[tuple[int, int]],
-    asked: Mapping[int, str],
-    through_seq: int,
-) -> list[Passage]:
-    table = RecallPassage.__table__.c
-    facts = [table["body" if name == "text" else name] for name in _FACTS]
-    wanted = select(
-        func.unnest(big_array([first for first, _ in ranges])).label("first"),
-        func.unnest(big_array([last for _, last in ranges])).label("last"),
-    ).subquery()
-    stretch = (
-        select(*facts, table["keys"])
-        .where(
-            index.of(RecallPassage),
-            RecallPassage.seq <= through_seq,
-            RecallPassage.start.between(wanted.c.first, wanted.c.last),
-        )
-        .order_by(RecallPassage.start)
-        .limit(_STRETCH_PASSAGES)
-        .lateral()
-    )
-    rows = db.execute(select(stretch).select_from(wanted.join(stretch, true())))
-    passages = [_passage(row, asked) for row in rows]
-    return sorted(passages, key=lambda passage: passage.start)
-
-
-def _passage(row: Any, asked: Mapping[int, str]) -> Passage:
-    *facts, keys = row
-    terms = frozenset(asked[key] for key in keys if key in asked)
-    return Passage(**dict(zip(_FACTS, facts, strict=True)), terms=terms)

@@ -99,6 +99,8 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
     Returns:
         As many scores, in their order, each in [0, 2).
     """
+    if not places:
+        return []
     centres = [place.centre for place in places]
     fades = [1.0, *(math.exp((a - b) / REACH_TOKENS) for a, b in pairwise(centres))]
     scores = [0.0] * len(places)

@@ -1,6 +1,6 @@
 """Index the passages of older turns, so that a new message finds those that bear on it.
 
-Locks: none that matter; the tables are new.
+Locks: SHARE ROW EXCLUSIVE on tenant and session for an instant, for the foreign keys; the tables are new.
 Old code: knows none of them and recalls nothing.
 Back: drops them; workers index every session anew after the next upgrade.
 """
@@ -16,7 +16,7 @@ TABLES = """
 create table recall_passage (
     tenant_id uuid not null,
     session_id text collate "C" not null,
-    generation integer not null,
+    start_seq bigint not null,
     start bigint not null,
     seq bigint not null,
     turn_index integer not null,
@@ -27,7 +27,7 @@ create table recall_passage (
     body text not null,
     tokens integer not null,
     keys bigint[] not null,
-    constraint pk_recall_passage primary key (tenant_id, session_id, generation, start),
+    constraint pk_recall_passage primary key (tenant_id, session_id, start_seq, start),
     constraint fk_recall_passage_tenant_id_tenant foreign key (tenant_id)
         references tenant (tenant_id) on delete cascade,
     constraint fk_recall_passage_tenant_id_session_id_session foreign key (tenant_id, session_id)
@@ -41,10 +41,10 @@ create index ix_recall_passage_keys on recall_passage using gin (keys) with (fas
 create table recall_term (
     tenant_id uuid not null,
     session_id text collate "C" not null,
-    generation integer not null,
+    start_seq bigint not null,
     key bigint not null,
     passages integer not null,
-    constraint pk_recall_term primary key (tenant_id, session_id, generation, key),
+    constraint pk_recall_term primary key (tenant_id, session_id, start_seq, key),
     constraint fk_recall_term_tenant_id_tenant foreign key (tenant_id)
         references tenant (tenant_id) on delete cascade,
     constraint fk_recall_term_tenant_id_session_id_session foreign key (tenant_id, session_id)
@@ -55,11 +55,11 @@ create table recall_term (
 create table recall_progress (
     tenant_id uuid not null,
     session_id text collate "C" not null,
-    generation integer not null,
+    start_seq bigint not null,
     through_seq bigint not null,
     passages integer not null,
     tokens bigint not null,
-    constraint pk_recall_progress primary key (tenant_id, session_id, generation),
+    constraint pk_recall_progress primary key (tenant_id, session_id, start_seq),
     constraint fk_recall_progress_tenant_id_tenant foreign key (tenant_id)
         references tenant (tenant_id) on delete cascade,
     constraint fk_recall_progress_tenant_id_session_id_session foreign key (tenant_id, session_id)
