@@ -36,10 +36,11 @@ def check_all() -> list[Finding]:
         "tokenizer": check_tokenizer,
         "models": check_models,
     }
-    return [_guarded(name, check) for name, check in checks.items()]
+    return [guarded(name, check) for name, check in checks.items()]
 
 
-def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
+def guarded(name: str, check: Callable[[], Finding]) -> Finding:
+    """Make one check, and a finding of whatever breaks it."""
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - whatever it is, the person reading wants the other checks too
@@ -87,6 +88,22 @@ def check_background() -> Finding:
     ]
     well = all(seen.get(role, STALE_AFTER_S) < STALE_AFTER_S for role in BACKGROUND_ROLES)
     return Finding("background", is_well=well, seen=f"last at work: {', '.join(told)}")
+
+
+def check_role(role: str) -> Finding:
+    """One role has been at work within the last minute: a container's health.
+
+    Args:
+        role: The role, as it signs its heartbeat.
+    """
+    with _connect() as database:
+        row = database.execute(
+            "select extract(epoch from now() - max(seen_at)) from heartbeat where role = %s", (role,)
+        ).fetchone()
+    age_s = _one(row)
+    if age_s is None:
+        return Finding(role, is_well=False, seen="was never at work")
+    return Finding(role, is_well=float(str(age_s)) < STALE_AFTER_S, seen=f"last at work {age_s:.0f} s ago")
 
 
 def check_broker() -> Finding:

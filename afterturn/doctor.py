@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from afterturn.checks import Finding, check_all
+from afterturn.checks import Finding, check_all, check_role, guarded
 from afterturn.settings_report import Group, current_groups, unknown_variables
 from afterturn.stack.home import ADDRESSES
 from afterturn.target import DATA_DIRECTORY
@@ -20,10 +21,19 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def doctor(
     data_dir: Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")] = DATA_DIRECTORY,
+    alive: Annotated[str | None, typer.Option(help="Only ask whether this role is at work.")] = None,
 ) -> None:
     """Print the settings in force and check database, broker, background, tokenizer and models."""
     console = Console()
     use_running_stack(data_dir, console)
+    if alive is not None:
+        finish(console, [guarded(alive, lambda: check_role(alive))])
+    else:
+        look_at_everything(console)
+
+
+def look_at_everything(console: Console) -> None:
+    """Settings first; with wrong ones the checks would only repeat what is wrong."""
     groups = current_groups()
     console.print(settings_table(groups))
     problems = [problem for group in groups for problem in group.problems]
@@ -31,10 +41,16 @@ def doctor(
         console.print(f"[red]wrong[/red]    {problem}", highlight=False)
     for name in unknown_variables(os.environ):
         console.print(f"[yellow]unknown[/yellow]  {name} is no setting and changes nothing", highlight=False)
-    findings = [] if problems else check_all()
+    if problems:
+        raise typer.Exit(1)
+    finish(console, check_all())
+
+
+def finish(console: Console, findings: Sequence[Finding]) -> None:
+    """Print findings; the exit status says whether all is well."""
     for finding in findings:
         console.print(line(finding), highlight=False)
-    if problems or not all(finding.is_well for finding in findings):
+    if not all(finding.is_well for finding in findings):
         raise typer.Exit(1)
 
 

@@ -12,9 +12,9 @@ from afterturn.stack.request import Addresses
 from tests.data import ROOT
 
 
-def doctor(directory: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+def doctor(directory: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", "afterturn", "doctor", "--data-dir", str(directory)],
+        [sys.executable, "-m", "afterturn", "doctor", "--data-dir", str(directory), *options],
         cwd=ROOT,
         env={**os.environ, "COLUMNS": "200", **environment},
         check=False,
@@ -46,3 +46,8 @@ def test_a_wrong_setting_is_named(tmp_path: Path, variable: str) -> None:
     told = doctor(tmp_path, **{variable: "many"})
     assert told.returncode == 1
     assert f"wrong    {variable}" in told.stdout
+
+
+@pytest.mark.parametrize(("role", "status"), [("worker", 0), ("dispatcher", 0), ("nobody", 1)])
+def test_a_container_learns_whether_its_role_is_at_work(addresses: Addresses, role: str, status: int) -> None:
+    assert doctor(addresses.directory, "--alive", role).returncode == status
