@@ -14,8 +14,10 @@ depends_on = None
 
 
 def upgrade() -> None:
-    ${upgrades if upgrades else "op.execute('')"}
+    """…"""
+    ${upgrades if upgrades else 'op.execute("…")'}
 
 
 def downgrade() -> None:
-    ${downgrades if downgrades else "op.execute('')"}
+    """…"""
+    ${downgrades if downgrades else 'op.execute("…")'}

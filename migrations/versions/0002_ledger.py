@@ -1,6 +1,6 @@
 """Write every call to a model into a ledger, and remember which models are down.
 
-Locks: none that matter; both tables are new.
+Locks: SHARE ROW EXCLUSIVE on tenant for an instant, for the foreign key; both tables are new.
 Old code: knows neither table and calls no model.
 Back: drops both tables, and with them what was spent so far today: the caps start anew.
 """

@@ -1,0 +1,266 @@
+"""Migrations on real databases: every step up, down and up again, against the models, beside traffic."""
+
+import ast
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from alembic.script import Script, ScriptDirectory
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+
+import models
+from afterturn.migrate import config, downgrade, newest, upgrade
+from models.base import Base
+from tests.data import ROOT
+from tests.integration.catalog import connected, differences, new_database, read_catalog
+from tests.waiting import wait_until
+
+STEPS: list[Script] = [*ScriptDirectory.from_config(config("")).walk_revisions()][::-1]
+RECORD = """
+    insert into seen select txid_current(), current_setting('lock_timeout'),
+        (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())"""
+MADE_STEP = '''"""A step of a test."""
+
+from alembic import op
+
+revision = "{revision}"
+down_revision = {before}
+
+
+def upgrade() -> None:
+    for statement in {statements}:
+        op.execute(statement)
+'''
+
+
+@pytest.fixture
+def database_url(postgres_url: str) -> Iterator[str]:
+    """An empty database of the test's own."""
+    with new_database(postgres_url) as url:
+        yield url
+
+
+@pytest.fixture
+def server(database_url: str) -> Iterator[psycopg.Connection]:
+    """Another connection to the test's database, each statement for itself."""
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        yield connection
+
+
+def made_steps(url: str, folder: Path, *steps: list[str]) -> Config:
+    """Alembic's configuration with our own environment, and with steps made of these statements."""
+    for number, statements in enumerate(steps, 1):
+        before = f'"{number - 1:04}"' if number > 1 else None
+        script = MADE_STEP.format(revision=f"{number:04}", before=before, statements=statements)
+        (folder / f"{number:04}_made.py").write_text(script)
+    settings = config(url)
+    settings.set_main_option("version_locations", str(folder))
+    settings.set_main_option("path_separator", "os")
+    return settings
+
+
+def run_migrate(url: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "afterturn", "migrate"],
+        cwd=ROOT,
+        env={**os.environ, "AFTERTURN_DATABASE_URL": url},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def advisory_lock() -> int:
+    """The constant of migrations/env.py, which cannot be imported: it would run."""
+    (value,) = [
+        ast.literal_eval(node.value)
+        for node in ast.parse((ROOT / "migrations/env.py").read_text()).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ADVISORY_LOCK"
+    ]
+    return int(value)
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.revision)
+def test_every_step_can_be_taken_back_and_taken_again(database_url: str, step: Script) -> None:
+    before = str(step.down_revision or "base")
+    if step.down_revision:
+        upgrade(database_url, before)
+    catalogs = []
+    for go, revision in ((upgrade, step.revision), (downgrade, before), (upgrade, step.revision)):
+        with connected(database_url) as db:
+            catalogs.append(read_catalog(db))
+        go(database_url, revision)
+    without, with_it, without_again = catalogs
+    assert differences(without, without_again) == []
+    with connected(database_url) as db:
+        assert differences(with_it, read_catalog(db)) == []
+
+
+def test_the_migrations_make_what_the_models_say(database_url: str, postgres_url: str) -> None:
+    for module in pkgutil.iter_modules(models.__path__):
+        importlib.import_module(f"models.{module.name}")
+    upgrade(database_url)
+    with connected(database_url) as db:
+        migrated = read_catalog(db)
+    with new_database(postgres_url) as url, connected(url) as db:
+        Base.metadata.create_all(db)
+        assert differences(migrated, read_catalog(db)) == []
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.revision)
+def test_a_docstring_names_every_lock_that_stops_writers(database_url: str, step: Script) -> None:
+    if step.down_revision:
+        upgrade(database_url, str(step.down_revision))
+    told = re.search(r"^Locks: (.*?)^Old code:", step.longdoc, re.DOTALL | re.MULTILINE)
+    assert told
+    with connected(database_url) as db:
+        existing = db.execute(text("select relname from pg_class where relkind = 'r'")).scalars().all()
+        with Operations.context(MigrationContext.configure(db)):
+            step.module.upgrade()
+        for table, mode in locks_held(db):
+            if table in existing:
+                assert mode in told[1]
+                assert re.search(rf"\b{table}\b", told[1]), f"{mode} on {table}"
+
+
+def locks_held(db: Connection) -> list[tuple[str, str]]:
+    """Our own tables on which this transaction stops writers, and how, in PostgreSQL's words."""
+    rows = db.execute(
+        text("""
+            select c.relname, l.mode from pg_locks l
+            join pg_class c on c.oid = l.relation
+            where l.pid = pg_backend_pid() and c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+            and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')""")
+    )
+    return [
+        (table, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", mode.removesuffix("Lock")).upper())
+        for table, mode in rows
+    ]
+
+
+def test_two_runners_that_start_together_both_succeed(database_url: str) -> None:
+    runners = [run_migrate(database_url) for _ in range(2)]
+    told = [runner.communicate(timeout=60)[0] for runner in runners]
+    assert [runner.returncode for runner in runners] == [0, 0], told
+    assert told == [f"at migration {newest()}\n"] * 2
+
+
+def test_a_runner_that_waits_for_its_turn_changes_nothing_and_blocks_no_index(
+    database_url: str, server: psycopg.Connection
+) -> None:
+    server.execute("create table busy (id int)")
+    server.execute("select pg_advisory_lock(%s)", (advisory_lock(),))
+    runner = run_migrate(database_url)
+    asks = "select 1 from pg_stat_activity where datname = current_database() and query like %s"
+    wait_until(
+        lambda: server.execute(asks, ("%pg_try_advisory_lock(%",)).fetchone(),
+        within_s=30,
+        what="the runner asks for its turn",
+    )
+    server.execute("set statement_timeout = '5s'")
+    server.execute("create index concurrently on busy (id)")
+    assert server.execute("select to_regclass('alembic_version')").fetchone() == (None,)
+    server.execute("select pg_advisory_unlock_all()")
+    told, _ = runner.communicate(timeout=60)
+    assert runner.returncode == 0, told
+
+
+def test_each_step_has_a_transaction_and_all_of_them_one_lock_and_a_limit(
+    database_url: str, server: psycopg.Connection, tmp_path: Path
+) -> None:
+    table = "create table seen (txid bigint, lock_timeout text, advisory_locks int)"
+    command.upgrade(made_steps(database_url, tmp_path, [table, RECORD], [RECORD, RECORD]), "head")
+    first, *second = server.execute("select * from seen").fetchall()
+    assert {row[1:] for row in (first, *second)} == {("2s", 1)}
+    assert len({row[0] for row in second}) == 1
+    assert first[0] not in {row[0] for row in second}
+
+
+def test_a_step_that_fails_leaves_nothing_of_itself_and_the_steps_before_it(
+    database_url: str, server: psycopg.Connection, tmp_path: Path
+) -> None:
+    steps = made_steps(database_url, tmp_path, ["create table one ()"], ["create table two ()", "select 1/0"])
+    with pytest.raises(DBAPIError, match="division by zero"):
+        command.upgrade(steps, "head")
+    assert server.execute("select version_num from alembic_version").fetchall() == [("0001",)]
+    assert server.execute("select to_regclass('one')::text, to_regclass('two')::text").fetchone() == (
+        "one",
+        None,
+    )
+
+
+def test_a_runner_that_failed_does_not_keep_its_turn(
+    database_url: str, server: psycopg.Connection, tmp_path: Path
+) -> None:
+    with pytest.raises(DBAPIError, match="division by zero"):
+        command.upgrade(made_steps(database_url, tmp_path, ["select 1/0"]), "head")
+    take = "select pg_try_advisory_lock(%s)"
+    wait_until(
+        lambda: server.execute(take, (advisory_lock(),)).fetchone() == (True,),
+        within_s=5,
+        what="the lock is free",
+    )
+
+
+def test_a_step_that_does_not_get_its_lock_gives_up_and_lets_traffic_through(
+    database_url: str, server: psycopg.Connection, tmp_path: Path
+) -> None:
+    steps = made_steps(database_url, tmp_path, ["create table busy (id int)"], ["alter table busy add n int"])
+    command.upgrade(steps, "0001")
+    waits = "select 1 from pg_locks where relation = 'busy'::regclass and not granted"
+    with psycopg.connect(database_url) as writer, ThreadPoolExecutor(1) as pool:
+        writer.execute("insert into busy values (1)")
+        migrating = pool.submit(command.upgrade, steps, "head")
+        wait_until(lambda: server.execute(waits).fetchone(), within_s=30, what="the step waits for its lock")
+        server.execute("set statement_timeout = '10s'")
+        assert server.execute("select count(*) from busy").fetchone() == (0,)
+        with pytest.raises(DBAPIError, match="lock timeout"):
+            migrating.result(timeout=30)
+    assert server.execute("select version_num from alembic_version").fetchall() == [("0001",)]
+
+
+def test_writers_go_on_while_every_later_step_is_taken(database_url: str, server: psycopg.Connection) -> None:
+    upgrade(database_url, STEPS[0].revision)
+    server.execute("insert into tenant (name) values ('first')")
+    server.execute("insert into session (tenant_id, session_id) select tenant_id, '0' from tenant")
+    begun, stop = threading.Event(), threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(write_sessions, database_url, begun, stop)
+        assert begun.wait(timeout=30)
+        try:
+            upgrade(database_url)
+        finally:
+            stop.set()
+        commits = written.result(timeout=30)
+    found = server.execute("select count(*), max(last_seq) from session").fetchone()
+    assert found == (commits + 1, commits)
+
+
+def write_sessions(database_url: str, begun: threading.Event, stop: threading.Event) -> int:
+    """Change a row and add one in each transaction, until told to stop. Returns how many."""
+    commits = 0
+    with psycopg.connect(database_url, autocommit=True, options="-c lock_timeout=5s") as db:
+        while not stop.is_set():
+            with db.transaction():
+                db.execute("update session set last_seq = last_seq + 1 where session_id = '0'")
+                db.execute(
+                    "insert into session (tenant_id, session_id) select tenant_id, %s from tenant",
+                    (str(commits + 1),),
+                )
+            commits += 1
+            begun.set()
+    return commits
