@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from context.recall.words import index_terms
-from context.render import LineKind, RenderedLine
+from context.render import LineKind, RenderedLine, RenderLimits
 
 PASSAGE_TOKENS = 50
 """The size to which messages are cut: a short message stays whole, a long one is found by its sentences."""
 MAX_PASSAGES = 400
 """The most passages of one message: what is larger belongs among the artifacts."""
+
+RECALL_LIMITS = RenderLimits(message_chars=60_000, result_chars=20_000)
+"""How much of a message is indexed: more than a summarizer needs to see of it."""
 
 _WHOLE_TOKENS = 75
 _MAX_CHARS_PER_TOKEN = 12

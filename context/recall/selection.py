@@ -6,6 +6,7 @@ from itertools import accumulate, groupby, pairwise
 
 from context.recall.passages import Passage
 from context.recall.ranking import RecallStats, score_passages, weigh_terms
+from context.recall.region import disarm, label
 from context.recall.words import query_terms
 
 _ELLIPSIS = "\u2026"
@@ -27,7 +28,7 @@ class RecallBlock:
         from_turn: The turn of the first.
         to_turn: The turn of the last.
         text: Its messages, each after its speaker's name; an ellipsis where a message is cut.
-        tokens: The text's count, >= 1.
+        tokens: The count of the text and of its label in the region, >= 1.
         score: That of its best passage.
     """
 
@@ -61,9 +62,9 @@ def select_recall(
     Args:
         query: The new message.
         passages: The session's passages, or those found for the query, in the order of the conversation.
-        max_tokens: The most tokens of all blocks together, >= 0.
+        max_tokens: The most tokens of all blocks with their labels, >= 0; the region's frame comes on top.
         max_facts: The most blocks, >= 0.
-        count: Counts the tokens of a block's text, and of whatever the caller puts around it.
+        count: Counts the tokens of a text.
         stats: The session's counts; None where `passages` is all of it.
 
     Returns:
@@ -156,10 +157,18 @@ def _blocks(chosen: Mapping[int, _Ranked], count: Callable[[str], int]) -> list[
 def _block(stretch: Sequence[_Ranked], count: Callable[[str], int]) -> RecallBlock:
     passages = [entry.passage for entry in stretch]
     lines = groupby(passages, key=lambda passage: (passage.seq, passage.line))
-    text = "\n".join(_write_line(list(line)) for _, line in lines)
+    text = disarm("\n".join(_write_line(list(line)) for _, line in lines))
     first, last = passages[0], passages[-1]
-    score = max(entry.score for entry in stretch)
-    return RecallBlock(first.seq, last.seq, first.turn_index, last.turn_index, text, count(text), score)
+    tokens = count(f"{label(first.seq, last.seq)}\n{text}\n")
+    return RecallBlock(
+        first.seq,
+        last.seq,
+        first.turn_index,
+        last.turn_index,
+        text,
+        tokens,
+        max(entry.score for entry in stretch),
+    )
 
 
 def _write_line(line: Sequence[Passage]) -> str:
