@@ -46,7 +46,9 @@ _KINDS = {
     r"|「[^」\n]{1,40}」|『[^』\n]{1,40}』|《[^》\n]{1,40}》",
     "number": r"(?<![\w.,-])\d{3,15}(?:[.,]\d{1,15}){0,4}(?![\w-])|(?<![\w.,-])\d{1,15}\.\d{1,15}(?![\w-])",
 }
-_PATTERN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
+_PLAIN = r"\b[a-zа-яё]{1,40}(?=[ \n,;!?)])(?! \d)| {1,200}"
+"""Plain words are most of a text: they are passed over whole, before any kind is tried at each letter."""
+_PATTERN = re.compile(f"{_PLAIN}|" + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
 _WORTH = {"number": 0.3, "quoted": 0.6, "name": 0.8, "amount": 0.8}
 """A bare number or a name from code identifies less than a path or a booking code."""
 _TRAILING = ".,;:!?)]}'\"…。，"
@@ -122,8 +124,8 @@ def normal(text: str) -> str:
 
 def _find(text: str) -> Iterator[tuple[str, float]]:
     for match in _PATTERN.finditer(text):
-        kind = match.lastgroup or ""
-        if _is_cut(text, match.start(), match.end()):
+        kind = match.lastgroup
+        if kind is None or _is_cut(text, match.start(), match.end()):
             continue
         if kind == "quoted":
             yield from _quoted(match[0][1:-1].strip())

@@ -91,9 +91,11 @@ def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text
         where the budget has no room for a single line.
     """
     header = _WHAT_IT_IS.get(request.language, _WHAT_IT_IS["en"])
+    covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
     material = _Material(
         points=_dedupe([*_carried(request), *find_points(request.lines)]),
-        names=_names(request),
+        covered=covered,
+        names=_names(request, covered),
         titles=section_titles(request.language),
     )
     budget = _budget(request, count)
@@ -112,6 +114,7 @@ class _Material:
     """What a summary could be made of."""
 
     points: Sequence[Point]
+    covered: Sequence[str]
     names: Sequence[str]
     titles: Mapping[Section, str]
 
@@ -126,7 +129,7 @@ def _write(material: _Material, request: SummaryInput, count: Callable[[str], in
     """Write with the usual share for names, or with a larger one where too many of them would be lost."""
     body = ""
     old = protected_identifiers(request.previous_summary or "", limit=_GATE.max_protected)
-    new = covered_identifiers(request.lines, limit=_GATE.max_identifiers)
+    new = material.covered[: _GATE.max_identifiers]
     for share in _NAMES_SHARES:
         body = _write_once(material, request.language, count, (budget, share))
         if (
@@ -270,10 +273,9 @@ def _dedupe(points: Iterable[Point]) -> list[Point]:
     return list(seen.values())
 
 
-def _names(request: SummaryInput) -> list[str]:
+def _names(request: SummaryInput, new: Sequence[str]) -> list[str]:
     """Order the identifiers: two of the last summary's for one new one, those in use again before others."""
     old = protected_identifiers(request.previous_summary or "", limit=_MAX_NAMES)
-    new = covered_identifiers(request.lines, limit=_MAX_NAMES)
     in_use = set(map(normal, new))
     old.sort(key=lambda name: normal(name) not in in_use)
     known = set(map(normal, old))

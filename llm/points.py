@@ -34,6 +34,10 @@ _SENTENCE_CHARS = 320
 _CALL_CHARS = 140
 _OUTCOME_CHARS = 110
 _SHORT_CHARS = 24
+_ORDER_CHARS = 40
+"""A shorter last word is an answer more often than an order."""
+_HEAD_SENTENCES, _TAIL_SENTENCES = 30, 10
+"""What is looked at in one message: the middle of a long one says least."""
 _LATE_PLACE = 8
 """What comes so late in one message is a paste or a detail more often than not."""
 _MAX_NAMES = 4
@@ -104,7 +108,10 @@ class _LastWords:
 
 
 def _points_of_words(line: RenderedLine, last: _LastWords) -> Iterator[Point]:
-    for place, sentence in enumerate(_whole_thoughts(split_sentences(line.text))):
+    sentences = split_sentences(line.text)
+    if len(sentences) > _HEAD_SENTENCES + _TAIL_SENTENCES:
+        sentences = sentences[:_HEAD_SENTENCES] + sentences[-_TAIL_SENTENCES:]
+    for place, sentence in enumerate(_whole_thoughts(sentences)):
         section, bonus = _place(line, sentence, place, last)
         score = max(_worth(line, sentence, place, last) + bonus, 0.0)
         if score <= 0:
@@ -152,7 +159,8 @@ def _place_of_user(
         return Section.CONSTRAINTS, _WORTH["strong_rule" if is_strong_rule(sentence) else "rule"]
     if line.seq == last.first_by_user and place == 0:
         return Section.OBJECTIVE, _WORTH["strong_rule"]
-    if line.seq == last.by_user and (place == 0 or Cue.WISH in cues):
+    is_order = Cue.WISH in cues or (place == 0 and (asks or len(sentence.encode()) >= _ORDER_CHARS))
+    if line.seq == last.by_user and is_order:
         return Section.OBJECTIVE, _WORTH["rule"]
     if Cue.DECISION in cues and not asks:
         return Section.DECISIONS, _WORTH["rule"]

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.extractive_summaries import to_messages
 from context.gate import Covered, Draft, GateSettings, Reason, judge_summary
-from context.render import LineKind, RenderedLine
+from context.render import LineKind, RenderedLine, render_transcript
+from context.tokens.text import count_text
 from context.types import Role
+from tests.data import data_dir, read_jsonl
 
 USER = "Move invoice INV-2041 to /srv/billing/2024 and never email ana@example.org about it."
 LINES = (
@@ -247,3 +250,34 @@ def test_a_refusal_names_its_reason_and_no_text(text: str, tokens: int, finish: 
 @given(st.integers(901, 10_000))
 def test_nothing_too_large_is_ever_accepted(tokens: int) -> None:
     assert not judge_summary(Draft(GOOD, tokens, "stop"), COVERED).accepted
+
+
+def recorded_summaries() -> list[tuple[Draft, Covered]]:
+    """What a model wrote of a recorded session, with what it read."""
+    entries = read_jsonl(data_dir("pi_sessions") / "before-compaction.jsonl")
+    found: list[tuple[Draft, Covered]] = []
+    bodies = []
+    for entry in entries:
+        if entry["type"] == "message":
+            bodies.append(entry["message"])
+        elif entry["type"] == "compaction":
+            lines = render_transcript(to_messages(bodies))
+            text = entry["summary"]
+            covered = Covered(lines, entry["tokensBefore"], language="en")
+            found.append((Draft(text, count_text(text), "stop"), covered))
+    return found
+
+
+@pytest.mark.data
+def test_what_a_model_really_wrote_is_accepted() -> None:
+    recorded = recorded_summaries()
+    assert len(recorded) == 2
+    assert [judge_summary(draft, covered).reason for draft, covered in recorded] == [None, None]
+
+
+@pytest.mark.data
+def test_what_a_model_wrote_of_another_conversation_is_refused() -> None:
+    (draft, _), _ = recorded_summaries()
+    words = read_jsonl(data_dir("tau_airline") / "trajectories.jsonl")[3]["messages"]
+    other = Covered(render_transcript(to_messages(words)), 100_000, language="en")
+    assert judge_summary(draft, other).reason is Reason.IDENTIFIERS_LOST

@@ -1,8 +1,7 @@
-
 """A summary's sections, written and read back."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.sections import Section, is_placeholder, read_sections, section_titles, write_sections
@@ -36,6 +35,7 @@ ITEMS = st.dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(ITEMS, st.sampled_from([*LANGUAGES, "und", "xx"]))
 def test_what_is_written_is_read_back(items: dict[Section, list[str]], language: str) -> None:
     assert read_sections(write_sections(items, language)) == items
