@@ -24,8 +24,10 @@ lock: venv
 demo: venv
 	@$(PY) -m afterturn demo
 
+PORT ?= 8700
+
 up: venv
-	@$(PY) -m afterturn up
+	@$(PY) -m afterturn up --port $(PORT)
 
 test: venv lint
 	$(PY) -m pytest -n 2

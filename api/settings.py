@@ -9,7 +9,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class ApiSettings(BaseSettings):
     """Where the API listens and what it refuses; read once from `AFTERTURN_*`."""
 
-    model_config = SettingsConfigDict(env_prefix="AFTERTURN_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
 
     api_host: str = Field("127.0.0.1", description="The address to listen on.")
     api_port: int = Field(8080, ge=0, le=65535, description="The port to listen on.")

@@ -52,7 +52,12 @@ class LlmSettings(BaseSettings):
     """The gateway's settings; read once from the environment, `AFTERTURN_*` unless said otherwise."""
 
     model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", env_ignore_empty=True, populate_by_name=True
+        env_prefix="AFTERTURN_",
+        hide_input_in_errors=True,
+        frozen=True,
+        extra="ignore",
+        env_ignore_empty=True,
+        populate_by_name=True,
     )
 
     context_planner_model: str = Field(

@@ -31,7 +31,12 @@ class BudgetSettings(BaseSettings):
     """The caps in force; read once from `AFTERTURN_*`. `none` takes a cap away."""
 
     model_config = SettingsConfigDict(
-        env_prefix="AFTERTURN_", frozen=True, extra="ignore", env_ignore_empty=True, env_parse_none_str="none"
+        env_prefix="AFTERTURN_",
+        hide_input_in_errors=True,
+        frozen=True,
+        extra="ignore",
+        env_ignore_empty=True,
+        env_parse_none_str="none",
     )
 
     tenant_tokens_per_day: int | None = Field(100_000_000, ge=1, description="A tenant's tokens in a day.")

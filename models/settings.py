@@ -11,7 +11,9 @@ from context.compression import Thresholds
 class DatabaseSettings(BaseSettings):
     """The database's address and its limits; read once from `AFTERTURN_*`."""
 
-    model_config = SettingsConfigDict(env_prefix="AFTERTURN_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
 
     database_url: str = Field("postgresql://localhost/afterturn", description="Where Postgres is.")
     pool_size: int = Field(16, ge=1, description="Connections a process keeps open.")
@@ -33,7 +35,9 @@ def database_settings() -> DatabaseSettings:
 class CompressionSettings(BaseSettings):
     """When history is summarized and how much of it stays raw; checked against each other at start."""
 
-    model_config = SettingsConfigDict(env_prefix="AFTERTURN_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
 
     summarize_message_count: int = Field(60, description="More raw messages than this call for a summary.")
     summarize_window_share: float = Field(0.75, description="A fuller window than this calls for one.")

@@ -73,9 +73,15 @@ def _prepare_parent(**_: Any) -> None:
     """Load what every child needs once, before the fork, and share its pages with them."""
     from context.tokens import count_text  # noqa: PLC0415 (beat and flower import this module too)
     from llm.gateway import preload  # noqa: PLC0415
+    from llm.settings import EXTRACTIVE, llm_settings  # noqa: PLC0415
 
     configure_logging()
-    preload()
+    llm = llm_settings()
+    llm.check_below(
+        task_soft_limit_s=settings.task_soft_limit_s, task_hard_limit_s=settings.task_hard_limit_s
+    )
+    if {llm.summarizer_model, llm.context_planner_model} != {EXTRACTIVE}:
+        preload()
     count_text("warm")
     gc.collect()
     gc.freeze()
