@@ -23,6 +23,8 @@ SIZES = (100, 1_000, 10_000, 100_000)
 TAIL = 40
 """Raw messages after the summary, the same in every session: what grows is the log behind it."""
 
+WARM_ROUNDS = 30
+
 WORDS = [
     "the",
     "depot",
