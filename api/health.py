@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy import text
 
 from context.tokens import count_text
-from models.heartbeat import last_seen
+from models.heartbeat import Sign, last_signs
 from models.session import reading
 
 router = APIRouter(tags=["health"])
@@ -21,16 +21,21 @@ async def is_alive() -> dict[str, str]:
 
 @router.get("/readyz")
 def is_ready() -> Response:
-    """Say whether requests can be served, and when each background role was last at work."""
+    """Say whether requests can be served, when each background role was last at work, and with which models."""
     checks: dict[str, Any] = {"tokenizer": count_text("ready") > 0}
-    roles: dict[str, Any] = {}
+    signs: dict[str, Sign] = {}
     try:
         with reading() as db:
             checks["migration"] = db.execute(text("select version_num from alembic_version")).scalar()
-            roles = {role: seen_at.isoformat() for role, seen_at in last_seen(db).items()}
+            signs = last_signs(db)
         checks["database"] = True
     except Exception as error:  # noqa: BLE001 (whatever is wrong, the answer is "not ready" and its kind)
         checks["database"] = type(error).__name__
     ready = checks["database"] is True and bool(checks.get("migration")) and checks["tokenizer"]
-    content = {"status": "ready" if ready else "not ready", "checks": checks, "last_seen": roles}
+    content = {
+        "status": "ready" if ready else "not ready",
+        "checks": checks,
+        "last_seen": {role: sign.seen_at for role, sign in signs.items()},
+        "models": signs["worker"].detail if "worker" in signs else {},
+    }
     return Response(orjson.dumps(content), 200 if ready else 503, media_type="application/json")

@@ -1,8 +1,10 @@
 """Signs of life of the background processes, written by the work they really do."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -18,22 +20,36 @@ class Heartbeat(Base):
     role: Mapped[str] = mapped_column(primary_key=True)
     instance: Mapped[str] = mapped_column(primary_key=True)
     seen_at: Mapped[Timestamp]
+    detail: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
 
 
-def beat(db: Transaction, role: str, instance: str) -> None:
-    """Say that this process is at work now."""
-    row = insert(Heartbeat).values(role=role, instance=instance, seen_at=func.now())
+@dataclass(frozen=True)
+class Sign:
+    """The newest sign of life of a role, and what its process says of itself."""
+
+    seen_at: datetime
+    detail: dict[str, Any]
+
+
+def beat(db: Transaction, role: str, instance: str, detail: dict[str, Any] | None = None) -> None:
+    """Say that this process is at work now, and with what."""
+    row = insert(Heartbeat).values(role=role, instance=instance, seen_at=func.now(), detail=detail or {})
     db.execute(
         row.on_conflict_do_update(
-            index_elements=[Heartbeat.role, Heartbeat.instance], set_={"seen_at": func.now()}
+            index_elements=[Heartbeat.role, Heartbeat.instance],
+            set_={"seen_at": func.now(), "detail": row.excluded.detail},
         )
     )
 
 
-def last_seen(db: Transaction) -> dict[str, datetime]:
-    """When each role was last seen, whichever of its processes it was."""
-    rows = db.execute(select(Heartbeat.role, func.max(Heartbeat.seen_at)).group_by(Heartbeat.role))
-    return dict(rows.tuples().all())
+def last_signs(db: Transaction) -> dict[str, Sign]:
+    """The newest sign of each role, whichever of its processes gave it."""
+    rows = db.execute(
+        select(Heartbeat.role, Heartbeat.seen_at, Heartbeat.detail)
+        .distinct(Heartbeat.role)
+        .order_by(Heartbeat.role, Heartbeat.seen_at.desc())
+    )
+    return {row.role: Sign(row.seen_at, row.detail) for row in rows}
 
 
 def forget_older_than(db: Transaction, age: timedelta) -> int:

@@ -8,7 +8,7 @@ from celery import Celery
 from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready
 from kombu import Queue
 
-from workers.observe import configure_logging, show_life
+from workers.observe import configure_logging, models_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
 
@@ -29,6 +29,10 @@ app.conf.update(
         "socket_connect_timeout": 3,
         "socket_keepalive": True,
         "health_check_interval": 5,
+        # Who sends a hint gives up soon: the dispatcher has others to send, and sends this one again.
+        "connect_retries_timeout": 1,
+        "interval_start": 0.2,
+        "interval_step": 0.2,
     },
     # The broker may come later than we do, and may go away for as long as it likes.
     broker_connection_retry_on_startup=True,
@@ -96,7 +100,7 @@ def _prepare_child(**_: Any) -> None:
 
 @worker_ready.connect
 def _worker_lives(**_: Any) -> None:
-    show_life("worker")
+    show_life("worker", models_in_use())
 
 
 @beat_init.connect

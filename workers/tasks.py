@@ -14,7 +14,7 @@ from workers.app import app
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import sweep
-from workers.observe import show_life
+from workers.observe import models_in_use, show_life
 from workers.schedule import TaskName
 from workers.settings import worker_settings
 
@@ -54,7 +54,7 @@ def tick() -> str:
 
     What is regular is never given up: the next tick gives it another life.
     """
-    show_life("worker")
+    show_life("worker", models_in_use())
     with transaction() as db:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)

@@ -195,6 +195,7 @@ create table heartbeat (
     role text not null,
     instance text not null,
     seen_at timestamptz not null,
+    detail jsonb not null default '{}',
     constraint pk_heartbeat primary key (role, instance)
 )
 """
