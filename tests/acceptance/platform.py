@@ -1,0 +1,207 @@
+"""A chat platform before a running stack, a scripted model behind it, and a hand on every process."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import redis
+
+from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.stack import Stack
+from llm.scripted import ScriptedServer
+from tests.waiting import wait_until
+
+ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+SECRET_KEY = "sk-theprovidersverysecretkey"
+MARKER = "marigold"
+"""A word of every message: it may be in Postgres and in what the model is sent, and nowhere else."""
+
+LEASE_S = 4
+SOON_S = 30.0
+"""Within this everything is as it should be again: a lease, a start of a worker, and a busy machine."""
+
+SETTINGS = {
+    "AFTERTURN_LEASE_S": str(LEASE_S),
+    "AFTERTURN_RENEW_S": "1",
+    "AFTERTURN_POLL_S": "0.1",
+    "AFTERTURN_HINT_LIFETIME_S": "1",
+    "AFTERTURN_BACKOFF_S": "0.5",
+    "AFTERTURN_TICK_S": "1",
+    "AFTERTURN_SUMMARIZE_MESSAGE_COUNT": "6",
+    "AFTERTURN_SUMMARIZE_KEEP_MESSAGES": "2",
+    "AFTERTURN_SUMMARIZE_DEBOUNCE_S": "0.2",
+    "AFTERTURN_LLM_CONNECT_TIMEOUT_S": "3",
+    "AFTERTURN_LLM_DEADLINE_BASE_S": "8",
+    "AFTERTURN_LLM_DEADLINE_MAX_S": "9",
+    "AFTERTURN_LLM_LOST_AFTER_S": "10",
+}
+
+
+def environment(model: ScriptedServer) -> dict[str, str]:
+    """Short leases and quick looks, and the scripted model as the provider."""
+    return {
+        **SETTINGS,
+        "SUMMARIZER_MODEL": "openai/scripted",
+        "CONTEXT_PLANNER_MODEL": "openai/scripted",
+        "AFTERTURN_LLM_API_BASE": model.base_url,
+        "AFTERTURN_LLM_API_KEY": SECRET_KEY,
+    }
+
+
+class Platform:
+    """Sends turns, remembers which were accepted, and knows what became of them."""
+
+    def __init__(self, stack: Stack, model: ScriptedServer) -> None:
+        self._stack, self.model = stack, model
+        self.accepted: dict[str, list[str]] = {}
+        self._client = httpx.Client(
+            base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=20
+        )
+
+    def close(self) -> None:
+        self._client.close()
+
+    @property
+    def database_url(self) -> str:
+        return self._stack.at.database_url
+
+    @property
+    def broker_url(self) -> str:
+        return self._stack.at.broker_url
+
+    @property
+    def logs(self) -> Path:
+        return self._stack.at.directory / "logs"
+
+    def pid(self, role: Role) -> int:
+        """The process that has this role now."""
+        self._stack.poll()
+        return self._stack.at.pids[role]
+
+    def kill(self, role: Role) -> None:
+        """End a process as a power cut would; its supervisor starts another."""
+        os.kill(self.pid(role), signal.SIGKILL)
+
+    def environment_of(self, role: Role) -> dict[str, str]:
+        """What a process of the stack was given."""
+        entries = Path(f"/proc/{self.pid(role)}/environ").read_bytes().split(b"\0")
+        return dict(os.fsdecode(entry).split("=", 1) for entry in entries if b"=" in entry)
+
+    @contextmanager
+    def paused(self, role: Role) -> Iterator[None]:
+        """Let a process and its pool stand still."""
+        pid = self.pid(role)
+        stopped = [pid, *children_of(pid)]
+        for one in stopped:
+            os.kill(one, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for one in stopped:
+                os.kill(one, signal.SIGCONT)
+
+    @contextmanager
+    def broker(self) -> Iterator[redis.Redis]:
+        """A connection to the broker as it is now."""
+        with redis.Redis.from_url(self.broker_url) as connection:
+            yield connection
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Ask the database itself."""
+        with psycopg.connect(self.database_url) as database:
+            return database.execute(query.encode(), values).fetchall()
+
+    def database_answers(self) -> bool:
+        """Whether the database takes connections."""
+        try:
+            return bool(self.rows("select 1"))
+        except psycopg.OperationalError:
+            return False
+
+    def talk(self, session_id: str) -> None:
+        """Four turns: just enough to call for one summary."""
+        for number in range(1, 5):
+            turn_id = f"{session_id}-{number}"
+            answer = self._client.post(
+                f"/v1/sessions/{session_id}/turns", json={"turn_id": turn_id, "messages": dialogue(number)}
+            )
+            assert answer.status_code == httpx.codes.ACCEPTED, answer.text
+            self.accepted.setdefault(session_id, []).append(turn_id)
+
+    def work_id(self, session_id: str) -> int:
+        """The work that summarizes a session."""
+        [(work_id,)] = self.rows("select work_id from due_work where key = %s", session_id)
+        return int(work_id)
+
+    def begins_to_summarize(self, session_id: str) -> None:
+        """Talk, and wait until the model has been asked."""
+        before = self.model.count
+        self.talk(session_id)
+        wait_until(lambda: self.model.count > before, within_s=SOON_S, what="the model is asked")
+
+    def is_summarized(self, session_id: str) -> None:
+        """Wait for the summary: it must come soon, be the only one, and leave nothing to do."""
+        wait_until(
+            lambda: self.rows(
+                "select 1 from due_work where key = %s and state = 'idle' and finished_at is not null",
+                session_id,
+            ),
+            within_s=SOON_S,
+            what=f"a summary of {session_id}: {self.told(session_id)}",
+        )
+        found = self._client.get(f"/v1/sessions/{session_id}/summaries").json()["summaries"]
+        assert [(one["version"], one["state"], one["from_seq"], one["to_seq"]) for one in found] == [
+            (1, "active", 1, 6)
+        ], found
+
+    def told(self, session_id: str) -> Any:
+        """What the work says of itself, for a failure."""
+        return self.rows(
+            "select state, attempts, crashes, last_error, last_outcome from due_work where key = %s",
+            session_id,
+        )
+
+    def calls(self, session_id: str) -> list[str]:
+        """The states of the session's calls in the ledger."""
+        found = self.rows(
+            "select state from llm_call where session_id = %s order by created_at, call_id", session_id
+        )
+        return [state for (state,) in found]
+
+
+def children_of(pid: int) -> list[int]:
+    """The direct children of a process."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def dialogue(number: int) -> list[dict[str, str]]:
+    """A turn with something in it to summarize."""
+    return [
+        {
+            "role": "user",
+            "content": (
+                f"Please look at {MARKER} order M-{4000 + number}. The driver says that the seal is broken "
+                "and that the boxes at the bottom are wet. We must tell the customer before noon, and I "
+                "would like to know whether the insurance needs photographs of every single box."
+            ),
+        },
+        {
+            "role": "assistant",
+            "content": (
+                f"I have looked at the record of order M-{4000 + number}. It came in at six this morning and "
+                f"the seal was noted as whole at the gate. The insurance of {MARKER} wants a photograph of "
+                "each side and one of the label. I suggest that we move the wet boxes to the drying room."
+            ),
+        },
+    ]
+
+
+def messages_in(broker: redis.Redis, queue: str) -> list[dict[str, Any]]:
+    """What waits in a queue."""
+    return [json.loads(message) for message in broker.lrange(queue, 0, -1)]

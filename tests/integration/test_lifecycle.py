@@ -1,0 +1,170 @@
+"""The life of a piece of work after its hint: claimed, renewed, ended, tried again or given up."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import OperationalError
+
+from llm.failures import Cause, LlmFailure
+from models import session
+from models.budget import BudgetDeniedError, Denial
+from models.work import Claim, WorkKind, WorkState, find_work, finish, want
+from workers.jobs.lifecycle import LEASE_LOST, NOT_DUE, Handler, backoff_s, run_work
+from workers.settings import WorkerSettings
+
+QUICK = WorkerSettings(lease_s=1, renew_s=0.1, backoff_s=2, backoff_max_s=300, max_attempts=3)
+
+
+@pytest.fixture
+def work_id(tenant_id: UUID) -> int:
+    with session.transaction() as db:
+        want(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+    return int(state(tenant_id).work_id)
+
+
+def state(tenant_id: UUID) -> Any:
+    with session.reading() as db:
+        return find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+
+
+def wait_s(tenant_id: UUID) -> float:
+    with session.reading() as db:
+        now = db.execute(text("select now()")).scalar_one()
+    return float((state(tenant_id).due_at - now).total_seconds())
+
+
+def do(work_id: int, handler: Handler, settings: WorkerSettings = QUICK) -> str:
+    return run_work(work_id, {WorkKind.SUMMARIZE: handler}, settings)
+
+
+def done(held: Claim) -> str:
+    with session.transaction() as db:
+        assert finish(db, held, "done")
+    return "done"
+
+
+def fails(error: Exception) -> Handler:
+    def handler(_held: Claim) -> str:
+        raise error
+
+    return handler
+
+
+def test_a_hint_at_work_that_is_done_or_unknown_does_nothing(work_id: int) -> None:
+    assert do(work_id, done) == "done"
+    assert do(work_id, done) == NOT_DUE
+    assert do(work_id + 1, done) == NOT_DUE
+
+
+def test_three_hints_at_once_do_the_work_once(work_id: int) -> None:
+    began: list[int] = []
+
+    def handler(held: Claim) -> str:
+        began.append(held.work_id)
+        time.sleep(0.3)
+        return done(held)
+
+    with ThreadPoolExecutor(3) as pool:
+        outcomes = list(pool.map(lambda _: do(work_id, handler), range(3)))
+    assert sorted(outcomes) == ["done", NOT_DUE, NOT_DUE]
+    assert began == [work_id]
+
+
+def test_work_that_outlasts_its_lease_keeps_it(work_id: int) -> None:
+    """Else a slow model would be asked a second time while it still writes."""
+    others: list[str] = []
+
+    def slow(held: Claim) -> str:
+        ends = time.monotonic() + 2 * QUICK.lease_s
+        while time.monotonic() < ends:
+            others.append(do(work_id, done))
+            time.sleep(0.1)
+        return done(held)
+
+    assert do(work_id, slow) == "done"
+    assert set(others) == {NOT_DUE}
+
+
+def test_a_lost_lease_is_told_and_changes_nothing(work_id: int, tenant_id: UUID) -> None:
+    def robbed(_held: Claim) -> str:
+        with session.transaction() as db:
+            db.execute(text("update due_work set lease = gen_random_uuid()"))
+        raise ValueError("whatever follows")
+
+    assert do(work_id, robbed) == LEASE_LOST
+    assert state(tenant_id).state == WorkState.RUNNING
+
+
+def test_waits_double_and_are_bounded() -> None:
+    waits = [backoff_s(attempts, QUICK) for attempts in (1, 2, 3, 8, 9, 1000)]
+    assert waits == [2, 4, 8, 256, 300, 300]
+
+
+def test_a_failure_of_its_own_is_tried_again_later_and_given_up_in_the_end(
+    work_id: int, tenant_id: UUID
+) -> None:
+    for attempt in range(QUICK.max_attempts):
+        assert state(tenant_id).state == WorkState.READY
+        assert do(work_id, fails(KeyError("some words of a user"))).startswith("put off")
+        assert wait_s(tenant_id) > 2**attempt
+        make_due()
+    dead = state(tenant_id)
+    assert (dead.state, dead.last_error, dead.last_outcome) == (WorkState.DEAD, "KeyError", "given up")
+
+
+def make_due() -> None:
+    with session.transaction() as db:
+        db.execute(text("update due_work set due_at = now()"))
+
+
+def postgres_says(code: str | None) -> OperationalError:
+    error = psycopg.errors.lookup(code)() if code else psycopg.OperationalError("connection refused")
+    return OperationalError("select 1", {}, error)
+
+
+OUTAGES: dict[str, Exception] = {
+    "provider down": LlmFailure(Cause.SERVER, status=503),
+    "rate limit": LlmFailure(Cause.RATE_LIMIT, status=429, retry_after_s=60),
+    "bad key": LlmFailure(Cause.AUTH, status=401),
+    "database away": postgres_says(None),
+    "database shut down": postgres_says("57P01"),
+    "deadlock": postgres_says("40P01"),
+    "lock not got": postgres_says("55P03"),
+}
+
+
+@pytest.mark.parametrize("what", OUTAGES)
+def test_no_outage_ever_kills_work(work_id: int, tenant_id: UUID, what: str) -> None:
+    for _ in range(2 * QUICK.max_attempts):
+        assert do(work_id, fails(OUTAGES[what])).startswith("put off")
+        assert wait_s(tenant_id) > 1
+        make_due()
+    assert state(tenant_id).state == WorkState.READY
+
+
+def test_a_statement_that_is_too_slow_is_no_outage(work_id: int, tenant_id: UUID) -> None:
+    for _ in range(QUICK.max_attempts):
+        do(work_id, fails(postgres_says("57014")))
+        make_due()
+    assert state(tenant_id).state == WorkState.DEAD
+
+
+def test_work_waits_as_long_as_the_provider_asks(work_id: int, tenant_id: UUID) -> None:
+    do(work_id, fails(LlmFailure(Cause.RATE_LIMIT, status=429, retry_after_s=60)))
+    assert 59 < wait_s(tenant_id) < 62
+
+
+def test_work_over_a_cap_waits_for_the_next_day(work_id: int, tenant_id: UUID, engine: Engine) -> None:
+    """It must not spin while it is denied."""
+    with engine.connect() as db:
+        now = db.execute(text("select now()")).scalar_one()
+    denied = BudgetDeniedError(Denial("tenant", "tokens", 90, 20, 100), now=now)
+    do(work_id, fails(denied))
+    assert wait_s(tenant_id) == pytest.approx(denied.retry_in_s, abs=2)
+    assert do(work_id, done) == NOT_DUE
+    assert state(tenant_id).last_error == denied.message
