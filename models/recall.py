@@ -30,7 +30,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.recall.passages import Passage
 from models.base import Base, TenantKey
-from models.conversation import SESSION_KEY
+from models.conversation import SESSION_KEY, Session
+from models.log import StoredMessage
 from models.session import Transaction
 
 
@@ -143,6 +144,11 @@ class Progress:
     passages: int = 0
     tokens: int = 0
 
+    def after(self, added: Sequence[Passage], through_seq: int) -> "Progress":
+        """How far it goes with these passages more."""
+        tokens = sum(passage.tokens for passage in added)
+        return Progress(through_seq, self.passages + len(added), self.tokens + tokens)
+
 
 _ERASE = text("""
     with gone as (
@@ -170,6 +176,35 @@ def find_progress(db: Transaction, index: RecallKey) -> Progress:
     return Progress(*row) if row else Progress()
 
 
+def find_turns(
+    db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int
+) -> dict[int, int]:
+    """To which turn each message of `(after_seq, up_to_seq]` belongs."""
+    rows = db.execute(
+        select(StoredMessage.seq, StoredMessage.turn_index).where(
+            StoredMessage.tenant_id == tenant_id,
+            StoredMessage.session_id == session_id,
+            StoredMessage.seq > after_seq,
+            StoredMessage.seq <= up_to_seq,
+        )
+    )
+    return {row.seq: row.turn_index for row in rows}
+
+
+def lock_source(db: Transaction, index: RecallKey, *, generation: int) -> bool:
+    """Hold a session until the transaction ends, so that nobody erases what is about to be indexed.
+
+    Returns:
+        False where it is not of this generation any more: what was read of it may be gone.
+    """
+    found = db.execute(
+        select(Session.generation)
+        .where(Session.tenant_id == index.tenant_id, Session.session_id == index.session_id)
+        .with_for_update(key_share=True)
+    ).scalar_one_or_none()
+    return found == generation
+
+
 def add_passages(
     db: Transaction, index: RecallKey, passages: Sequence[Passage], *, base: Progress, through_seq: int
 ) -> bool:
@@ -178,10 +213,7 @@ def add_passages(
     Returns:
         False where another worker moved the index on from `base` first: nothing is added.
     """
-    after = Progress(
-        through_seq, base.passages + len(passages), base.tokens + sum(passage.tokens for passage in passages)
-    )
-    if not _move_on(db, index, base, after):
+    if not _move_on(db, index, base, base.after(passages, through_seq)):
         return False
     rows = [_row(index, passage) for passage in passages]
     if rows:

@@ -1,4 +1,4 @@
-"""What the API and the workers both go by: how to reach Postgres, and when history is summarized."""
+"""What the API and the workers both go by: how to reach Postgres, when to summarize, what to recall."""
 
 from functools import lru_cache
 
@@ -67,3 +67,27 @@ class CompressionSettings(BaseSettings):
 def compression_settings() -> CompressionSettings:
     """Read the settings once; they do not change afterwards."""
     return CompressionSettings()
+
+
+class RecallSettings(BaseSettings):
+    """How much of what the summary covers is shown again when a new message asks for it."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    recall_max_facts: int = Field(15, ge=0, description="The most blocks that are recalled; 0 for none.")
+    recall_max_tokens: int = Field(500, ge=0, description="The most tokens of them together; 0 for none.")
+    recall_max_share: float = Field(0.1, gt=0, le=1, description="The most of a request that they take.")
+    recall_timeout_ms: int = Field(50, ge=1, description="The longest that a statement of a search may run.")
+
+    @property
+    def recall_is_on(self) -> bool:
+        """Whether anything may be recalled, and older turns are indexed for it."""
+        return self.recall_max_facts > 0 and self.recall_max_tokens > 0
+
+
+@lru_cache
+def recall_settings() -> RecallSettings:
+    """Read the settings once; they do not change afterwards."""
+    return RecallSettings()

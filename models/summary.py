@@ -25,8 +25,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey
 from models.conversation import SESSION_KEY, Session, SessionState
-from models.log import tokens_between
+from models.history import tokens_between
 from models.session import Transaction
+from models.work import WorkKind, want
 
 
 class SummaryState(StrEnum):
@@ -191,8 +192,8 @@ def _next_version(tenant_id: UUID, session_id: str) -> Any:
 def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version: int) -> bool:
     """Put one version in force and take the present one out, with the session's counters.
 
-    The caller holds the session's row. False: there is no such version of this generation, or its text
-    was rejected.
+    What it covers leaves the window, so it is to be indexed for recall. The caller holds the session's
+    row. False: there is no such version of this generation, or its text was rejected.
     """
     session = db.execute(
         select(Session.generation, Session.start_seq)
@@ -225,6 +226,7 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
         .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
         .values(summarized_seq=chosen.to_seq, summarized_tokens=covered, summary_tokens=chosen.tokens)
     )
+    want(db, tenant_id, WorkKind.RECALL, session_id)
     return True
 
 

@@ -36,6 +36,7 @@ class WorkKind(StrEnum):
     """What can be due; also the key's first part, so renaming one strands its rows."""
 
     SUMMARIZE = "summarize"
+    RECALL = "recall"
     SWEEP = "sweep"
 
 

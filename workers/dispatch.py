@@ -24,6 +24,7 @@ log = structlog.get_logger()
 
 ROUTES = {
     WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),
+    WorkKind.RECALL: (TaskName.INDEX_RECALL, "maintenance"),
     WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
 }
 ISOLATION = "isolation"

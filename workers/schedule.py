@@ -10,6 +10,7 @@ class TaskName(StrEnum):
     """The names on the wire. Renaming one strands the messages already queued."""
 
     SUMMARIZE = "summaries.summarize"
+    INDEX_RECALL = "maintenance.index_recall"
     SWEEP = "maintenance.sweep"
     TICK = "maintenance.tick"
 

@@ -7,11 +7,12 @@ from context.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import llm_settings
 from models.session import transaction
-from models.settings import compression_settings
+from models.settings import compression_settings, recall_settings
 from models.tenant import ensure_tenant
 from models.work import WorkKind, redrive, want
 from workers.app import app
 from workers.jobs.lifecycle import Handler, run_work
+from workers.jobs.recall import index_session
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import sweep
 from workers.observe import models_in_use, show_life
@@ -32,6 +33,7 @@ def _handlers() -> Mapping[WorkKind, Handler]:
             thresholds=thresholds,
             gate=GateSettings(min_progress=thresholds.min_progress),
         ),
+        WorkKind.RECALL: partial(index_session, settings=recall_settings()),
         WorkKind.SWEEP: partial(sweep, llm=llm_settings()),
     }
 
@@ -39,6 +41,12 @@ def _handlers() -> Mapping[WorkKind, Handler]:
 @app.task(name=TaskName.SUMMARIZE)
 def summarize(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, the commit compares the base."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
+@app.task(name=TaskName.INDEX_RECALL)
+def index_recall(work_id: int) -> str:
+    """Safe to run twice: the index moves on by compare-and-set, from where it ends."""
     return run_work(work_id, _handlers(), worker_settings())
 
 

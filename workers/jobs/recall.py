@@ -1,0 +1,126 @@
+"""Index what a session's summary covers, so that a new message finds the words again."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from context.recall.passages import RECALL_LIMITS, Passage, make_passages
+from context.render import render_transcript
+from context.tokens import count_text
+from context.turns import parse_turn_boundaries
+from context.types import Message
+from models.conversation import find_session
+from models.history import load_oldest
+from models.recall import Progress, RecallKey, add_passages, find_progress, find_turns, lock_source
+from models.session import reading, transaction
+from models.settings import RecallSettings
+from models.work import Claim, finish
+from workers.jobs.lifecycle import LeaseLostError
+
+MOST_MESSAGES = 200
+"""What one run reads; a longer stretch is indexed in as many runs as it takes."""
+
+SLICE_PASSAGES = 100
+"""About what one transaction writes: its session takes no turn meanwhile, some 50 ms."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Messages that are covered and not indexed yet.
+
+    Attributes:
+        index: Whose they are.
+        generation: The session's, when they were read.
+        progress: How far the index goes.
+        messages: Whole turns, unless one turn alone is more than a run reads.
+        turns: The turn of each message.
+        more: Whether more follow.
+    """
+
+    index: RecallKey
+    generation: int
+    progress: Progress
+    messages: Sequence[Message]
+    turns: dict[int, int]
+    more: bool
+
+
+def index_session(held: Claim, *, settings: RecallSettings) -> str:
+    """Index the oldest covered turns that are not indexed yet.
+
+    Each slice is added only if the session is of the generation that was read: what was erased or
+    edited meanwhile cannot come back. The index itself moves on by compare-and-set.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        LeaseLostError: Another worker has the work now.
+    """
+    if not settings.recall_is_on:
+        return _finish(held, "recall is off")
+    stretch = _read(held)
+    if isinstance(stretch, str):
+        return _finish(held, stretch)
+    if not _write(stretch):
+        return _finish(held, "discarded: the session changed meanwhile", again_in_s=0)
+    through = stretch.messages[-1].seq
+    return _finish(held, f"indexed through message {through}", again_in_s=0 if stretch.more else None)
+
+
+def _read(held: Claim) -> Stretch | str:
+    tenant_id, session_id = held.tenant_id, held.key
+    with reading() as db:
+        session = find_session(db, tenant_id, session_id)
+        if session is None:
+            return "the session is gone"
+        index = RecallKey(tenant_id, session_id, session.start_seq)
+        progress = find_progress(db, index)
+        after, up_to = max(session.start_seq, progress.through_seq), session.summarized_seq
+        messages = load_oldest(
+            db, tenant_id, session_id, after_seq=after, up_to_seq=up_to, most=MOST_MESSAGES
+        )
+        if not messages:
+            return "nothing to do"
+        last = messages[-1].seq
+        turns = find_turns(db, tenant_id, session_id, after_seq=after, up_to_seq=last)
+    more = last < up_to
+    whole = _whole_turns(messages) if more else messages
+    return Stretch(index, session.generation, progress, whole, turns, more)
+
+
+def _whole_turns(messages: Sequence[Message]) -> Sequence[Message]:
+    """Leave out the last turn: it may go on. A turn that fills all of it is taken as far as it was read."""
+    return messages[: parse_turn_boundaries(messages)[-1] or len(messages)]
+
+
+def _write(stretch: Stretch) -> bool:
+    """Add the stretch slice by slice. False: the session is not what was read any more."""
+    progress = stretch.progress
+    lines = render_transcript(stretch.messages, limits=RECALL_LIMITS)
+    made = make_passages(lines, turn_of=stretch.turns.__getitem__, count=count_text, start=progress.tokens)
+    for through_seq, passages in _slices(made, stretch.messages[-1].seq):
+        with transaction() as db:
+            if not lock_source(db, stretch.index, generation=stretch.generation):
+                return False
+            if not add_passages(db, stretch.index, passages, base=progress, through_seq=through_seq):
+                raise LeaseLostError
+        progress = progress.after(passages, through_seq)
+    return True
+
+
+def _slices(made: Sequence[Passage], last_seq: int) -> Iterator[tuple[int, list[Passage]]]:
+    """Cut passages between messages; each slice says through which message it goes, the last to the end."""
+    slice_: list[Passage] = []
+    for passage in made:
+        if len(slice_) >= SLICE_PASSAGES and passage.seq != slice_[-1].seq:
+            yield slice_[-1].seq, slice_
+            slice_ = []
+        slice_.append(passage)
+    yield last_seq, slice_
+
+
+def _finish(held: Claim, outcome: str, *, again_in_s: float | None = None) -> str:
+    with transaction() as db:
+        if not finish(db, held, outcome, again_in_s=again_in_s):
+            raise LeaseLostError
+    return outcome
