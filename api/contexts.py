@@ -19,7 +19,7 @@ from context.tokens import count_tools, family_of
 from context.types import JsonObject, Message, Role, Wire
 from models.conversation import SessionState, remember_request
 from models.freshness import Standing, find_standing
-from models.log import load_newest
+from models.history import load_newest
 from models.session import reading, transaction
 from models.settings import compression_settings
 from models.work import WorkKind, want

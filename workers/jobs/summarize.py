@@ -8,7 +8,7 @@ from context.prompts import PROMPT_VERSION
 from context.types import Message
 from llm.settings import LlmSettings
 from models.freshness import Standing, find_standing
-from models.log import load_oldest
+from models.history import load_oldest
 from models.session import reading, transaction
 from models.summary import NewSummary, drop_parts, refused_through, store_summary
 from models.work import Claim, finish
