@@ -1,0 +1,90 @@
+"""What a provider's cache still holds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context.prompt_cache import CACHE_TTL_S, Sent, cache_ttl_s, estimate_cache, is_other_model
+from context.tokens import ModelFamily
+
+tokens = st.integers(0, 10**7)
+requests = st.builds(Sent, fixed=tokens, notes=tokens, history=tokens, new=tokens)
+SENT = Sent(fixed=1_000, notes=200, history=5_000, new=50)
+
+
+@pytest.mark.parametrize(
+    ("model", "ttl_s"),
+    [
+        ("claude-opus-4-5", 300),
+        ("bedrock/anthropic.claude-sonnet-4-5", 300),
+        ("gpt-4o-mini", 600),
+        ("openai/gpt-5-mini", 86_400),
+        ("gpt-4.1", 86_400),
+        ("gemini-2.5-flash", 3_600),
+        ("some-model-of-our-own", CACHE_TTL_S["other"]),
+        (None, CACHE_TTL_S["other"]),
+    ],
+)
+def test_each_provider_forgets_in_its_own_time(model: str | None, ttl_s: float) -> None:
+    assert cache_ttl_s(model) == ttl_s
+
+
+def test_a_setting_for_a_family_wins_over_the_table() -> None:
+    assert cache_ttl_s("gpt-5", {"openai": 60}) == 60
+
+
+def test_a_setting_for_a_model_wins_over_one_for_its_family() -> None:
+    assert cache_ttl_s("azure/gpt-5-mini", {"openai": 60, "gpt-5": 120, "gpt-5-mini": 7}) == 7
+
+
+def test_a_setting_for_unknown_models_reaches_families_that_the_table_does_not_name() -> None:
+    assert cache_ttl_s("llama-3.3-70b", {"other": 0}) == 0
+
+
+@given(st.text(max_size=40), st.sampled_from([None, {"openai": 1.0}, {"x": 2.0}]))
+def test_every_name_has_a_time(model: str, changes: dict[str, float] | None) -> None:
+    assert cache_ttl_s(model, changes) >= 0
+
+
+def test_families_of_the_table_exist() -> None:
+    families = {family.value for family in ModelFamily}
+    assert set(CACHE_TTL_S) - families == {"gpt-5", "gpt-4.1"}
+
+
+@pytest.mark.parametrize(
+    ("model", "before", "other"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", False),
+        ("anthropic/claude-opus-4-5", "claude-opus-4-5", False),
+        ("claude-sonnet-4-5", "claude-opus-4-5", True),
+        ("gpt-4o", None, False),
+        (None, "gpt-4o", False),
+    ],
+)
+def test_a_date_or_a_host_makes_no_other_model(model: str | None, before: str | None, other: bool) -> None:
+    assert is_other_model(model, before) is other
+
+
+@given(requests, st.booleans(), st.booleans(), st.booleans())
+def test_both_parts_are_the_whole_request(sent: Sent, warm: bool, notes: bool, moved: bool) -> None:
+    use = estimate_cache(sent, warm=warm, notes_changed=notes, start_moved=moved)
+    assert use.stable_prefix_tokens + use.changed_tokens == sent.total
+    assert use.stable_prefix_tokens >= 0
+    assert use.changed_tokens >= sent.new
+
+
+@pytest.mark.parametrize(
+    ("warm", "notes_changed", "start_moved", "stable"),
+    [
+        (True, False, False, 6_200),
+        (True, False, True, 1_200),
+        (True, True, False, 1_000),
+        (True, True, True, 1_000),
+        (False, False, False, 0),
+    ],
+)
+def test_the_first_change_ends_the_prefix(
+    warm: bool, notes_changed: bool, start_moved: bool, stable: int
+) -> None:
+    use = estimate_cache(SENT, warm=warm, notes_changed=notes_changed, start_moved=start_moved)
+    assert use.stable_prefix_tokens == stable
