@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -73,8 +74,10 @@ def made_steps(url: str, folder: Path, *steps: list[str]) -> Config:
     return settings
 
 
-def run_migrate(url: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
+@contextmanager
+def migrating(url: str) -> Iterator["subprocess.Popen[str]"]:
+    """A runner in a process of its own, which does not outlive the test."""
+    runner = subprocess.Popen(
         [sys.executable, "-m", "afterturn", "migrate"],
         cwd=ROOT,
         env={**os.environ, "AFTERTURN_DATABASE_URL": url},
@@ -82,6 +85,17 @@ def run_migrate(url: str) -> "subprocess.Popen[str]":
         stderr=subprocess.STDOUT,
         text=True,
     )
+    with runner:
+        try:
+            yield runner
+        finally:
+            runner.kill()
+
+
+def ended(runner: "subprocess.Popen[str]") -> tuple[int, str]:
+    """How a runner ended and what it told."""
+    told, _ = runner.communicate(timeout=60)
+    return runner.returncode, told
 
 
 def advisory_lock() -> int:
@@ -153,30 +167,27 @@ def locks_held(db: Connection) -> list[tuple[str, str]]:
 
 
 def test_two_runners_that_start_together_both_succeed(database_url: str) -> None:
-    runners = [run_migrate(database_url) for _ in range(2)]
-    told = [runner.communicate(timeout=60)[0] for runner in runners]
-    assert [runner.returncode for runner in runners] == [0, 0], told
-    assert told == [f"at migration {newest()}\n"] * 2
+    with migrating(database_url) as one, migrating(database_url) as other:
+        assert [ended(one), ended(other)] == [(0, f"at migration {newest()}\n")] * 2
 
 
 def test_a_runner_that_waits_for_its_turn_changes_nothing_and_blocks_no_index(
     database_url: str, server: psycopg.Connection
 ) -> None:
+    asks = "select 1 from pg_stat_activity where datname = current_database() and query like %s"
     server.execute("create table busy (id int)")
     server.execute("select pg_advisory_lock(%s)", (advisory_lock(),))
-    runner = run_migrate(database_url)
-    asks = "select 1 from pg_stat_activity where datname = current_database() and query like %s"
-    wait_until(
-        lambda: server.execute(asks, ("%pg_try_advisory_lock(%",)).fetchone(),
-        within_s=30,
-        what="the runner asks for its turn",
-    )
-    server.execute("set statement_timeout = '5s'")
-    server.execute("create index concurrently on busy (id)")
-    assert server.execute("select to_regclass('alembic_version')").fetchone() == (None,)
-    server.execute("select pg_advisory_unlock_all()")
-    told, _ = runner.communicate(timeout=60)
-    assert runner.returncode == 0, told
+    with migrating(database_url) as runner:
+        wait_until(
+            lambda: server.execute(asks, ("%pg_try_advisory_lock(%",)).fetchone(),
+            within_s=30,
+            what="the runner asks for its turn",
+        )
+        server.execute("set statement_timeout = '5s'")
+        server.execute("create index concurrently on busy (id)")
+        assert server.execute("select to_regclass('alembic_version')").fetchone() == (None,)
+        server.execute("select pg_advisory_unlock_all()")
+        assert ended(runner) == (0, f"at migration {newest()}\n")
 
 
 def test_each_step_has_a_transaction_and_all_of_them_one_lock_and_a_limit(
@@ -224,12 +235,12 @@ def test_a_step_that_does_not_get_its_lock_gives_up_and_lets_traffic_through(
     waits = "select 1 from pg_locks where relation = 'busy'::regclass and not granted"
     with psycopg.connect(database_url) as writer, ThreadPoolExecutor(1) as pool:
         writer.execute("insert into busy values (1)")
-        migrating = pool.submit(command.upgrade, steps, "head")
+        upgrading = pool.submit(command.upgrade, steps, "head")
         wait_until(lambda: server.execute(waits).fetchone(), within_s=30, what="the step waits for its lock")
         server.execute("set statement_timeout = '10s'")
         assert server.execute("select count(*) from busy").fetchone() == (0,)
         with pytest.raises(DBAPIError, match="lock timeout"):
-            migrating.result(timeout=30)
+            upgrading.result(timeout=30)
     assert server.execute("select version_num from alembic_version").fetchall() == [("0001",)]
 
 
