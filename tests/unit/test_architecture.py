@@ -48,7 +48,8 @@ MACHINE_PATH = re.compile(r"(?<![\w.~*}\])/-])/(?:work|root)/\w")
 REGISTRY = re.compile(r"pypi[.]org|python[h]osted|--(?:extra-)?index-url|--(?:find-links|trusted-host)[ =]")
 SECRET = re.compile(
     r"""
-    \bsk-(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{24} | \bAKIA[0-9A-Z]{16} | \bAIza[\w-]{35} | \bgh[pousr]_[A-Za-z0-9]{36}
+    \bsk-(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{24} | \bAKIA[0-9A-Z]{16} | \bAIza[\w-]{35}
+    | \bgh[pousr]_[A-Za-z0-9]{36}
     | \bglpat-[\w-]{20} | \bxox[abprs]-\d{6} | \bhf_[A-Za-z]{30} | \baft_[0-9a-f]{12}_[\w-]{43}
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY | \beyJ[\w-]{15,}\.eyJ[\w-]{15}
     """,
