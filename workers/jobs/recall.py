@@ -1,6 +1,6 @@
 """Index what a session's summary covers, so that a new message finds the words again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from context.recall.passages import RECALL_LIMITS, Passage, make_passages
@@ -44,7 +44,7 @@ class Stretch:
     more: bool
 
 
-def index_session(held: Claim, *, settings: RecallSettings) -> str:
+def index_session(held: Claim, *, settings: RecallSettings, count: Callable[[str], int] = count_text) -> str:
     """Index the oldest covered turns that are not indexed yet.
 
     Each slice is added only if the session is of the generation that was read: what was erased or
@@ -61,7 +61,7 @@ def index_session(held: Claim, *, settings: RecallSettings) -> str:
     stretch = _read(held)
     if isinstance(stretch, str):
         return _finish(held, stretch)
-    if not _write(stretch):
+    if not _write(stretch, count):
         return _finish(held, "discarded: the session changed meanwhile", again_in_s=0)
     through = stretch.messages[-1].seq
     return _finish(held, f"indexed through message {through}", again_in_s=0 if stretch.more else None)
@@ -93,11 +93,11 @@ def _whole_turns(messages: Sequence[Message]) -> Sequence[Message]:
     return messages[: parse_turn_boundaries(messages)[-1] or len(messages)]
 
 
-def _write(stretch: Stretch) -> bool:
+def _write(stretch: Stretch, count: Callable[[str], int]) -> bool:
     """Add the stretch slice by slice. False: the session is not what was read any more."""
     progress = stretch.progress
     lines = render_transcript(stretch.messages, limits=RECALL_LIMITS)
-    made = make_passages(lines, turn_of=stretch.turns.__getitem__, count=count_text, start=progress.tokens)
+    made = make_passages(lines, turn_of=stretch.turns.__getitem__, count=count, start=progress.tokens)
     for through_seq, passages in _slices(made, stretch.messages[-1].seq):
         with transaction() as db:
             if not lock_source(db, stretch.index, generation=stretch.generation):
