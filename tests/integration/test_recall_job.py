@@ -34,7 +34,6 @@ def index(
     room: Room, settings: RecallSettings | None = None, meanwhile: Callable[[], object] = lambda: None
 ) -> str:
     """Do the work that is due, as a worker does; something else may happen between its read and its write."""
-
     happens = iter([meanwhile])
 
     def count(words: str) -> int:
