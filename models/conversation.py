@@ -1,7 +1,7 @@
 """Sessions: how far each conversation's log goes, and what its last request looked like."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.budget import Budget, choose_budget
 from context.compression import Load
+from context.emergency import EmergencyCut, LeftOut
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
 
@@ -25,6 +26,8 @@ class Session(Base):
         CheckConstraint("generation >= 1", name="generation_counts_from_1"),
         CheckConstraint("0 <= start_seq and start_seq <= last_seq", name="start_is_in_the_log"),
         CheckConstraint("last_turn_index >= 0", name="turns_count_from_0"),
+        CheckConstraint("0 <= cut_seq and cut_seq <= last_seq", name="cut_is_in_the_log"),
+        CheckConstraint("1 <= kept_seq and kept_seq < cut_seq", name="kept_is_in_the_cut"),
     )
 
     tenant_id: Mapped[TenantKey]
@@ -37,6 +40,11 @@ class Session(Base):
     summarized_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     summarized_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     summary_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    prepared_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    prepared_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    prepared_summary_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    cut_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    kept_seq: Mapped[int | None] = mapped_column(BigInteger)
     model: Mapped[str | None]
     context_window: Mapped[int | None]
     max_tokens: Mapped[int | None]
@@ -65,11 +73,30 @@ class SessionState:
     system_tokens: int = 0
     tools_tokens: int = 0
     last_turn_at: datetime | None = None
+    prepared_seq: int = 0
+    prepared_tokens: int = 0
+    prepared_summary_tokens: int = 0
+    cut_seq: int = 0
+    kept_seq: int | None = None
 
     @property
     def raw_from(self) -> int:
         """The seq after which messages are neither summarized nor left behind by a reset."""
         return max(self.start_seq, self.summarized_seq)
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        """What an emergency left out and no summary covers yet."""
+        first = self.raw_from + 1
+        if self.cut_seq < first:
+            return None
+        kept = self.kept_seq if self.kept_seq and self.kept_seq >= first else None
+        return LeftOut(first, self.cut_seq, kept)
+
+    @property
+    def tail_from(self) -> int:
+        """The seq after which messages are shown raw."""
+        return max(self.raw_from, self.cut_seq)
 
     @property
     def raw_messages(self) -> int:
@@ -93,10 +120,32 @@ class SessionState:
         )
 
     @property
+    def has_prepared(self) -> bool:
+        """Whether a summary waits for a good moment to take effect."""
+        return self.prepared_seq > self.raw_from
+
+    @property
+    def prepared_load(self) -> Load:
+        """What the next request would carry with the prepared summary; the same where there is none."""
+        if not self.has_prepared:
+            return self.load
+        return replace(
+            self.load,
+            raw_messages=self.last_seq - self.prepared_seq,
+            raw_tokens=max(self.history_tokens - self.prepared_tokens, 0),
+            summary_tokens=self.prepared_summary_tokens,
+        )
+
+    @property
     def budget(self) -> Budget:
         """The window of the last request; its output limit, unless a smaller window was named since."""
-        output, window = self.max_tokens, self.context_window
-        return choose_budget(window, None if output and window and output >= window else output)
+        return self.budget_within(None)
+
+    def budget_within(self, ceiling: int | None) -> Budget:
+        """The same, in a window that is no larger than the model's real one."""
+        window = min((tokens for tokens in (self.context_window, ceiling) if tokens), default=None)
+        output = None if self.max_tokens and window and self.max_tokens >= window else self.max_tokens
+        return choose_budget(self.context_window, output, ceiling=ceiling)
 
 
 STATE_COLUMNS = [Session.__table__.c[name] for name in SessionState.__dataclass_fields__]
@@ -152,6 +201,25 @@ def remember_request(
     )
 
 
+def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: EmergencyCut) -> bool:
+    """Leave out old messages from now on, by compare-and-set; no message is lost.
+
+    False: since `seen` was read the session was reset or erased, or another emergency cut it.
+    """
+    done = db.execute(
+        update(Session)
+        .where(
+            Session.tenant_id == tenant_id,
+            Session.session_id == seen.session_id,
+            Session.generation == seen.generation,
+            Session.cut_seq == seen.cut_seq,
+            Session.kept_seq.is_not_distinct_from(seen.kept_seq),
+        )
+        .values(cut_seq=cut.cut_seq, kept_seq=cut.kept_seq)
+    )
+    return done.rowcount == 1
+
+
 def reset_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
     """Start the session empty, keeping its log: work that is under way is out of date from now on."""
     row = db.execute(
@@ -163,7 +231,12 @@ def reset_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionS
             summarized_seq=0,
             summarized_tokens=0,
             summary_tokens=0,
+            prepared_seq=0,
+            prepared_tokens=0,
+            prepared_summary_tokens=0,
             history_tokens=0,
+            cut_seq=0,
+            kept_seq=None,
         )
         .returning(*STATE_COLUMNS)
     ).one_or_none()

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import and_, bindparam, func, select
+from sqlalchemy import Text, and_, bindparam, func, select
 
+from context.budget import Budget
 from models.conversation import STATE_COLUMNS, Session, SessionState
+from models.limit import limit_of
 from models.session import Transaction
 from models.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText
 from models.work import DueWork, WorkKind, WorkState
@@ -21,12 +23,19 @@ class Standing:
         summary: The summary in force, if any.
         due_at: When the work that it waits for is or was due; None where nothing is pending.
         now: The database's clock.
+        learned_limit: The window that the model turned out to have, in tokens; None where no refusal told it.
     """
 
     session: SessionState
     summary: SummaryText | None
     due_at: datetime | None
     now: datetime
+    learned_limit: int | None = None
+
+    @property
+    def budget(self) -> Budget:
+        """The window of the session's last request, no larger than its model's real one."""
+        return self.session.budget_within(self.learned_limit)
 
     @property
     def oldest_due_age_s(self) -> float | None:
@@ -35,7 +44,13 @@ class Standing:
 
 
 _QUERY = (
-    select(*STATE_COLUMNS, *TEXT_COLUMNS, DueWork.due_at, func.now())
+    select(
+        *STATE_COLUMNS,
+        *TEXT_COLUMNS,
+        DueWork.due_at,
+        func.now(),
+        limit_of(Session.tenant_id, func.coalesce(bindparam("model", type_=Text), Session.model)),
+    )
     .join(
         Summary,
         and_(
@@ -60,11 +75,16 @@ _QUERY = (
 )
 
 
-def find_standing(db: Transaction, tenant_id: UUID, session_id: str) -> Standing | None:
-    """Where a session stands, or None where no turn of it was ever accepted."""
-    row = db.execute(_QUERY, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
+def find_standing(
+    db: Transaction, tenant_id: UUID, session_id: str, model: str | None = None
+) -> Standing | None:
+    """Where a session stands, or None where no turn of it was ever accepted.
+
+    The limit is that of `model`, or else of the model that answered last.
+    """
+    row = db.execute(_QUERY, {"tenant_id": tenant_id, "session_id": session_id, "model": model}).one_or_none()
     if row is None:
         return None
     split = len(STATE_COLUMNS)
     session, summary = SessionState(*row[:split]), row[split : split + len(TEXT_COLUMNS)]
-    return Standing(session, SummaryText(*summary) if summary[0] is not None else None, row[-2], row[-1])
+    return Standing(session, SummaryText(*summary) if summary[0] is not None else None, *row[-3:])

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
-from sqlalchemy import CheckConstraint, ColumnElement, Text, case, func, or_, select
+from sqlalchemy import CheckConstraint, ColumnElement, ScalarSelect, Text, case, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -66,10 +67,15 @@ def learn_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int,
     return in_force
 
 
+def limit_of(tenant_id: Any, model: Any) -> ScalarSelect[int]:
+    """The limit in force as a part of another query: its tenant and its model are columns of that one."""
+    return (
+        select(ModelLimit.limit_tokens)
+        .where(ModelLimit.tenant_id == tenant_id, ModelLimit.model == model, _in_force())
+        .scalar_subquery()
+    )
+
+
 def find_limit(db: Transaction, tenant_id: UUID, model: str) -> int | None:
     """The limit in force, in tokens, or None where no refusal of this model told one lately."""
-    return db.execute(
-        select(ModelLimit.limit_tokens).where(
-            ModelLimit.tenant_id == tenant_id, ModelLimit.model == model, _in_force()
-        )
-    ).scalar_one_or_none()
+    return db.execute(select(limit_of(tenant_id, model))).scalar_one()

@@ -65,10 +65,10 @@ def _read_segment(held: Claim, thresholds: Thresholds) -> Segment | str:
 
 
 def _choose_segment(standing: Standing, messages: Sequence[Message], thresholds: Thresholds) -> Segment | str:
-    session = standing.session
-    if find_trigger(session.load, session.budget, thresholds) is None:
+    session, budget = standing.session, standing.budget
+    if find_trigger(session.load, budget, thresholds) is None:
         return "nothing to do"
-    cut = plan_cut(messages, session.load, session.budget, thresholds)
+    cut = plan_cut(messages, session.load, budget, thresholds)
     if cut is None:
         return "no finished turn to summarize"
     return Segment(
@@ -76,7 +76,7 @@ def _choose_segment(standing: Standing, messages: Sequence[Message], thresholds:
         base=standing.summary,
         cut=cut,
         messages=messages[: cut.stop],
-        context_window=session.budget.context_window,
+        context_window=budget.context_window,
         more=session.raw_messages > len(messages),
     )
 
