@@ -5,7 +5,9 @@ from functools import lru_cache
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from context.activation import ActivationMode, ActivationSettings
 from context.compression import Thresholds
+from context.cool_down import cool_down_s
 
 
 class DatabaseSettings(BaseSettings):
@@ -45,6 +47,21 @@ class CompressionSettings(BaseSettings):
     summarize_keep_share: float = Field(0.3, description="The most of the window that stays raw.")
     summarize_min_progress: float = Field(0.1, description="The share that a summary must save.")
     summarize_debounce_s: float = Field(1.0, ge=0, description="Turns within this time make one job.")
+    activation: ActivationMode = Field(
+        ActivationMode.CACHE_AWARE,
+        description="Summaries wait for a cold prompt cache (cache-aware), or never (immediate).",
+    )
+    summarize_prepare_at: float = Field(
+        0.5, description="How far from what stays raw (0) to a call for a summary (1) one is prepared."
+    )
+    prompt_cache_ttl_s: dict[str, float] = Field(
+        default_factory=dict,
+        description="How long providers keep a prefix, as JSON, by family or start of a model's name.",
+    )
+    summarize_rest_s: float = Field(
+        60, ge=0, description="A session's rest after a refused summary; doubling."
+    )
+    summarize_rest_max_s: float = Field(86_400, ge=0, description="The longest rest.")
 
     @property
     def thresholds(self) -> Thresholds:
@@ -57,9 +74,18 @@ class CompressionSettings(BaseSettings):
             self.summarize_min_progress,
         )
 
+    @property
+    def activation_settings(self) -> ActivationSettings:
+        """When summaries are prepared and take effect, as the pure functions take it."""
+        return ActivationSettings(self.activation, self.summarize_prepare_at, self.prompt_cache_ttl_s)
+
+    def rest_s(self, refusals: int) -> float:
+        """How long a session rests after so many refused summaries in a row, in seconds."""
+        return cool_down_s(refusals, first_s=self.summarize_rest_s, most_s=self.summarize_rest_max_s)
+
     @model_validator(mode="after")
     def _thresholds_agree(self) -> "CompressionSettings":
-        _ = self.thresholds
+        _ = self.thresholds, self.activation_settings, self.rest_s(1)
         return self
 
 

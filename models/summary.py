@@ -1,5 +1,6 @@
 """Summaries: versions beside the log, at most one of them in force."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -52,6 +53,13 @@ class Summary(Base):
         CheckConstraint("(state = 'rejected') = (rejected_because is not null)", name="rejected_says_why"),
         CheckConstraint("state = 'rejected' or text ~ '\\S'", name="text_is_not_blank"),
         Index(None, "tenant_id", "session_id", unique=True, postgresql_where=text("state = 'active'")),
+        Index(
+            "ix_summary_prepared",
+            "tenant_id",
+            "session_id",
+            unique=True,
+            postgresql_where=text("state = 'prepared'"),
+        ),
     )
 
     tenant_id: Mapped[TenantKey]
@@ -99,6 +107,7 @@ class SummaryText:
     text: str
     tokens: int
     language: str
+    activated_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -127,17 +136,30 @@ TEXT_COLUMNS = (
     Summary.text,
     Summary.tokens,
     Summary.language,
+    Summary.activated_at,
 )
 
 
 def find_active(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
     """The summary in force, or None."""
+    return _newest(db, tenant_id, session_id, SummaryState.ACTIVE)
+
+
+def find_basis(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
+    """What the next summary builds on, so that nothing is summarized twice: the prepared, else the active."""
+    return _newest(db, tenant_id, session_id, SummaryState.PREPARED, SummaryState.ACTIVE)
+
+
+def _newest(db: Transaction, tenant_id: UUID, session_id: str, *states: SummaryState) -> SummaryText | None:
     row = db.execute(
-        select(*TEXT_COLUMNS).where(
+        select(*TEXT_COLUMNS)
+        .where(
             Summary.tenant_id == tenant_id,
             Summary.session_id == session_id,
-            Summary.state == SummaryState.ACTIVE,
+            Summary.state.in_(states),
         )
+        .order_by(Summary.version.desc())
+        .limit(1)
     ).one_or_none()
     return SummaryText(*row) if row else None
 
@@ -145,24 +167,22 @@ def find_active(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryTex
 def store_summary(
     db: Transaction, tenant_id: UUID, session_id: str, new: NewSummary, *, activate: bool
 ) -> int | None:
-    """Store a summary as the next version, and put it in force, by compare-and-set.
+    """Store a summary as the next version, prepared or in force, by compare-and-set.
 
     Nothing is written where the session was reset or erased meanwhile, or where another summary than
-    the base is in force: the result is out of date.
+    the base is the newest: the result is out of date.
 
     Returns:
         The version, or None where it was out of date.
     """
-    session = db.execute(
-        select(Session.generation, Session.start_seq)
-        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
-        .with_for_update()
-    ).one_or_none()
-    in_force = find_active(db, tenant_id, session_id)
+    session = _lock(db, tenant_id, session_id)
+    basis = find_basis(db, tenant_id, session_id)
     if session is None or session.generation != new.generation:
         return None
-    if (in_force.version if in_force else None) != new.base_version:
+    if (basis.version if basis else None) != new.base_version:
         return None
+    if not new.rejected_because:
+        _supersede(db, tenant_id, session_id, SummaryState.PREPARED)
     state = SummaryState.REJECTED if new.rejected_because else SummaryState.PREPARED
     version: int = db.execute(
         insert(Summary)
@@ -175,9 +195,69 @@ def store_summary(
         )
         .returning(Summary.version)
     ).scalar_one()
-    if activate and state is SummaryState.PREPARED:
+    if state is SummaryState.REJECTED:
+        return version
+    if activate:
         activate_version(db, tenant_id, session_id, version)
+    else:
+        covered = tokens_between(db, tenant_id, session_id, after_seq=session.start_seq, up_to_seq=new.to_seq)
+        _update_session(
+            db,
+            tenant_id,
+            session_id,
+            {
+                "prepared_seq": new.to_seq,
+                "prepared_tokens": covered,
+                "prepared_summary_tokens": new.tokens,
+            },
+        )
     return version
+
+
+def _lock(db: Transaction, tenant_id: UUID, session_id: str) -> Any:
+    return db.execute(
+        select(Session.generation, Session.start_seq)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .with_for_update()
+    ).one_or_none()
+
+
+def _supersede(db: Transaction, tenant_id: UUID, session_id: str, *states: SummaryState) -> None:
+    db.execute(
+        update(Summary)
+        .where(Summary.tenant_id == tenant_id, Summary.session_id == session_id, Summary.state.in_(states))
+        .values(state=SummaryState.SUPERSEDED)
+    )
+
+
+_NOTHING_PREPARED = {"prepared_seq": 0, "prepared_tokens": 0, "prepared_summary_tokens": 0}
+
+
+def _update_session(db: Transaction, tenant_id: UUID, session_id: str, values: Mapping[str, int]) -> None:
+    db.execute(
+        update(Session).where(Session.tenant_id == tenant_id, Session.session_id == session_id).values(values)
+    )
+
+
+def drop_prepared(db: Transaction, tenant_id: UUID, session_id: str) -> None:
+    """Take a prepared summary back: what it was made of has changed, or is gone."""
+    _supersede(db, tenant_id, session_id, SummaryState.PREPARED)
+    _update_session(db, tenant_id, session_id, _NOTHING_PREPARED)
+
+
+def activate_prepared(db: Transaction, tenant_id: UUID, session_id: str, *, generation: int) -> int | None:
+    """Put the prepared summary in force, by compare-and-set.
+
+    Returns:
+        Its version; None where there is none of this generation any more.
+    """
+    session = _lock(db, tenant_id, session_id)
+    if session is None or session.generation != generation:
+        return None
+    prepared = _newest(db, tenant_id, session_id, SummaryState.PREPARED)
+    if prepared is None or not activate_version(db, tenant_id, session_id, prepared.version):
+        return None
+    return prepared.version
 
 
 def _next_version(tenant_id: UUID, session_id: str) -> Any:
@@ -192,14 +272,11 @@ def _next_version(tenant_id: UUID, session_id: str) -> Any:
 def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version: int) -> bool:
     """Put one version in force and take the present one out, with the session's counters.
 
-    What it covers leaves the window, so it is to be indexed for recall. The caller holds the session's
-    row. False: there is no such version of this generation, or its text was rejected.
+    What it covers leaves the window, so it is to be indexed for recall. One that was prepared on another is
+    taken out as well. The caller holds the session's row. False: there is no such version of this generation,
+    or its text was rejected.
     """
-    session = db.execute(
-        select(Session.generation, Session.start_seq)
-        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
-        .with_for_update()
-    ).one_or_none()
+    session = _lock(db, tenant_id, session_id)
     of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
     chosen = db.execute(
         select(Summary.generation, Summary.to_seq, Summary.state, Summary.tokens).where(
@@ -210,22 +287,19 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
         return False
     if chosen.state == SummaryState.REJECTED:
         return False
-    db.execute(
-        update(Summary)
-        .where(*of_session, Summary.state == SummaryState.ACTIVE, Summary.version != version)
-        .values(state=SummaryState.SUPERSEDED)
-    )
+    _supersede(db, tenant_id, session_id, SummaryState.ACTIVE, SummaryState.PREPARED)
     db.execute(
         update(Summary)
         .where(*of_session, Summary.version == version)
         .values(state=SummaryState.ACTIVE, activated_at=func.now())
     )
     covered = tokens_between(db, tenant_id, session_id, after_seq=session.start_seq, up_to_seq=chosen.to_seq)
-    db.execute(
-        update(Session)
-        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
-        .values(summarized_seq=chosen.to_seq, summarized_tokens=covered, summary_tokens=chosen.tokens)
-    )
+    counted = {
+        "summarized_seq": chosen.to_seq,
+        "summarized_tokens": covered,
+        "summary_tokens": chosen.tokens,
+    }
+    _update_session(db, tenant_id, session_id, counted | _NOTHING_PREPARED)
     want(db, tenant_id, WorkKind.RECALL, session_id)
     return True
 
@@ -257,7 +331,7 @@ def list_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> list[Su
 def refused_through(
     db: Transaction, tenant_id: UUID, session_id: str, *, generation: int, prompt_version: str
 ) -> int | None:
-    """Where the newest summary ends, if it was refused and builds on what is still in force; else None.
+    """Where the newest summary ends, if it was refused and builds on what is still the newest; else None.
 
     To ask for the same again would be refused again: only a new turn changes the question.
     """
@@ -275,8 +349,8 @@ def refused_through(
     row = db.execute(newest).one_or_none()
     if row is None or row.state != SummaryState.REJECTED:
         return None
-    in_force = find_active(db, tenant_id, session_id)
-    return row.to_seq if row.base_version == (in_force.version if in_force else None) else None
+    basis = find_basis(db, tenant_id, session_id)
+    return row.to_seq if row.base_version == (basis.version if basis else None) else None
 
 
 def find_part(db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes) -> str | None:

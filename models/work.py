@@ -11,6 +11,7 @@ from sqlalchemy import (
     ColumnElement,
     Identity,
     Index,
+    Update,
     and_,
     case,
     false,
@@ -78,6 +79,9 @@ class DueWork(Base):
     last_outcome: Mapped[str | None]
     finished_at: Mapped[datetime | None]
     created_at: Mapped[CreatedAt]
+    refusals: Mapped[int] = mapped_column(server_default=text("0"))
+    rests_until: Mapped[datetime | None]
+    refused_because: Mapped[str | None]
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ class Claim:
     lease: UUID
     attempts: int
     crashes: int
+    refusals: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,7 @@ def want(
 
     Ten events in a row make one piece of work: an earlier due time stays. Work that is running
     notices at its end that it is wanted again. Dead work stays dead, and counts what asked for it.
+    Work that rests is not due before its rest is over, whoever waits for it.
     """
     due_at = func.now() + timedelta(seconds=delay_s)
     row = insert(DueWork).values(
@@ -120,13 +126,15 @@ def want(
             index_elements=[DueWork.tenant_id, DueWork.kind, DueWork.key],
             set_={
                 "state": case((idle, WorkState.READY), else_=DueWork.state),
-                "due_at": case(
-                    (idle, row.excluded.due_at),
-                    (
-                        true() if awaited else DueWork.last_error.is_(None),
-                        func.least(DueWork.due_at, row.excluded.due_at),
-                    ),
-                    else_=DueWork.due_at,
+                "due_at": _after_rest(
+                    case(
+                        (idle, row.excluded.due_at),
+                        (
+                            true() if awaited else DueWork.last_error.is_(None),
+                            func.least(DueWork.due_at, row.excluded.due_at),
+                        ),
+                        else_=DueWork.due_at,
+                    )
                 ),
                 "wanted": DueWork.wanted + 1,
                 "awaited": or_(DueWork.awaited, row.excluded.awaited),
@@ -136,6 +144,11 @@ def want(
     )
     if awaited:
         db.execute(select(func.pg_notify(WAKE_CHANNEL, kind)))
+
+
+def _after_rest(due_at: ColumnElement[datetime]) -> ColumnElement[datetime]:
+    """No earlier than the rest ends; NULL is no rest, and `greatest` passes it over."""
+    return func.greatest(due_at, DueWork.rests_until)
 
 
 def _written(state: WorkState) -> ColumnElement[str]:
@@ -214,7 +227,14 @@ def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) ->
     if row is None or row.state == WorkState.DEAD:
         return None
     return Claim(
-        row.work_id, row.tenant_id, WorkKind(row.kind), row.key, row.lease, row.attempts, row.crashes
+        row.work_id,
+        row.tenant_id,
+        WorkKind(row.kind),
+        row.key,
+        row.lease,
+        row.attempts,
+        row.crashes,
+        row.refusals,
     )
 
 
@@ -250,7 +270,7 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
         .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
         .values(
             state=case((again, WorkState.READY), else_=WorkState.IDLE),
-            due_at=func.now() + timedelta(seconds=again_in_s or 0),
+            due_at=_after_rest(func.now() + timedelta(seconds=again_in_s or 0)),
             lease=None,
             lease_until=None,
             hinted_until=None,
@@ -263,6 +283,26 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
         )
     )
     return done.rowcount == 1
+
+
+def rest(db: Transaction, held: Claim, because: str, *, seconds: float) -> None:
+    """Note that what the work made was refused, and let it rest; called before its end is written."""
+    db.execute(
+        _of(held).values(
+            refusals=DueWork.refusals + 1,
+            rests_until=func.now() + timedelta(seconds=seconds),
+            refused_because=because[:500],
+        )
+    )
+
+
+def end_rest(db: Transaction, held: Claim) -> None:
+    """Forget earlier refusals: what the work made is good."""
+    db.execute(_of(held).values(refusals=0, rests_until=None, refused_because=None))
+
+
+def _of(held: Claim) -> Update:
+    return update(DueWork).where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
 
 
 def put_off(
@@ -298,7 +338,14 @@ def redrive(db: Transaction, tenant_id: UUID, work_ids: list[int] | None = None)
     if work_ids is not None:
         dead = dead.where(DueWork.work_id.in_(work_ids))
     return db.execute(
-        dead.values(state=WorkState.READY, due_at=func.now(), attempts=0, crashes=0, hinted_until=None)
+        dead.values(
+            state=WorkState.READY,
+            due_at=func.now(),
+            attempts=0,
+            crashes=0,
+            hinted_until=None,
+            rests_until=None,
+        )
     ).rowcount
 
 
