@@ -43,9 +43,6 @@ class Session(Base):
     prepared_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     prepared_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     prepared_summary_tokens: Mapped[int] = mapped_column(server_default=text("0"))
-    prepared_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
-    prepared_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
-    prepared_summary_tokens: Mapped[int] = mapped_column(server_default=text("0"))
     cut_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
     kept_seq: Mapped[int | None] = mapped_column(BigInteger)
     model: Mapped[str | None]
@@ -76,9 +73,6 @@ class SessionState:
     system_tokens: int = 0
     tools_tokens: int = 0
     last_turn_at: datetime | None = None
-    prepared_seq: int = 0
-    prepared_tokens: int = 0
-    prepared_summary_tokens: int = 0
     prepared_seq: int = 0
     prepared_tokens: int = 0
     prepared_summary_tokens: int = 0
@@ -123,23 +117,6 @@ class SessionState:
             summary_tokens=self.summary_tokens,
             system_tokens=self.system_tokens,
             tools_tokens=self.tools_tokens,
-        )
-
-    @property
-    def has_prepared(self) -> bool:
-        """Whether a summary waits for a good moment to take effect."""
-        return self.prepared_seq > self.raw_from
-
-    @property
-    def prepared_load(self) -> Load:
-        """What the next request would carry with the prepared summary; the same where there is none."""
-        if not self.has_prepared:
-            return self.load
-        return replace(
-            self.load,
-            raw_messages=self.last_seq - self.prepared_seq,
-            raw_tokens=max(self.history_tokens - self.prepared_tokens, 0),
-            summary_tokens=self.prepared_summary_tokens,
         )
 
     @property
