@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Text, and_, bindparam, func, select
+from sqlalchemy import Text, and_, bindparam, case, func, select
 
 from context.budget import Budget
 from models.conversation import STATE_COLUMNS, Session, SessionState
@@ -23,6 +23,7 @@ class Standing:
         summary: The summary in force, if any.
         due_at: When the work that it waits for is or was due; None where nothing is pending.
         now: The database's clock.
+        tried_at: When that work last ended; None where it never did.
         learned_limit: The window that the model turned out to have, in tokens; None where no refusal told it.
     """
 
@@ -30,7 +31,20 @@ class Standing:
     summary: SummaryText | None
     due_at: datetime | None
     now: datetime
+    tried_at: datetime | None = None
     learned_limit: int | None = None
+
+    @property
+    def idle_s(self) -> float | None:
+        """How long ago the last turn came in, in seconds; None where none did."""
+        last = self.session.last_turn_at
+        return max((self.now - last).total_seconds(), 0.0) if last else None
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether the work ended after the last turn came in: nothing it goes by has changed since."""
+        last = self.session.last_turn_at
+        return self.tried_at is not None and (last is None or self.tried_at >= last)
 
     @property
     def budget(self) -> Budget:
@@ -47,8 +61,9 @@ _QUERY = (
     select(
         *STATE_COLUMNS,
         *TEXT_COLUMNS,
-        DueWork.due_at,
+        case((DueWork.state.in_([WorkState.READY, WorkState.RUNNING]), DueWork.due_at)),
         func.now(),
+        DueWork.finished_at,
         limit_of(Session.tenant_id, func.coalesce(bindparam("model", type_=Text), Session.model)),
     )
     .join(
@@ -67,7 +82,6 @@ _QUERY = (
             DueWork.tenant_id == Session.tenant_id,
             DueWork.kind == WorkKind.SUMMARIZE,
             DueWork.key == Session.session_id,
-            DueWork.state.in_([WorkState.READY, WorkState.RUNNING]),
         ),
         isouter=True,
     )
@@ -87,4 +101,4 @@ def find_standing(
         return None
     split = len(STATE_COLUMNS)
     session, summary = SessionState(*row[:split]), row[split : split + len(TEXT_COLUMNS)]
-    return Standing(session, SummaryText(*summary) if summary[0] is not None else None, *row[-3:])
+    return Standing(session, SummaryText(*summary) if summary[0] is not None else None, *row[-4:])
