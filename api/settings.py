@@ -21,6 +21,8 @@ class ApiSettings(BaseSettings):
     max_batch_turns: int = Field(1_000, ge=1, description="The most turns in one call.")
     max_turn_messages: int = Field(500, ge=1, description="The most messages in one turn event.")
     max_message_bytes: int = Field(4 * 2**20, ge=256, description="The largest single message.")
+    max_read_messages: int = Field(200, ge=1, description="Messages of one read; the first turn is whole.")
+    max_read_bytes: int = Field(8 * 2**20, ge=1, description="Bytes of one read; the first turn is whole.")
     max_depth: int = Field(64, ge=4, description="The deepest nesting of a JSON body.")
     max_future_s: float = Field(300, ge=0, description="How far ahead a clock may be.")
     max_wait_ms: int = Field(10_000, ge=0, description="The longest that a call waits for work.")

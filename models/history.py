@@ -1,9 +1,14 @@
 """Reading the log: ranges of a session's messages, and the turns that they belong to."""
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, select, text
 
 from context.types import Message, Role, Wire
 from models.log import StoredMessage
@@ -95,3 +100,119 @@ def tokens_between(
             StoredMessage.seq <= up_to_seq,
         )
     ).scalar_one()
+
+
+@dataclass(frozen=True)
+class LoggedTurn:
+    """A turn as it was stored.
+
+    Attributes:
+        turn_index: Its place in the session, from 1.
+        turn_id: The platform's id of it.
+        generation: The life of the session in which it was said; a reset begins another.
+        first_seq: Its first message.
+        last_seq: Its last message.
+        model: The model that answered, where that was said.
+        completed_at: When it ended, where that was said.
+        messages: What is stored of it, in order.
+    """
+
+    turn_index: int
+    turn_id: str
+    generation: int
+    first_seq: int
+    last_seq: int
+    model: str | None
+    completed_at: datetime | None
+    messages: Sequence[Message] = ()
+
+    @property
+    def length(self) -> int:
+        """How many messages it had when it was stored."""
+        return self.last_seq - self.first_seq + 1
+
+
+_TURNS_TOUCHING = text(
+    """
+    select turn_index, turn_id, generation, first_seq, last_seq, model, completed_at from turn
+    where tenant_id = :tenant_id and session_id = :session_id
+        and turn_index >= coalesce((
+            select turn_index from message
+            where tenant_id = :tenant_id and session_id = :session_id and seq <= :from_seq
+            order by seq desc limit 1), 0)
+        and turn_index <= coalesce((
+            select turn_index from message
+            where tenant_id = :tenant_id and session_id = :session_id and seq >= :to_seq
+            order by seq limit 1), 2147483647)
+        and last_seq >= :from_seq and first_seq <= :to_seq
+    order by turn_index limit :most
+    """
+)
+"""The messages at both ends say which turns lie between them: three index scans, however long the log."""
+
+_SIZES = text(
+    """
+    select turn_index, sum(octet_length(body)) from message
+    where tenant_id = :tenant_id and session_id = :session_id and seq between :from_seq and :to_seq
+    group by turn_index
+    """
+)
+
+
+def load_turns(
+    db: Transaction,
+    tenant_id: UUID,
+    session_id: str,
+    *,
+    from_seq: int,
+    to_seq: int,
+    most_messages: int,
+    most_bytes: int,
+) -> tuple[list[LoggedTurn], int | None]:
+    """Read the whole turns that touch `[from_seq, to_seq]`, oldest first, of every generation.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session it is.
+        session_id: Which session.
+        from_seq: First message of the range.
+        to_seq: Last message of the range, both included.
+        most_messages: Turns after the first stay out when they would make it more.
+        most_bytes: The same for the size of the messages' text.
+
+    Returns:
+        The turns, and where to read on: the first message of the first turn that stayed out, or None.
+    """
+    place = {"tenant_id": tenant_id, "session_id": session_id}
+    bounds = {"from_seq": from_seq, "to_seq": to_seq, "most": most_messages + 1}
+    turns = [LoggedTurn(*row) for row in db.execute(_TURNS_TOUCHING, place | bounds)]
+    if not turns:
+        return [], None
+    chosen = turns[: _fitting([turn.length for turn in turns], most_messages)]
+    ends = {"from_seq": chosen[0].first_seq, "to_seq": chosen[-1].last_seq}
+    sizes = {row[0]: int(row[1]) for row in db.execute(_SIZES, place | ends)}
+    chosen = chosen[: _fitting([sizes.get(turn.turn_index, 0) for turn in chosen], most_bytes)]
+    left = turns[len(chosen) :]
+    return _with_messages(db, tenant_id, session_id, chosen), left[0].first_seq if left else None
+
+
+def _fitting(sizes: Sequence[int], most: int) -> int:
+    """How many fit, in order; the first one always does."""
+    totals = accumulate(sizes)
+    return max(sum(1 for total in totals if total <= most), 1)
+
+
+def _with_messages(
+    db: Transaction, tenant_id: UUID, session_id: str, turns: Sequence[LoggedTurn]
+) -> list[LoggedTurn]:
+    first, last = turns[0].first_seq, turns[-1].last_seq
+    messages = load_oldest(
+        db, tenant_id, session_id, after_seq=first - 1, up_to_seq=last, most=last - first + 1
+    )
+    seqs = [message.seq for message in messages]
+    return [
+        replace(
+            turn, messages=messages[bisect_left(seqs, turn.first_seq) : bisect_right(seqs, turn.last_seq)]
+        )
+        for turn in turns
+    ]
