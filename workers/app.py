@@ -6,13 +6,18 @@ from typing import Any
 
 from celery import Celery
 from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready
-from kombu import Queue
+from kombu import Exchange, Queue
+from kombu.transport.redis import Channel
 
 from workers.observe import configure_logging, models_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
 
 QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", "isolation")
+
+# A hint whose connection broke is not put back into its queue: the dispatcher sends it again. Kombu would
+# use the closed connection for it, and the error ends the whole worker, in the middle of a call.
+Channel.do_restore = False
 
 settings = worker_settings()
 app = Celery("afterturn", include=["workers.tasks"])
@@ -37,8 +42,11 @@ app.conf.update(
     # The broker may come later than we do, and may go away for as long as it likes.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
-    # A hint is taken when its task ends, one at a time: no process hoards hints that another could serve.
-    task_acks_late=True,
+    # A hint is taken when its task starts: a crash is found by the lease, never by the broker. To take it
+    # later would end a worker that has lost its broker meanwhile: Kombu 5.7 fails on the closed channel.
+    task_acks_late=False,
+    # Hints stay in the broker until a process is free: nobody hoards what another could serve.
+    worker_disable_prefetch=True,
     worker_prefetch_multiplier=1,
     # The lease brings work back when a worker dies; redelivery as well would be a poison loop.
     task_reject_on_worker_lost=False,
@@ -61,8 +69,10 @@ app.conf.update(
     # Flower shows tasks by name and state; their arguments are ids.
     task_send_sent_event=True,
     worker_send_task_events=True,
+    # Our lines are JSON already; Celery would wrap them in lines of its own.
     worker_hijack_root_logger=False,
-    task_queues=[Queue(name) for name in QUEUES],
+    worker_redirect_stdouts=False,
+    task_queues=[Queue(name, Exchange(name), routing_key=name) for name in QUEUES],
     task_default_queue="maintenance",
     task_create_missing_queues=False,
     beat_schedule=SCHEDULE,

@@ -23,8 +23,8 @@ MARKER = "marigold"
 """A word of every message: it may be in Postgres and in what the model is sent, and nowhere else."""
 
 LEASE_S = 4
-SOON_S = 30.0
-"""Within this everything is as it should be again: a lease, a start of a worker, and a busy machine."""
+SOON_S = 60.0
+"""Within this all is as it should be again, on a busy machine too; alone it takes a lease or a start."""
 
 SETTINGS = {
     "AFTERTURN_LEASE_S": str(LEASE_S),

@@ -111,19 +111,37 @@ def test_a_broker_killed_while_hints_wait_in_it(platform: Platform) -> None:
 
 def test_a_broker_killed_while_the_model_answers(platform: Platform) -> None:
     """What runs goes on without a broker: its result goes to Postgres, and nobody is asked twice."""
+    worker = platform.pid(Role.WORKER)
     platform.model.next(SLOW)
     platform.begins_to_summarize("broker")
     platform.kill(Role.VALKEY)
     platform.is_summarized("broker")
     assert platform.calls("broker") == ["ok"]
+    platform.talk("broker-2")
+    platform.is_summarized("broker-2")
+    assert platform.pid(Role.WORKER) == worker, "it takes hints again, and had no need to be started anew"
 
 
 def test_a_broker_that_hangs_for_a_while(platform: Platform) -> None:
     """Connections that stay open and say nothing."""
     with platform.paused(Role.VALKEY):
         platform.talk("frozen")
+        wait_until(
+            lambda: platform.rows("select 1 from due_work where key = 'frozen' and hinted_until > now()"),
+            within_s=SOON_S,
+            what="the dispatcher has tried",
+        )
     platform.is_summarized("frozen")
     assert platform.calls("frozen") == ["ok"]
+
+
+def test_a_worker_asked_to_stop_while_the_model_answers(platform: Platform) -> None:
+    """It ends what it has begun, and the next one goes on."""
+    platform.model.next(SLOW)
+    platform.begins_to_summarize("stopped")
+    os.kill(platform.pid(Role.WORKER), signal.SIGTERM)
+    platform.is_summarized("stopped")
+    assert platform.calls("stopped") == ["ok"]
 
 
 def test_a_database_killed_while_the_model_answers(platform: Platform) -> None:
