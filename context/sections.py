@@ -3,7 +3,8 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
@@ -18,6 +19,23 @@ class Section(StrEnum):
     OPEN = "open"
     IDENTIFIERS = "identifiers"
     PEOPLE = "people"
+
+
+@dataclass(frozen=True)
+class SummaryLine:
+    """A line of a summary.
+
+    Attributes:
+        text: The line as it is written.
+        section: Where it stands; None outside of every section.
+        item: The point that it makes; "" for a heading, a blank line or a placeholder such as "none".
+        is_heading: Whether it is a heading.
+    """
+
+    text: str
+    section: Section | None
+    item: str = ""
+    is_heading: bool = False
 
 
 PROTECTED = (Section.CONSTRAINTS, Section.OPEN, Section.IDENTIFIERS)
@@ -109,6 +127,22 @@ def read_sections(summary: str) -> dict[Section | None, list[str]]:
         A section that is named is present, even when it is empty.
     """
     points: dict[Section | None, list[str]] = {}
+    for line in read_lines(summary):
+        items = points.setdefault(line.section, [])
+        if line.item:
+            items.append(line.item)
+    return {section: items for section, items in points.items() if items or section is not None}
+
+
+def read_lines(summary: str) -> Iterator[SummaryLine]:
+    """Read a summary line by line, each with the section that it stands in.
+
+    Args:
+        summary: A summary, as a model or a person wrote it.
+
+    Yields:
+        Every line, in order, headings and blank ones too.
+    """
     current: Section | None = None
     level = 0
     for line in summary.splitlines():
@@ -117,14 +151,11 @@ def read_sections(summary: str) -> dict[Section | None, list[str]]:
             title, depth = found
             if title is not None or depth <= level:
                 current, level = title, depth
-            points.setdefault(current, [])
+            yield SummaryLine(line, current, is_heading=True)
             continue
         section, item = _item(line)
         current = section or current
-        points.setdefault(current, [])
-        if item and not is_placeholder(item):
-            points[current].append(item)
-    return {section: items for section, items in points.items() if items or section is not None}
+        yield SummaryLine(line, current, "" if is_placeholder(item) else item)
 
 
 def _item(line: str) -> tuple[Section | None, str]:
