@@ -59,7 +59,7 @@ class CompressionSettings(BaseSettings):
         description="How long providers keep a prefix, as JSON, by family or start of a model's name.",
     )
     summarize_rest_s: float = Field(
-        60, ge=0, description="A session's rest after a refused summary; doubling."
+        60, ge=0, description="A session's rest after two refused summaries; then doubling."
     )
     summarize_rest_max_s: float = Field(86_400, ge=0, description="The longest rest.")
 
@@ -80,12 +80,16 @@ class CompressionSettings(BaseSettings):
         return ActivationSettings(self.activation, self.summarize_prepare_at, self.prompt_cache_ttl_s)
 
     def rest_s(self, refusals: int) -> float:
-        """How long a session rests after so many refused summaries in a row, in seconds."""
-        return cool_down_s(refusals, first_s=self.summarize_rest_s, most_s=self.summarize_rest_max_s)
+        """How long a session rests after so many refused summaries in a row, in seconds.
+
+        One alone is no reason: the next turn may change the answer.
+        """
+        in_a_row = max(refusals - 1, 0)
+        return cool_down_s(in_a_row, first_s=self.summarize_rest_s, most_s=self.summarize_rest_max_s)
 
     @model_validator(mode="after")
     def _thresholds_agree(self) -> "CompressionSettings":
-        _ = self.thresholds, self.activation_settings, self.rest_s(1)
+        _ = self.thresholds, self.activation_settings, self.rest_s(2)
         return self
 
 

@@ -24,7 +24,8 @@ OPERATOR = "operator"
 
 
 def _handlers() -> Mapping[WorkKind, Handler]:
-    thresholds = compression_settings().thresholds
+    settings = compression_settings()
+    thresholds = settings.thresholds
     return {
         WorkKind.SUMMARIZE: partial(
             summarize_session,
@@ -32,6 +33,7 @@ def _handlers() -> Mapping[WorkKind, Handler]:
             llm=llm_settings(),
             thresholds=thresholds,
             gate=GateSettings(min_progress=thresholds.min_progress),
+            activation=settings.activation_settings,
         ),
         WorkKind.RECALL: partial(index_session, settings=recall_settings()),
         WorkKind.SWEEP: partial(sweep, llm=llm_settings()),

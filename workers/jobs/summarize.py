@@ -1,88 +1,148 @@
-"""Summarize a session: read what is due, have the notes written, and put them in force."""
+"""Summarize a session: read what is due, have the notes written, and put them in force at a good moment."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import structlog
+
+from context.activation import (
+    IMMEDIATE,
+    Activation,
+    ActivationSettings,
+    Moment,
+    choose_activation,
+    prepare_thresholds,
+)
 from context.compression import Thresholds, find_trigger, plan_cut
 from context.gate import GateSettings
 from context.prompts import PROMPT_VERSION
 from context.types import Message
+from llm.failures import LlmFailure
 from llm.settings import LlmSettings
 from models.freshness import Standing, find_standing
 from models.history import load_oldest
-from models.session import reading, transaction
-from models.summary import NewSummary, drop_parts, refused_through, store_summary
-from models.work import Claim, finish
+from models.session import Transaction, reading, transaction
+from models.settings import compression_settings
+from models.summary import (
+    NewSummary,
+    SummaryText,
+    activate_prepared,
+    drop_parts,
+    find_basis,
+    refused_through,
+    store_summary,
+)
+from models.work import Claim, end_rest, finish, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
+
+log = structlog.get_logger()
 
 MOST_MESSAGES = 1_000
 """What one summary reads at once; a longer history is summarized in as many rounds as it takes."""
 
 
+@dataclass(frozen=True)
+class _Task:
+    """What is to be done for a session.
+
+    Attributes:
+        segment: What to summarize, or why nothing is.
+        waiting: The generation whose prepared summary waits; None where none does.
+        activation: Why a summary takes effect now; None where it waits.
+    """
+
+    segment: Segment | str
+    waiting: int | None = None
+    activation: Activation | None = None
+
+
 def summarize_session(
-    held: Claim, *, complete: Complete, llm: LlmSettings, thresholds: Thresholds, gate: GateSettings
+    held: Claim,
+    *,
+    complete: Complete,
+    llm: LlmSettings,
+    thresholds: Thresholds,
+    gate: GateSettings,
+    activation: ActivationSettings = IMMEDIATE,
 ) -> str:
     """Summarize the oldest finished turns of a session, if its history calls for it.
 
     No transaction is open while the model answers. What was made is stored only if the lease still
-    holds, the session is of the same generation, and the summary it builds on is still in force.
+    holds, the session is of the same generation, and the summary it builds on is still the newest. It waits
+    as prepared until history presses or the prompt cache is cold.
 
     Returns:
         What came of it.
 
     Raises:
         LeaseLostError: Another worker has the work now.
-        LlmFailure: The model did not answer; history stays raw.
+        LlmFailure: The model did not answer; what was prepared before helps where history presses.
     """
-    segment = _read_segment(held, thresholds)
-    if isinstance(segment, str):
-        return _finish(held, segment)
-    notes = write_notes(Desk(held, segment, complete, llm, gate))
-    return _store(held, segment, notes) if notes else _finish(held, "nothing that could be noted")
+    task = _read_task(held, thresholds, activation)
+    if isinstance(task.segment, str):
+        return _finish(held, task, task.segment)
+    try:
+        notes = write_notes(Desk(held, task.segment, complete, llm, gate))
+    except LlmFailure:
+        with transaction() as db:
+            _activate_waiting(db, held, task)
+        raise
+    if notes is None:
+        return _finish(held, task, "nothing that could be noted")
+    return _store(held, task, task.segment, notes)
 
 
-def _read_segment(held: Claim, thresholds: Thresholds) -> Segment | str:
+def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettings) -> _Task:
     with reading() as db:
         standing = find_standing(db, held.tenant_id, held.key)
         if standing is None:
-            return "the session is gone"
+            return _Task("the session is gone")
         session = standing.session
+        basis = find_basis(db, held.tenant_id, held.key)
         messages = load_oldest(
             db,
             held.tenant_id,
             held.key,
-            after_seq=session.raw_from,
+            after_seq=max(session.start_seq, basis.to_seq if basis else 0),
             up_to_seq=session.last_seq,
             most=MOST_MESSAGES,
         )
         refused_to = refused_through(
             db, held.tenant_id, held.key, generation=session.generation, prompt_version=PROMPT_VERSION
         )
-    segment = _choose_segment(standing, messages, thresholds)
+    pressed = find_trigger(session.load, standing.budget, thresholds) is not None
+    early = prepare_thresholds(thresholds, activation, pressed=pressed)
+    segment = _choose_segment(standing, basis, messages, early)
     if isinstance(segment, Segment) and segment.cut.to_seq == refused_to:
-        return "refused before; waits for a new turn"
-    return segment
+        segment = "refused before; waits for a new turn"
+    waiting = session.generation if session.has_prepared else None
+    why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
+    return _Task(segment, waiting, why)
 
 
-def _choose_segment(standing: Standing, messages: Sequence[Message], thresholds: Thresholds) -> Segment | str:
+def _choose_segment(
+    standing: Standing, basis: SummaryText | None, messages: Sequence[Message], thresholds: Thresholds
+) -> Segment | str:
     session, budget = standing.session, standing.budget
-    if find_trigger(session.load, budget, thresholds) is None:
+    load = session.prepared_load
+    if find_trigger(load, budget, thresholds) is None:
         return "nothing to do"
-    cut = plan_cut(messages, session.load, budget, thresholds)
+    cut = plan_cut(messages, load, budget, thresholds)
     if cut is None:
         return "no finished turn to summarize"
     return Segment(
         generation=session.generation,
-        base=standing.summary,
+        base=basis,
         cut=cut,
         messages=messages[: cut.stop],
         context_window=budget.context_window,
-        more=session.raw_messages > len(messages),
+        more=load.raw_messages > len(messages),
     )
 
 
-def _store(held: Claim, segment: Segment, notes: Notebook) -> str:
-    reason = notes.verdict.reason
+def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
+    reason = str(notes.verdict.reason) if notes.verdict.reason else None
     new = NewSummary(
         generation=segment.generation,
         base_version=segment.base.version if segment.base else None,
@@ -95,13 +155,14 @@ def _store(held: Claim, segment: Segment, notes: Notebook) -> str:
         method=notes.method,
         prompt_version=PROMPT_VERSION,
         language=notes.language,
-        rejected_because=str(reason) if reason else None,
+        rejected_because=reason,
     )
     with transaction() as db:
-        version = store_summary(db, held.tenant_id, held.key, new, activate=True)
-        outcome = _outcome(version, new.rejected_because)
+        version = store_summary(db, held.tenant_id, held.key, new, activate=task.activation is not None)
+        outcome = _outcome(version, reason, task.activation)
         if version is not None:
             drop_parts(db, held.tenant_id, held.key)
+            _note_verdict(db, held, task, reason)
         more = segment.more and not reason
         again = 0.0 if version is None or more else None
         if not finish(db, held, outcome, again_in_s=again):
@@ -109,14 +170,48 @@ def _store(held: Claim, segment: Segment, notes: Notebook) -> str:
     return outcome
 
 
-def _outcome(version: int | None, reason: str | None) -> str:
+def _note_verdict(db: Transaction, held: Claim, task: _Task, reason: str | None) -> None:
+    """After a refusal the session rests, longer each time in a row; what was prepared before still helps."""
+    if reason is None:
+        end_rest(db, held)
+        return
+    rest_s = compression_settings().rest_s(held.refusals + 1)
+    rest(db, held, reason, seconds=rest_s)
+    _activate_waiting(db, held, task)
+    log.warning(
+        "summary_refused",
+        work_id=held.work_id,
+        reason=reason,
+        refusals=held.refusals + 1,
+        rest_s=rest_s,
+    )
+
+
+def _outcome(version: int | None, reason: str | None, activation: Activation | None) -> str:
     if version is None:
         return "discarded: the session or its summary changed meanwhile"
-    return f"rejected: {reason}" if reason else f"activated version {version}"
+    if reason:
+        return f"rejected: {reason}"
+    return _activated(version, activation) if activation else f"prepared version {version}"
 
 
-def _finish(held: Claim, outcome: str) -> str:
+def _activated(version: int, activation: Activation | None) -> str:
+    plain = activation is None or activation is Activation.IMMEDIATE
+    return f"activated version {version}" + ("" if plain else f": {activation}")
+
+
+def _activate_waiting(db: Transaction, held: Claim, task: _Task) -> int | None:
+    if task.waiting is None or task.activation is None:
+        return None
+    return activate_prepared(db, held.tenant_id, held.key, generation=task.waiting)
+
+
+def _finish(held: Claim, task: _Task, outcome: str) -> str:
+    """End without new notes; a prepared summary takes effect where it is time."""
     with transaction() as db:
+        version = _activate_waiting(db, held, task)
+        if version is not None:
+            outcome = _activated(version, task.activation)
         if not finish(db, held, outcome):
             raise LeaseLostError
     return outcome
