@@ -1,8 +1,9 @@
 """What a provider's prompt cache still holds of a session: for how long, and how much of a request."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from context.certificate import Block
 from context.tokens import ModelFamily, family_of
 
 CACHE_TTL_S: Mapping[str, float] = {
@@ -94,6 +95,30 @@ class Sent:
     def total(self) -> int:
         """All of it."""
         return self.fixed + self.notes + self.history + self.new
+
+
+FIXED = frozenset({"overhead", "system_prompt", "tools"})
+
+
+def split_request(blocks: Iterable[Block]) -> Sent:
+    """Sort the parts of a window by how long they stay the same.
+
+    A part that is made for one request, such as recall, ends what stays: all that follows it is new as well.
+
+    Args:
+        blocks: The parts, in the order of the window.
+
+    Returns:
+        Their tokens.
+    """
+    tokens = {"fixed": 0, "notes": 0, "history": 0, "new": 0}
+    stays = {**dict.fromkeys(FIXED, "fixed"), "summary": "notes", "history": "history"}
+    ended = False
+    for block in blocks:
+        kind = stays.get(block.source, "new")
+        ended = ended or kind == "new"
+        tokens["new" if ended and kind != "fixed" else kind] += block.tokens
+    return Sent(**tokens)
 
 
 @dataclass(frozen=True)

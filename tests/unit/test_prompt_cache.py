@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.prompt_cache import CACHE_TTL_S, Sent, cache_ttl_s, estimate_cache, is_other_model
+from context.certificate import Block
+from context.prompt_cache import (
+    CACHE_TTL_S,
+    Sent,
+    cache_ttl_s,
+    estimate_cache,
+    is_other_model,
+    split_request,
+)
 from context.tokens import ModelFamily
 
 tokens = st.integers(0, 10**7)
@@ -88,3 +96,22 @@ def test_the_first_change_ends_the_prefix(
 ) -> None:
     use = estimate_cache(SENT, warm=warm, notes_changed=notes_changed, start_moved=start_moved)
     assert use.stable_prefix_tokens == stable
+
+
+def parts(*sources: str) -> list[Block]:
+    return [Block(source, 10, "", "") for source in sources]
+
+
+def test_a_window_is_split_by_what_stays_the_same() -> None:
+    window = parts("system_prompt", "tools", "summary", "history", "new")
+    assert split_request(window) == Sent(fixed=20, notes=10, history=10, new=10)
+
+
+def test_what_follows_a_part_of_one_request_is_new_to_the_cache() -> None:
+    window = parts("system_prompt", "summary", "recall", "history", "new")
+    assert split_request(window) == Sent(fixed=10, notes=10, history=0, new=30)
+
+
+@given(st.lists(st.sampled_from(["overhead", "tools", "summary", "recall", "artifact", "history", "new"])))
+def test_no_token_of_a_window_is_lost(sources: list[str]) -> None:
+    assert split_request(parts(*sources)).total == 10 * len(sources)

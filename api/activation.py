@@ -1,0 +1,122 @@
+"""Prepared summaries at a context read: put in force at a good moment, and what the prompt cache gives."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from context.activation import Activation, Moment, calls_for_work, choose_activation, is_cold
+from context.budget import Budget
+from context.certificate import Certificate
+from context.prompt_cache import cache_ttl_s, estimate_cache, is_other_model, split_request
+from context.tokens import guarantee
+from models.conversation import SessionState
+from models.freshness import Standing, find_standing
+from models.session import reading, transaction
+from models.settings import compression_settings
+from models.summary import activate_prepared
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request spends beside history, in stored tokens.
+
+    Attributes:
+        model: Who is asked.
+        budget: The window.
+        system_tokens: The system prompt.
+        tools_tokens: The tool definitions.
+        new_tokens: The new messages.
+    """
+
+    model: str
+    budget: Budget
+    system_tokens: int
+    tools_tokens: int
+    new_tokens: int
+
+    def starts_otherwise(self, session: SessionState) -> bool:
+        """Whether the provider's cached prefix of the last request is of no use to this one."""
+        seen = (session.system_tokens, session.tools_tokens)
+        changed = session.max_tokens is not None and seen != (self.system_tokens, self.tools_tokens)
+        return changed or is_other_model(self.model, session.model)
+
+    def overflows(self, session: SessionState) -> bool:
+        """Whether history does not fit as a whole."""
+        history = session.raw_tokens + session.summary_tokens
+        total = history + self.system_tokens + self.tools_tokens + self.new_tokens
+        return guarantee(total, self.model) > self.budget.input_tokens
+
+    def moment(self, standing: Standing) -> Moment:
+        """What is known when it comes."""
+        session = standing.session
+        return Moment(
+            self.model,
+            standing.idle_s,
+            pressed=self.overflows(session),
+            prefix_changes=self.starts_otherwise(session),
+        )
+
+
+def settle(tenant_id: UUID, standing: Standing, asked: Asked) -> tuple[Standing, Activation | None]:
+    """Put the prepared summary in force where this request is a good moment for it; no model is called.
+
+    The request after this one then starts alike, so the choice is stored. Two reads at once store it once.
+
+    Returns:
+        How the session stands now, and why the summary took effect; None where none did.
+    """
+    session = standing.session
+    if not session.has_prepared:
+        return standing, None
+    why = choose_activation(asked.moment(standing), compression_settings().activation_settings)
+    if why is None:
+        return standing, None
+    with transaction() as db:
+        version = activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+    with reading() as db:
+        settled = find_standing(db, tenant_id, session.session_id, asked.model)
+    return settled or standing, why if version is not None else None
+
+
+def wants_work(standing: Standing, asked: Asked) -> bool:
+    """Whether a worker should look at the session: once per turn, and not while it is due already."""
+    if standing.due_at is not None or (standing.is_tried and not asked.starts_otherwise(standing.session)):
+        return False
+    session, settings = standing.session, compression_settings()
+    return calls_for_work(
+        session.load,
+        session.prepared_load,
+        asked.budget,
+        settings.thresholds,
+        settings.activation_settings,
+    )
+
+
+def cache_report(
+    standing: Standing | None, asked: Asked, certificate: Certificate, activation: Activation | None
+) -> dict[str, Any]:
+    """How much of the window the provider has probably cached; an estimate from what stayed the same."""
+    settings = compression_settings().activation_settings
+    session = standing.session if standing else SessionState("")
+    idle_s = standing.idle_s if standing else None
+    use = estimate_cache(
+        split_request(certificate.blocks),
+        warm=not is_cold(Moment(asked.model, idle_s), settings) and not asked.starts_otherwise(session),
+        notes_changed=standing is not None and _is_new(standing),
+        start_moved=certificate.tail is not None and certificate.tail[0] > session.tail_from + 1,
+    )
+    return {
+        "stable_prefix_tokens": use.stable_prefix_tokens,
+        "changed_tokens": use.changed_tokens,
+        "idle_s": idle_s,
+        "ttl_s": cache_ttl_s(asked.model, settings.cache_ttl_s),
+        "activation": activation,
+        "prepared_through": session.prepared_seq if session.has_prepared else None,
+    }
+
+
+def _is_new(standing: Standing) -> bool:
+    """Whether the summary took effect after the last turn: no request of that turn started with it."""
+    since = standing.summary.activated_at if standing.summary else None
+    last = standing.session.last_turn_at
+    return since is not None and last is not None and since > last
