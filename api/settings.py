@@ -27,6 +27,10 @@ class ApiSettings(BaseSettings):
     max_future_s: float = Field(300, ge=0, description="How far ahead a clock may be.")
     max_wait_ms: int = Field(10_000, ge=0, description="The longest that a call waits for work.")
     key_cache_s: float = Field(2.0, ge=0, description="How long a revoked key may still work.")
+    calibration_cache_s: float = Field(5.0, ge=0, description="How old a learned token factor may be.")
+    calibration_settled_every_s: float = Field(
+        10.0, ge=0, description="How often a model with many usage reports is learned from."
+    )
 
 
 @lru_cache

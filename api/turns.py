@@ -4,7 +4,9 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter, Response, status
+from starlette.background import BackgroundTask
 
+from api.calibration import learning
 from api.call import BatchCall, BodyCall, SessionId, check_id, documented, read_as
 from api.errors import ProblemError, problem_of
 from api.intake import (
@@ -37,7 +39,7 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     if accepted.conflict:
         raise conflict(accepted)
     code = status.HTTP_200_OK if accepted.duplicate else status.HTTP_202_ACCEPTED
-    return _json(receipt(accepted, intake.notes), code)
+    return _json(receipt(accepted, intake.notes), code, learning(caller.tenant_id, [(intake.turn, accepted)]))
 
 
 @router.post("/turns", openapi_extra=documented(TurnOfSession, "application/x-ndjson"))
@@ -51,7 +53,8 @@ def complete_turns(call: BatchCall) -> Response:
     read = [_read_line(line) for line in lines]
     good = [entry for entry in read if isinstance(entry, Intake)]
     with transaction() as db:
-        stored = iter(store_turns(db, caller.tenant_id, [entry.turn for entry in good]) if good else ())
+        answers = store_turns(db, caller.tenant_id, [entry.turn for entry in good]) if good else []
+    stored = iter(answers)
     results: list[dict[str, Any]] = []
     for entry in read:
         if isinstance(entry, AfterturnError):
@@ -64,7 +67,8 @@ def complete_turns(call: BatchCall) -> Response:
             results.append(receipt(accepted, entry.notes))
     for number, result in enumerate(results, 1):
         result["line"] = number
-    return _json({"results": results})
+    turns = zip((entry.turn for entry in good), answers, strict=True)
+    return _json({"results": results}, after=learning(caller.tenant_id, turns))
 
 
 def _read_line(line: bytes) -> Intake | AfterturnError:
@@ -75,5 +79,5 @@ def _read_line(line: bytes) -> Intake | AfterturnError:
         return error
 
 
-def _json(content: Any, code: int = status.HTTP_200_OK) -> Response:
-    return Response(orjson.dumps(content), code, media_type="application/json")
+def _json(content: Any, code: int = status.HTTP_200_OK, after: BackgroundTask | None = None) -> Response:
+    return Response(orjson.dumps(content), code, media_type="application/json", background=after)

@@ -25,7 +25,13 @@ TRUSTED_OBSERVATIONS = 20
 """From so many on, the observed spread may narrow the family's bound, by a quarter at most."""
 
 SPREADS = 6.0
-"""How many mean deviations the bound keeps from the calibrated estimate."""
+"""How many mean deviations a narrowed bound keeps from the calibrated estimate."""
+
+LEAST_SPREADS = 4.0
+"""How many any bound keeps: few reports, or uneven ones, show that the family's own bound may be too low."""
+
+MOST_REPORTS = 3
+"""An observation counts at most so many times: those of one session repeat each other."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,12 @@ class Calibration:
             high: The family's bound, before calibration.
 
         Returns:
-            Tokens: the family's bound, raised where reports run higher than estimates and narrowed where many
-            reports were close. Never below the calibrated estimate.
+            Tokens: the family's bound, raised where reports run higher than estimates or are uneven, and
+            narrowed where many reports were close. Never below the calibrated estimate.
         """
         calibrated = estimated * self.factor
-        bound = max(high * max(1.0, self.factor), calibrated)
+        uneven = calibrated * math.exp(LEAST_SPREADS * min(self.spread, STEP_MAX))
+        bound = max(high * max(1.0, self.factor), uneven)
         if self.observations >= TRUSTED_OBSERVATIONS:
             learned = calibrated * math.exp(SPREADS * self.spread)
             bound = min(bound, max(learned, (calibrated + 3 * bound) / 4))
@@ -77,14 +84,17 @@ class Calibration:
 UNCALIBRATED = Calibration()
 
 
-def observe(calibration: Calibration, *, model: str, estimated: int, reported: int) -> Calibration:
-    """Learn from one reported usage.
+def observe(
+    calibration: Calibration, *, model: str, estimated: int, reported: int, reports: int = 1
+) -> Calibration:
+    """Learn from one reported usage, or from several that were compared with each other.
 
     Args:
         calibration: What is known so far.
         model: The model that reported; another one than before resets the calibration.
         estimated: The uncalibrated estimate for the very context that was sent, in tokens.
         reported: The input tokens that the provider counted, cached ones included.
+        reports: On how many reports the two numbers rest, >= 1; more than `MOST_REPORTS` count as that.
 
     Returns:
         The calibration with this observation in it; unchanged where a number is not positive.
@@ -95,7 +105,8 @@ def observe(calibration: Calibration, *, model: str, estimated: int, reported: i
         calibration = Calibration(model=model)
     distance = math.log(reported / (estimated * calibration.factor))
     weight = estimated / (estimated + HALF_WEIGHT_TOKENS)
-    gain = weight * max(1 / (calibration.observations + 1 + PRIOR_OBSERVATIONS), GAIN_MIN)
+    single = weight * max(1 / (calibration.observations + 1 + PRIOR_OBSERVATIONS), GAIN_MIN)
+    gain = 1 - (1 - single) ** min(reports, MOST_REPORTS)
     step = max(-STEP_MAX, min(STEP_MAX, distance)) * gain
     factor = max(FACTOR_MIN, min(FACTOR_MAX, calibration.factor * math.exp(step)))
     spread = calibration.spread + gain * (abs(distance) - calibration.spread)

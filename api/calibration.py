@@ -1,0 +1,139 @@
+"""Learning from reported usage, after a turn was accepted; and what was learned, for the next context."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from threading import Lock
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.background import BackgroundTask
+
+from api.settings import api_settings
+from context.tokens import Calibration, guarantee, observe
+from context.usage import measure_growth, model_key, read_report
+from models.calibration import find_calibration, keep_calibration, load_reported_turns
+from models.conversation import SessionState, find_session
+from models.log import AcceptedTurn, NewTurn
+from models.session import reading, transaction
+
+log = structlog.get_logger()
+
+SETTLED_OBSERVATIONS = 100
+"""From so many on, a model's reports are sampled: one more changes nothing that would be seen."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    calibration: Calibration
+    until: float
+    learned_at: float = 0.0
+
+
+class CalibrationCache:
+    """What was known of each tenant's models a moment ago: a read needs no query for it."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        """Hold at most so many models."""
+        self._known: dict[tuple[UUID, str], _Known] = {}
+        self._most = most
+        self._lock = Lock()
+
+    def find(self, tenant_id: UUID, model: str) -> Calibration:
+        """What is known of a model; uncalibrated where nothing is."""
+        known = self._known.get((tenant_id, model_key(model)))
+        if known is not None and time.monotonic() < known.until:
+            return known.calibration
+        with reading() as db:
+            calibration = find_calibration(db, tenant_id, model)
+        self.keep(tenant_id, model, calibration, learned_at=known.learned_at if known else 0.0)
+        return calibration
+
+    def keep(self, tenant_id: UUID, model: str, calibration: Calibration, *, learned_at: float) -> None:
+        """Remember what is known, and when a report was last learned from."""
+        until = time.monotonic() + api_settings().calibration_cache_s
+        with self._lock:
+            if len(self._known) >= self._most:
+                self._known.clear()
+            self._known[tenant_id, model_key(model)] = _Known(calibration, until, learned_at)
+
+    def is_sampled_out(self, tenant_id: UUID, model: str) -> bool:
+        """Whether a settled model's reports were learned from a moment ago."""
+        known = self._known.get((tenant_id, model_key(model)))
+        if known is None or known.calibration.observations < SETTLED_OBSERVATIONS:
+            return False
+        return time.monotonic() < known.learned_at + api_settings().calibration_settled_every_s
+
+
+calibrations = CalibrationCache()
+
+
+@dataclass(frozen=True)
+class _Lesson:
+    """A turn whose report may teach something."""
+
+    session_id: str
+    model: str
+    turn_index: int
+    last_seq: int
+
+
+def learning(tenant_id: UUID, stored: Iterable[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTask | None:
+    """Learn from reports once the answer is sent: nobody waits for it, and its loss is harmless.
+
+    Args:
+        tenant_id: Whose turns they are.
+        stored: What was accepted; of a session the newest report is taken, and compared with those before it.
+
+    Returns:
+        What the response is to do when it is sent; None where there is nothing to learn.
+    """
+    lessons = {
+        accepted.session_id: _Lesson(accepted.session_id, turn.model, accepted.turn_index, accepted.last_seq)
+        for turn, accepted in stored
+        if turn.usage and turn.model and not accepted.duplicate and accepted.turn_index > 1
+        if read_report(turn.usage) and not calibrations.is_sampled_out(tenant_id, turn.model)
+    }
+    return BackgroundTask(_learn_all, tenant_id, list(lessons.values())) if lessons else None
+
+
+def _learn_all(tenant_id: UUID, lessons: list[_Lesson]) -> None:
+    for lesson in lessons:
+        try:
+            _learn(tenant_id, lesson)
+        except SQLAlchemyError as error:
+            log.warning("calibration_failed", session_id=lesson.session_id, error=type(error).__name__)
+            return
+
+
+def _learn(tenant_id: UUID, lesson: _Lesson) -> None:
+    with reading() as db:
+        session = find_session(db, tenant_id, lesson.session_id)
+        if session is None or _leaves_out(session, lesson.model):
+            return
+        turns = load_reported_turns(
+            db, tenant_id, lesson.session_id, turn_index=lesson.turn_index, last_seq=lesson.last_seq
+        )
+        growth = measure_growth(turns)
+        if growth is None:
+            return
+        seen = find_calibration(db, tenant_id, lesson.model)
+    learned = observe(
+        seen,
+        model=model_key(lesson.model),
+        estimated=growth.estimated,
+        reported=growth.reported,
+        reports=growth.reports,
+    )
+    with transaction() as db:
+        kept = keep_calibration(db, tenant_id, seen, learned)
+    if kept:
+        calibrations.keep(tenant_id, lesson.model, learned, learned_at=time.monotonic())
+
+
+def _leaves_out(session: SessionState, model: str) -> bool:
+    """Whether a window may be too small for the whole history: then reports do not grow with it."""
+    if session.max_tokens is None and session.context_window is None:
+        return False
+    return guarantee(session.load.input_tokens, model) > session.budget.input_tokens

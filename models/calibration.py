@@ -1,0 +1,153 @@
+"""What reported usage has taught about each tenant's models, and the reports to learn it from."""
+
+from collections import defaultdict
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import CheckConstraint, Double, Text, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.tokens import UNCALIBRATED, Calibration, Count
+from context.types import Role
+from context.usage import ReportedTurn, Said, model_key
+from models.base import Base, TenantKey
+from models.session import Transaction
+
+MOST_MESSAGES = 400
+"""How far back reports are compared: enough for a run of them, and a bounded number of rows."""
+
+
+class StoredCalibration(Base):
+    """How a tenant's reports from a model relate to our estimates; without a row it is uncalibrated."""
+
+    __tablename__ = "calibration"
+    __table_args__ = (
+        CheckConstraint("factor between 0.5 and 2.5", name="factor_is_bounded"),
+        CheckConstraint("observations >= 1", name="observations_count_from_1"),
+        CheckConstraint("spread >= 0", name="spread_is_not_negative"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    model: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    factor: Mapped[float] = mapped_column(Double)
+    observations: Mapped[int]
+    spread: Mapped[float] = mapped_column(Double)
+    updated_at: Mapped[datetime]
+
+
+def find_calibration(db: Transaction, tenant_id: UUID, model: str) -> Calibration:
+    """What is known of a model, under whichever of its names; uncalibrated where nothing is."""
+    key = model_key(model)
+    row = db.execute(
+        select(StoredCalibration.factor, StoredCalibration.observations, StoredCalibration.spread).where(
+            StoredCalibration.tenant_id == tenant_id, StoredCalibration.model == key
+        )
+    ).one_or_none()
+    return Calibration(key, row.factor, row.observations, row.spread) if row else UNCALIBRATED
+
+
+def keep_calibration(db: Transaction, tenant_id: UUID, seen: Calibration, learned: Calibration) -> bool:
+    """Keep what was learned, by compare-and-set.
+
+    The commit does not wait for the disk: a crash may lose the last lessons, and nothing depends on them.
+
+    Args:
+        db: A transaction of its own; it holds the row until its end.
+        tenant_id: Whose model it is.
+        seen: What was known when it was learned.
+        learned: What is known now.
+
+    Returns:
+        Whether it was kept; False: somebody else learned meanwhile, and this observation is dropped.
+    """
+    db.execute(text("set local synchronous_commit = off"))
+    values = {
+        "factor": learned.factor,
+        "observations": learned.observations,
+        "spread": learned.spread,
+        "updated_at": func.now(),
+    }
+    row = insert(StoredCalibration).values(tenant_id=tenant_id, model=learned.model, **values)
+    done = db.execute(
+        row.on_conflict_do_update(
+            index_elements=[StoredCalibration.tenant_id, StoredCalibration.model],
+            set_=values,
+            where=StoredCalibration.observations == seen.observations,
+        )
+    )
+    return done.rowcount == 1
+
+
+_MESSAGES = text(
+    r"""
+    select turn_index, seq, role, tokens, tokens_wide, coalesce(cardinality(call_ids), 0) as calls,
+        case when strpos(body, '"type"') > 0
+            then body ~ '"type":\s*"[a-z_]*(image|audio|video|file|document|screenshot)' else false
+        end as has_media
+    from message
+    where tenant_id = :tenant_id and session_id = :session_id and seq <= :last_seq
+    order by seq desc limit :most
+    """
+)
+
+_TURNS = text(
+    """
+    select turn_index, first_seq, generation, model, usage, context_window, exists (
+        select from summary
+        where summary.tenant_id = :tenant_id and summary.session_id = :session_id
+            and activated_at > coalesce(before, '-infinity') and activated_at <= received_at
+    ) as swapped
+    from (
+        select turn.*, lag(received_at) over (order by turn_index) as before from turn
+        where tenant_id = :tenant_id and session_id = :session_id
+            and turn_index between :first_index - 1 and :last_index
+    ) as turn
+    where turn_index >= :first_index
+    order by turn_index
+    """
+)
+"""Which summary a request was made with is known where none came into force between two turns' arrivals."""
+
+
+def load_reported_turns(
+    db: Transaction, tenant_id: UUID, session_id: str, *, turn_index: int, last_seq: int
+) -> list[ReportedTurn]:
+    """Read the newest turns up to one of them, whole ones only, with their reports and sizes.
+
+    Args:
+        db: A connection.
+        tenant_id: Whose session it is.
+        session_id: Which one.
+        turn_index: The last turn to read.
+        last_seq: Its last message.
+
+    Returns:
+        Consecutive turns, oldest first; empty where not even the last one is small enough.
+    """
+    place = {"tenant_id": tenant_id, "session_id": session_id}
+    rows = db.execute(_MESSAGES, {**place, "last_seq": last_seq, "most": MOST_MESSAGES}).all()
+    if not rows:
+        return []
+    said = defaultdict(list)
+    for row in reversed(rows):
+        said[row.turn_index].append(_said(row))
+    oldest = rows[-1]
+    turns = db.execute(_TURNS, {**place, "first_index": oldest.turn_index, "last_index": turn_index})
+    return [
+        ReportedTurn(
+            generation=turn.generation,
+            messages=said[turn.turn_index],
+            model=turn.model,
+            usage=turn.usage,
+            context_window=turn.context_window,
+            swapped=turn.swapped,
+        )
+        for turn in turns
+        if turn.first_seq >= oldest.seq
+    ]
+
+
+def _said(row: Any) -> Said:
+    return Said(Role(row.role), Count(row.tokens, row.tokens_wide, 1, row.calls), row.has_media)
