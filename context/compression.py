@@ -58,6 +58,7 @@ class Load:
         summary_tokens: Tokens of the summary in force.
         system_tokens: Tokens of the last request's system prompt.
         tools_tokens: Tokens of the last request's tool definitions.
+        left_out: How many of the raw messages, the oldest, no window shows since an emergency.
     """
 
     raw_messages: int
@@ -65,6 +66,7 @@ class Load:
     summary_tokens: int = 0
     system_tokens: int = 0
     tools_tokens: int = 0
+    left_out: int = 0
 
     @property
     def input_tokens(self) -> int:
@@ -75,6 +77,7 @@ class Load:
 class Trigger(StrEnum):
     """Why history is to be summarized."""
 
+    LEFT_OUT = "left out in an emergency"
     MESSAGES = "message count"
     TOKENS = "share of the window"
 
@@ -92,6 +95,8 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     Returns:
         The reason, or None.
     """
+    if load.left_out:
+        return Trigger.LEFT_OUT
     reducible = load.raw_tokens > _keep_tokens(budget, thresholds)
     if reducible and load.input_tokens + budget.max_tokens > budget.context_window * thresholds.window_share:
         return Trigger.TOKENS
@@ -154,7 +159,7 @@ def _eligible(messages: Sequence[Message], *, more: bool) -> int:
 def _target(messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds) -> int:
     keep_tokens = _keep_tokens(budget, thresholds)
     for index, spent in enumerate(accumulate((message.tokens for message in messages), initial=0)):
-        few = load.raw_messages - index <= thresholds.keep_messages
+        few = load.raw_messages - index <= thresholds.keep_messages and index >= load.left_out
         if few and load.raw_tokens - spent <= keep_tokens:
             return index
     return len(messages)
