@@ -117,6 +117,7 @@ class SessionState:
             summary_tokens=self.summary_tokens,
             system_tokens=self.system_tokens,
             tools_tokens=self.tools_tokens,
+            left_out=max(self.cut_seq - self.raw_from, 0),
         )
 
     @property
@@ -134,6 +135,7 @@ class SessionState:
             raw_messages=self.last_seq - self.prepared_seq,
             raw_tokens=max(self.history_tokens - self.prepared_tokens, 0),
             summary_tokens=self.prepared_summary_tokens,
+            left_out=max(self.cut_seq - self.prepared_seq, 0),
         )
 
     @property

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from context.assemble import Notes, WindowRequest, build_messages, notes_message
 from context.budget import Budget
+from context.compression import Load, Thresholds, Trigger, find_trigger, plan_cut
 from context.emergency import (
     LEAST_SHARE,
     NOTE_ONLY,
@@ -283,3 +284,22 @@ def test_the_cut_to_remember_is_where_the_window_starts() -> None:
 def test_a_kept_message_that_did_not_fit_is_not_remembered() -> None:
     assert final_cut(EmergencyCut(10, 9), talk(5)[8:9], last_seq=10) == EmergencyCut(10, 9)
     assert final_cut(EmergencyCut(10, 9), ASKED, last_seq=10) == EmergencyCut(10)
+
+
+def test_what_an_emergency_left_out_calls_for_a_summary_that_covers_it() -> None:
+    history, budget, thresholds = talk(6), Budget(8_000, 500), Thresholds()
+    calm = Load(raw_messages=12, raw_tokens=60)
+    assert find_trigger(calm, budget, thresholds) is None
+    pressed = replace(calm, left_out=4)
+    assert find_trigger(pressed, budget, thresholds) is Trigger.LEFT_OUT
+    cut = plan_cut(history, pressed, budget, thresholds)
+    assert cut is not None
+    assert cut.to_seq == 4
+
+
+def test_a_turn_that_an_emergency_split_is_summarized_whole() -> None:
+    history = number([says("user", "look"), *calls(["a"]), *answers(["a"]), says("assistant", "so")])
+    load = Load(raw_messages=4, raw_tokens=40, left_out=2)
+    cut = plan_cut(history, load, Budget(8_000, 500), Thresholds())
+    assert cut is not None
+    assert cut.to_seq == 4
