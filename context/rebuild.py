@@ -1,0 +1,151 @@
+"""Rebuild a window that the provider refused: smaller each time, or say that nothing is left to leave out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from context.assemble import Notes, Window, WindowRequest, build_messages
+from context.budget import Budget
+from context.certificate import Certificate
+from context.emergency import (
+    EmergencyCut,
+    LeftOut,
+    certify_left_out,
+    emergency_budget,
+    final_cut,
+    plan_cuts,
+    with_note,
+)
+from context.errors import AfterturnError, FixedPartOverBudgetError
+from context.types import Message
+
+
+class NothingToCompressError(AfterturnError):
+    """A refused window holds nothing that could be left out: the next one would be refused as well."""
+
+    code = "nothing-to-compress"
+
+    def __init__(self, *, parts: dict[str, int], budget: Budget, requested_tokens: int | None) -> None:
+        """Name each part's tokens, and by how much the provider says that they are over."""
+        over = requested_tokens - budget.context_window if requested_tokens else 0
+        said = f", over by {over}" if over > 0 else ""
+        super().__init__(
+            f"no history is left to leave out: what must be sent is counted as {sum(parts.values())} tokens, "
+            f"in a window of {budget.context_window}{said}; shorten the largest part or take a larger window",
+            parts=parts,
+            input_tokens=sum(parts.values()),
+            context_window=budget.context_window,
+            over_by=over if over > 0 else None,
+        )
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A window that was refused, and what is known since.
+
+    Attributes:
+        request: What it was made of, the note of an earlier emergency included.
+        summary: The summary in force alone, without such a note.
+        raw_from: The message after which no summary covers anything, >= 0.
+        last_seq: The end of the log.
+        budget: The window as it is known now.
+        requested_tokens: What the provider counted; None where it does not say.
+    """
+
+    request: WindowRequest
+    summary: Notes | None
+    raw_from: int
+    last_seq: int
+    budget: Budget
+    requested_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A smaller window, and the cut to remember, without which the next read would be refused again."""
+
+    window: Window
+    cut: EmergencyCut
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What the refused window held of history, and what each of its parts was believed to cost."""
+
+    held: Sequence[Message]
+    parts: dict[str, int]
+
+    @property
+    def tokens(self) -> int:
+        return sum(self.parts.values())
+
+
+def rebuild_smaller(refused: Refused) -> Rebuilt:
+    """Build the window anew with less history, and with room to spare for a wrong estimate.
+
+    The gentlest cut that leaves the room is taken; a turn is split only if nothing else does. The room that
+    is to spare is given up before a window is refused altogether.
+
+    Args:
+        refused: What was refused.
+
+    Returns:
+        A window whose tokens are fewer than those of the refused one.
+
+    Raises:
+        FixedPartOverBudgetError: What must be sent is over, before any history.
+        NothingToCompressError: Nothing is left to leave out.
+    """
+    before = _look_back(refused.request)
+    cuts = plan_cuts(before.held, refused.request.new, last_seq=refused.last_seq)
+    room = emergency_budget(
+        refused.budget, refused_tokens=before.tokens, requested_tokens=refused.requested_tokens
+    )
+    over: FixedPartOverBudgetError | None = None
+    for budget in (room, refused.budget):
+        for cut in cuts:
+            try:
+                rebuilt = _settle(refused, before.held, cut, budget)
+            except FixedPartOverBudgetError as error:
+                over = error
+                continue
+            smaller = rebuilt.window.certificate.input_tokens < before.tokens
+            if smaller and (rebuilt.window.certificate.tail or cut is cuts[-1]):
+                return rebuilt
+    if over is not None and over.numbers["budget_tokens"] == refused.budget.input_tokens:
+        raise over
+    raise NothingToCompressError(
+        parts=before.parts, budget=refused.budget, requested_tokens=refused.requested_tokens
+    )
+
+
+def _look_back(request: WindowRequest) -> _Before:
+    try:
+        window = build_messages(request)
+    except FixedPartOverBudgetError as error:
+        parts = error.numbers["parts"]
+        return _Before(request.tail, dict(parts) if isinstance(parts, dict) else {})
+    tail = window.certificate.tail
+    held = [message for message in request.tail if tail and message.seq >= tail[0]]
+    return _Before(held, _parts(window.certificate))
+
+
+def _parts(certificate: Certificate) -> dict[str, int]:
+    parts: dict[str, int] = {}
+    for block in certificate.blocks:
+        parts[block.source] = parts.get(block.source, 0) + block.tokens
+    return parts
+
+
+def _settle(refused: Refused, held: Sequence[Message], cut: EmergencyCut, budget: Budget) -> Rebuilt:
+    """Build until the note says what is really left out: less may fit than was planned."""
+    while True:
+        left_out = LeftOut(refused.raw_from + 1, cut.cut_seq, cut.kept_seq)
+        notes = with_note(refused.summary, left_out)
+        window = build_messages(
+            replace(refused.request, budget=budget, tail=cut.apply(held), notes=notes, unread=None)
+        )
+        final = final_cut(cut, window.messages, last_seq=refused.last_seq)
+        if final == cut:
+            certificate = certify_left_out(window.certificate, left_out)
+            return Rebuilt(replace(window, certificate=certificate), cut)
+        cut = final

@@ -1,0 +1,167 @@
+"""Rebuilding a refused window: smaller every time, within the known limit, pairs whole, and an end."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context.assemble import Notes, Window, WindowRequest, build_messages
+from context.budget import Budget
+from context.emergency import EmergencyCut, LeftOut, with_note
+from context.errors import FixedPartOverBudgetError
+from context.rebuild import NothingToCompressError, Rebuilt, Refused, rebuild_smaller
+from context.tokens import count_message
+from context.types import Message
+from tests.unit.histories import answers, calls, number, says, whole_histories
+
+WINDOW = Budget(8_000, 500)
+
+
+def counted(messages: Sequence[Message]) -> list[Message]:
+    return [replace(message, tokens=count_message(message.body, message.wire)) for message in messages]
+
+
+ASKED = counted([says("user", "and now?")])
+
+
+def talk(turns: int, length: int = 200) -> list[Message]:
+    spoken = (says(role, "word " * length) for _ in range(turns) for role in ("user", "assistant"))
+    return counted(number(spoken))
+
+
+def refused(tail: Sequence[Message], new: Sequence[Message] = ASKED, **known: Any) -> Refused:
+    request = WindowRequest(model="gpt-4o", budget=WINDOW, new=new, tail=tail)
+    given = {
+        "summary": None,
+        "raw_from": 0,
+        "last_seq": tail[-1].seq if tail else 0,
+        "budget": WINDOW,
+        **known,
+    }
+    return Refused(request, **given)
+
+
+def cost(window: Window) -> int:
+    return window.certificate.input_tokens
+
+
+def again(case: Refused, rebuilt: Rebuilt) -> Refused:
+    """The same call once more: the smaller window was refused too."""
+    cut = rebuilt.cut
+    notes = with_note(case.summary, LeftOut(case.raw_from + 1, cut.cut_seq, cut.kept_seq))
+    return replace(case, request=replace(case.request, tail=cut.apply(case.request.tail), notes=notes))
+
+
+def test_the_older_half_of_the_turns_is_left_out() -> None:
+    rebuilt = rebuild_smaller(refused(talk(8)))
+    assert rebuilt.cut == EmergencyCut(8)
+    assert rebuilt.window.certificate.tail == (9, 16)
+
+
+def test_more_is_left_out_where_the_known_limit_demands_it() -> None:
+    rebuilt = rebuild_smaller(refused(talk(8), budget=Budget(1_500, 500)))
+    assert cost(rebuilt.window) <= 900
+    assert rebuilt.cut.cut_seq > 8
+    assert rebuilt.window.certificate.tail == (rebuilt.cut.cut_seq + 1, 16)
+
+
+def test_a_turn_is_split_only_where_it_is_the_last_or_does_not_fit() -> None:
+    wordy = talk(2, 1_500)
+    rebuilt = rebuild_smaller(refused(wordy))
+    assert rebuilt.cut == EmergencyCut(2)
+    split = rebuild_smaller(again(refused(wordy), rebuilt))
+    assert split.cut == EmergencyCut(4, kept_seq=3)
+    at_once = rebuild_smaller(refused(wordy, budget=Budget(2_500, 500)))
+    assert at_once.cut == EmergencyCut(4, kept_seq=3)
+
+
+def test_results_of_the_newest_turn_are_shortened_before_it_is_split() -> None:
+    big = [says("user", "read"), *calls(["a"]), *answers(["a"], "page " * 4_000), says("assistant", "so")]
+    rebuilt = rebuild_smaller(refused(counted(number([*talk(2), *big])), budget=Budget(2_000, 500)))
+    assert rebuilt.cut == EmergencyCut(4)
+    assert rebuilt.window.certificate.tail_contiguous
+
+
+def test_the_turn_that_the_new_messages_go_on_is_split_where_only_that_makes_it_fit() -> None:
+    wide = says("assistant", "word " * 6_000)
+    held = counted(number([says("user", "look"), *calls(["a"]), *answers(["a"]), wide, *calls(["b"])]))
+    new = counted(answers(["b"], "seen"))
+    rebuilt = rebuild_smaller(refused(held, new, budget=Budget(2_000, 500)))
+    assert rebuilt.cut == EmergencyCut(4, kept_seq=1)
+    assert rebuilt.window.certificate.tool_pairs_intact
+
+
+def test_the_note_counts_what_is_really_left_out() -> None:
+    rebuilt = rebuild_smaller(refused(talk(8), raw_from=0, budget=Budget(1_500, 500)))
+    assert rebuilt.window.certificate.excluded[0].what == f"messages 1-{rebuilt.cut.cut_seq}"
+    assert f"Messages 1 to {rebuilt.cut.cut_seq} " in rebuilt.window.messages[0].raw
+
+
+def test_a_fixed_part_beyond_the_known_limit_is_named() -> None:
+    case = refused(talk(4), budget=Budget(600, 500))
+    case = replace(case, request=replace(case.request, new=counted([says("user", "word " * 900)])))
+    with pytest.raises(FixedPartOverBudgetError) as raised:
+        rebuild_smaller(case)
+    assert raised.value.numbers["budget_tokens"] == 100
+
+
+def test_room_to_spare_is_given_up_before_a_window_is_refused() -> None:
+    new = counted([says("user", "word " * 900)])
+    rebuilt = rebuild_smaller(refused(talk(4), new, budget=Budget(1_500, 500)))
+    assert 900 < cost(rebuilt.window) <= 1_000
+
+
+def test_nothing_held_is_nothing_to_leave_out_and_says_by_how_much_it_was_over() -> None:
+    with pytest.raises(NothingToCompressError) as raised:
+        rebuild_smaller(refused([], requested_tokens=9_000))
+    numbers = raised.value.numbers
+    assert numbers["over_by"] == 1_000
+    assert isinstance(numbers["parts"], dict)
+    assert sum(numbers["parts"].values()) == numbers["input_tokens"]
+
+
+def test_where_the_provider_named_no_size_nobody_knows_by_how_much() -> None:
+    with pytest.raises(NothingToCompressError) as raised:
+        rebuild_smaller(refused([]))
+    assert raised.value.numbers["over_by"] is None
+
+
+def test_a_summary_without_history_is_nothing_to_leave_out() -> None:
+    summary = Notes(1, 1, 9, "They agreed on many things. " * 60)
+    case = refused([], summary=summary, last_seq=9, raw_from=9)
+    with pytest.raises(NothingToCompressError):
+        rebuild_smaller(replace(case, request=replace(case.request, notes=summary)))
+
+
+@settings(max_examples=60)
+@given(
+    whole_histories(max_turns=8),
+    st.integers(0, 40),
+    st.integers(200, 4_000),
+    st.none() | st.integers(100, 9_000),
+)
+def test_every_rebuilt_window_is_smaller_fits_and_is_whole_until_nothing_is_left(
+    history: list[Message], stop: int, window: int, requested: int | None
+) -> None:
+    stop = min(stop, len(history))
+    held, new = counted(history[:stop]), counted(history[stop:]) or ASKED
+    new = [replace(message, seq=0) for message in new]
+    case = refused(held, new, budget=Budget(window, 100), requested_tokens=requested)
+    while held:
+        try:
+            rebuilt = rebuild_smaller(case)
+        except (NothingToCompressError, FixedPartOverBudgetError):
+            return
+        assert rebuilt.window.certificate.fits
+        assert rebuilt.window.certificate.tool_pairs_intact
+        left = rebuilt.cut.apply(held)
+        assert len(left) < len(held)
+        held, case = left, again(case, rebuilt)
+
+
+def test_what_was_refused_is_built_as_it_was() -> None:
+    case = refused(talk(8))
+    assert build_messages(case.request).certificate.tail == (1, 16)
