@@ -44,8 +44,8 @@ class Refused:
 
     Attributes:
         request: What it was made of, the note of an earlier emergency included.
-        summary: The summary in force alone, without such a note.
-        raw_from: The message after which no summary covers anything, >= 0.
+        summary: The summary in force now, without such a note; it may cover more than that window's did.
+        raw_from: The message after which no summary covers anything now, >= 0.
         last_seq: The end of the log.
         budget: The window as it is known now.
         requested_tokens: What the provider counted; None where it does not say.
@@ -140,12 +140,13 @@ def _settle(refused: Refused, held: Sequence[Message], cut: EmergencyCut, budget
     """Build until the note says what is really left out: less may fit than was planned."""
     while True:
         left_out = LeftOut(refused.raw_from + 1, cut.cut_seq, cut.kept_seq)
-        notes = with_note(refused.summary, left_out)
-        window = build_messages(
-            replace(refused.request, budget=budget, tail=cut.apply(held), notes=notes, unread=None)
-        )
+        is_covered = cut.cut_seq <= refused.raw_from
+        notes = refused.summary if is_covered else with_note(refused.summary, left_out)
+        tail = [message for message in cut.apply(held) if message.seq > refused.raw_from]
+        window = build_messages(replace(refused.request, budget=budget, tail=tail, notes=notes, unread=None))
         final = final_cut(cut, window.messages, last_seq=refused.last_seq)
         if final == cut:
-            certificate = certify_left_out(window.certificate, left_out)
-            return Rebuilt(replace(window, certificate=certificate), cut)
+            certificate = window.certificate
+            shown = certificate if is_covered else certify_left_out(certificate, left_out)
+            return Rebuilt(replace(window, certificate=shown), cut)
         cut = final

@@ -100,6 +100,15 @@ def test_the_note_counts_what_is_really_left_out() -> None:
     assert f"Messages 1 to {rebuilt.cut.cut_seq} " in rebuilt.window.messages[0].raw
 
 
+def test_a_summary_that_covers_the_cut_by_now_needs_no_note() -> None:
+    summary = Notes(1, 1, 10, "They agreed.")
+    rebuilt = rebuild_smaller(refused(talk(8), summary=summary, raw_from=10))
+    assert rebuilt.window.certificate.summary_covers == (1, 10)
+    assert rebuilt.window.certificate.tail == (11, 16)
+    assert "were left out" not in rebuilt.window.messages[0].raw
+    assert rebuilt.cut == EmergencyCut(10)
+
+
 def test_a_fixed_part_beyond_the_known_limit_is_named() -> None:
     case = refused(talk(4), budget=Budget(600, 500))
     case = replace(case, request=replace(case.request, new=counted([says("user", "word " * 900)])))
