@@ -9,19 +9,18 @@ import orjson
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from api.activation import Asked, cache_report, settle, wants_work
 from api.call import Body, BodyCall, SessionId, documented
 from api.intake import MAX_WINDOW, read_messages
 from api.settings import api_settings
 from context.assemble import Notes, Unread, Window, WindowRequest, build_messages, new_message
 from context.budget import Budget, choose_budget
-from context.compression import find_trigger
 from context.tokens import count_tools, family_of
 from context.types import JsonObject, Message, Role, Wire
 from models.conversation import SessionState, remember_request
 from models.freshness import Standing, find_standing
 from models.history import load_newest
 from models.session import reading, transaction
-from models.settings import compression_settings
 from models.work import WorkKind, want
 
 router = APIRouter(prefix="/v1", tags=["context"])
@@ -60,8 +59,17 @@ def read_context(session_id: SessionId, call: BodyCall) -> Response:
     tools_tokens = count_tools(request.tools or [])
     if request.wait_ms:
         _wait_for_work(caller.tenant_id, session_id, request.wait_ms)
+    asked = Asked(
+        request.model,
+        budget,
+        system.tokens if system else 0,
+        tools_tokens,
+        sum(message.tokens for message in new),
+    )
     with reading() as db:
         standing = find_standing(db, caller.tenant_id, session_id)
+    standing, activation = settle(caller.tenant_id, standing, asked) if standing else (None, None)
+    with reading() as db:
         tail, unread = _read_tail(db, caller.tenant_id, standing, budget) if standing else ([], None)
     window = build_messages(
         WindowRequest(
@@ -76,8 +84,9 @@ def read_context(session_id: SessionId, call: BodyCall) -> Response:
         )
     )
     if standing:
-        _learn(caller.tenant_id, standing, budget, system.tokens if system else 0, tools_tokens)
-    return Response(_answer(request, window, standing), media_type="application/json")
+        _learn(caller.tenant_id, standing, asked)
+    report = cache_report(standing, asked, window.certificate, activation)
+    return Response(_answer(request, window, standing, report), media_type="application/json")
 
 
 def _budget(request: ContextRequest) -> Budget:
@@ -122,17 +131,15 @@ def _rows_to_fill(session: SessionState, budget: Budget) -> int:
     return min(max(int(budget.input_tokens / average * 1.3), MIN_READ), MAX_READ)
 
 
-def _learn(
-    tenant_id: UUID, standing: Standing, budget: Budget, system_tokens: int, tools_tokens: int
-) -> None:
+def _learn(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
     """Remember what this request spends beside history, and ask for a summary where it presses.
 
     Both are hints for the background: the answer does not depend on them.
     """
-    session, settings = standing.session, compression_settings()
+    session = standing.session
     seen = (session.system_tokens, session.tools_tokens, session.max_tokens)
-    now = (system_tokens, tools_tokens, budget.max_tokens)
-    pressing = standing.due_at is None and find_trigger(session.load, budget, settings.thresholds)
+    now = (asked.system_tokens, asked.tools_tokens, asked.budget.max_tokens)
+    pressing = wants_work(standing, asked)
     if seen == now and not pressing:
         return
     with transaction() as db:
@@ -141,9 +148,9 @@ def _learn(
                 db,
                 tenant_id,
                 session,
-                system_tokens=system_tokens,
-                tools_tokens=tools_tokens,
-                max_tokens=budget.max_tokens,
+                system_tokens=asked.system_tokens,
+                tools_tokens=asked.tools_tokens,
+                max_tokens=asked.budget.max_tokens,
             )
         if pressing:
             want(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
@@ -165,13 +172,15 @@ def _wait_for_work(tenant_id: UUID, session_id: str, wait_ms: int) -> None:
         time.sleep(POLL_S)
 
 
-def _answer(request: ContextRequest, window: Window, standing: Standing | None) -> bytes:
+def _answer(
+    request: ContextRequest, window: Window, standing: Standing | None, cache: dict[str, Any]
+) -> bytes:
     return orjson.dumps(
         {
             "messages": _bodies(window.messages),
             "tools": request.tools,
             "preflight": None,
-            "utilization": _utilization(request, window, standing),
+            "utilization": {**_utilization(request, window, standing), "cache": cache},
             "certificate": _certificate(window),
             "freshness": freshness(standing),
         }

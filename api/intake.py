@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, Field
 from api.call import Body, check_id
 from api.errors import ProblemError
 from api.settings import api_settings
-from context.compression import find_trigger
+from context.activation import calls_for_work
 from context.pairing import PairFaultKind, find_pair_faults
 from context.tokens import measure_message
 from context.types import JsonObject, Message, Role, Wire
@@ -167,9 +167,15 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
 
 
 def want_summary(db: Transaction, tenant_id: UUID, session: SessionState) -> None:
-    """Ask for a summary where the session's next request would be too full without one."""
+    """Ask for a summary where the session's next request presses, or one should be prepared for later."""
     settings = compression_settings()
-    if find_trigger(session.load, session.budget, settings.thresholds):
+    if calls_for_work(
+        session.load,
+        session.prepared_load,
+        session.budget,
+        settings.thresholds,
+        settings.activation_settings,
+    ):
         want(
             db,
             tenant_id,

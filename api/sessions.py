@@ -1,5 +1,6 @@
 """A session's state and its summaries; rollback and reset."""
 
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -40,11 +41,13 @@ def show_session(session_id: SessionId, call: BodyCall) -> Response:
                 "raw": session.raw_tokens,
                 "summarized": session.summarized_tokens,
                 "summary": session.summary_tokens,
+                "raw_with_prepared": session.prepared_load.raw_tokens,
                 "system_prompt": session.system_tokens,
                 "tools": session.tools_tokens,
             },
             "freshness": freshness(standing),
             "due_work": [_work(work)] if work else [],
+            "breaker": _breaker(work, standing.now),
             "last_errors": [work.last_error] if work and work.last_error else [],
         }
     )
@@ -96,6 +99,16 @@ def _work(work: DueWork) -> dict[str, Any]:
         "last_error": work.last_error,
         "last_outcome": work.last_outcome,
         "finished_at": work.finished_at,
+    }
+
+
+def _breaker(work: DueWork | None, now: datetime) -> dict[str, Any]:
+    """How long no summary is asked for, and why: the last ones were refused."""
+    rests = work is not None and work.rests_until is not None and work.rests_until > now
+    return {
+        "open_until": work.rests_until if work and rests else None,
+        "reason": work.refused_because if work else None,
+        "refusals": work.refusals if work else 0,
     }
 
 
