@@ -12,6 +12,9 @@ from context.types import JsonObject, Role
 LEAST_RATIO, MOST_RATIO = 1 / 1.8, 1.8
 """Reported tokens for one estimated; beyond these another context was measured, or several calls together."""
 
+MOST_UNSURE_RATIO = 1.4
+"""The same where the report may be two calls together: nearer to twice the estimate than to once."""
+
 LEAST_GROWTH_TOKENS = 200
 """What grew by less says little: a reminder or a blank more or less would count for too much."""
 
@@ -176,40 +179,50 @@ def measure_growth(turns: Sequence[ReportedTurn]) -> Growth | None:
     estimated = sum(step.estimated for step in steps)
     if estimated < LEAST_GROWTH_TOKENS:
         return None
-    ratio = _typical_ratio(steps)
-    if not LEAST_RATIO <= ratio <= MOST_RATIO:
+    ratio, most = _typical_ratio(steps), min(step.most_ratio for step in steps)
+    if not LEAST_RATIO <= ratio <= most:
         return None
     return Growth(estimated, round(estimated * ratio), len(steps))
 
 
-def _steps(turns: Sequence[ReportedTurn]) -> Iterator[Growth]:
+@dataclass(frozen=True)
+class _Step:
+    """From one report to the next: the growth, and the highest ratio of the two that can be believed."""
+
+    estimated: int
+    reported: int
+    most_ratio: float
+
+    def is_believable(self, slack: float) -> bool:
+        return (
+            LEAST_RATIO * self.estimated - slack <= self.reported <= self.most_ratio * self.estimated + slack
+        )
+
+
+def _steps(turns: Sequence[ReportedTurn]) -> Iterator[_Step]:
     """Go back from report to report, as long as they measured the same context version."""
     if not turns or (later := _read_point(turns[-1])) is None or turns[-1].swapped:
         return
     newest, grown = turns[-1], later.before
     for turn in reversed(turns[:-1]):
-        if not _same_context(turn, newest):
+        if turn.swapped or _has_media(turn) or not _same_context(turn, newest):
             return
         point = _read_point(turn)
         if point is None:
             grown += _sum(turn.messages)
-        else:
-            estimated = estimate(grown + point.rest, later.model)
-            step = Growth(estimated, later.input_tokens - point.input_tokens)
-            if not _is_believable(step, later):
-                return
-            yield step
-            later, grown = point, point.before
-        if turn.swapped or _has_media(turn):
+            continue
+        step = _Step(
+            estimate(grown + point.rest, later.model),
+            later.input_tokens - point.input_tokens,
+            min(later.most_ratio, point.most_ratio),
+        )
+        if not step.is_believable(SLACK_TOKENS + SLACK_SHARE * later.input_tokens):
             return
+        yield step
+        later, grown = point, point.before
 
 
-def _is_believable(step: Growth, later: "_Point") -> bool:
-    slack = SLACK_TOKENS + SLACK_SHARE * later.input_tokens
-    return LEAST_RATIO * step.estimated - slack <= step.reported <= MOST_RATIO * step.estimated + slack
-
-
-def _typical_ratio(steps: Sequence[Growth]) -> float:
+def _typical_ratio(steps: Sequence[_Step]) -> float:
     """Find the ratio below and above which as many estimated tokens lie."""
     ranked = sorted((step.reported / step.estimated, step.estimated) for step in steps if step.estimated > 0)
     half = sum(weight for _, weight in ranked) / 2
@@ -219,10 +232,11 @@ def _typical_ratio(steps: Sequence[Growth]) -> float:
 
 @dataclass(frozen=True)
 class _Point:
-    """A report, and the messages of its turn that it has counted and has not."""
+    """A report, the messages of its turn that it has counted and has not, and how far it can be believed."""
 
     model: str
     input_tokens: int
+    most_ratio: float
     before: Count
     rest: Count
 
@@ -235,33 +249,47 @@ def _read_point(turn: ReportedTurn) -> _Point | None:
     if turn.context_window and report.input_tokens > turn.context_window:
         return None
     answers = list(_answers(turn.messages))
-    if not answers or not (len(answers) == 1 or _is_of_last(report, turn, answers)):
+    most_ratio = _most_ratio(report, [estimate(_sum(turn.messages[at]), turn.model) for at in answers])
+    if not most_ratio:
         return None
     start = answers[-1].start
     before = _sum(turn.messages[:start])
     if report.input_tokens < LEAST_RATIO * estimate(before, turn.model):
         return None
-    return _Point(turn.model, report.input_tokens, before, _sum(turn.messages[start:]))
+    return _Point(turn.model, report.input_tokens, most_ratio, before, _sum(turn.messages[start:]))
 
 
-def _answers(messages: Sequence[Said]) -> Iterator[range]:
+def _answers(messages: Sequence[Said]) -> Iterator[slice]:
     """Find what each call of the model brought: neighbouring messages of the assistant that say something."""
     for by_model, group in groupby(range(len(messages)), lambda at: messages[at].role is Role.ASSISTANT):
         places = list(group)
         spoken = _sum([messages[at] for at in places])
         if by_model and (spoken.calls or spoken.tokens > MESSAGE_OVERHEAD * len(places)):
-            yield range(places[0], places[-1] + 1)
+            yield slice(places[0], places[-1] + 1)
 
 
-def _is_of_last(report: Report, turn: ReportedTurn, answers: Sequence[range]) -> bool:
-    """Whether the output is that of the last call alone, and not that of all calls of the turn together."""
+def _most_ratio(report: Report, answers: Sequence[int]) -> float:
+    """Say how far a report can be believed to be that of the last call alone.
+
+    Some platforms report a turn's last call, others all its calls together. One call is both; of several, the
+    output tells whose it is, unless the last answer is nearly all that was said.
+
+    Args:
+        report: What was reported for the turn.
+        answers: What each call brought, in estimated tokens.
+
+    Returns:
+        The highest ratio of reported to estimated growth; 0 where it is no report of the last call.
+    """
+    if len(answers) <= 1:
+        return MOST_RATIO if answers else 0
     if report.output_tokens is None:
-        return False
-    sizes = [estimate(_sum(turn.messages[at.start : at.stop]), turn.model or "") for at in answers]
-    said = report.output_tokens - report.reasoning_tokens
-    least, most = said / _OUTPUT_FACTOR, report.output_tokens * _OUTPUT_FACTOR
-    within = least - _OUTPUT_SLACK_TOKENS <= sizes[-1] <= most + _OUTPUT_SLACK_TOKENS
-    return within and sum(sizes) > most + _OUTPUT_SLACK_TOKENS
+        return MOST_UNSURE_RATIO
+    least = (report.output_tokens - report.reasoning_tokens) / _OUTPUT_FACTOR - _OUTPUT_SLACK_TOKENS
+    most = report.output_tokens * _OUTPUT_FACTOR + _OUTPUT_SLACK_TOKENS
+    if not least <= answers[-1] <= most:
+        return 0
+    return MOST_RATIO if sum(answers) > most else MOST_UNSURE_RATIO
 
 
 def _same_context(turn: ReportedTurn, newest: ReportedTurn) -> bool:
