@@ -1,7 +1,7 @@
 """The search of recall: a few indexed reads, whatever the length of the session."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, combinations
 from typing import Any
 
@@ -31,43 +31,49 @@ _COUNTS = text("""
     where progress.tenant_id = :tenant_id and progress.session_id = :session_id
         and progress.start_seq = :start_seq
 """)
+# Which of the terms asked for a passage has: a bit each, since reading its keys back would cost more.
+_ASKED = """(
+    select bit_or(1 << (place::int - 1))
+    from unnest(cast(:asked as bigint[])) with ordinality term (key, place) where key = any({table}.keys)
+)"""
 # The keys are the session's own: searched alone, they lead to few rows by the one right index.
-_WITH_ANY = text("""
+_BY_KEYS = """
     with found as materialized (
         select tenant_id, session_id, start_seq, seq, start, tokens, keys
-        from recall_passage where keys && cast(:keys as bigint[]) limit :most
+        from recall_passage where keys {has} cast(:keys as bigint[]) limit :most
     )
-    select start, tokens, keys from found
+    select start, tokens, {asked} from found
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and seq <= :through_seq
-""")
-_WITH_ALL = text(_WITH_ANY.text.replace("&&", "@>"))
-_LATEST = text("""
-    select start, tokens, keys from recall_passage
+"""
+_WITH_ANY = text(_BY_KEYS.format(has="&&", asked=_ASKED.format(table="found")))
+_WITH_ALL = text(_BY_KEYS.format(has="@>", asked=_ASKED.format(table="found")))
+_LATEST = text(f"""
+    select start, tokens, {_ASKED.format(table="recall_passage")} from recall_passage
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and keys @> cast(:keys as bigint[]) and seq <= :through_seq and start > :after
     order by start desc limit :most
-""")
-_STRETCHES = text("""
-    select stretch.*
+""")  # noqa: S608 (parts of our own)
+_STRETCHES = text(f"""
+    select seq, turn_index, line, part, parts, speaker, body, start, tokens, {_ASKED.format(table="stretch")}
     from unnest(cast(:firsts as bigint[]), cast(:lasts as bigint[])) wanted (first, last)
     cross join lateral (
-        select seq, turn_index, line, part, parts, speaker, body, start, tokens, keys as term_keys
-        from recall_passage
+        select * from recall_passage
         where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
             and seq <= :through_seq and start between wanted.first and wanted.last
         order by start limit :most
     ) stretch
     order by start
-""")
+""")  # noqa: S608 (parts of our own)
 
 
 @dataclass(frozen=True)
 class FoundPassages:
-    """What a search found: passages in the order of the session, and the session's counts."""
+    """What a search found: passages in the order of the session, the session's counts, the terms' weights."""
 
     passages: list[Passage]
     stats: RecallStats
+    weights: dict[str, float] = field(default_factory=dict)
 
 
 def find_passages(
@@ -83,7 +89,7 @@ def find_passages(
         max_tokens: How much is wanted; two to four times as much is loaded.
 
     Returns:
-        Passages for `select_recall`; none where the session has none of the query's terms.
+        Passages for `select_recall` or `choose_blocks`; none where the session has none of the query's terms.
     """
     keys = index.term_keys(query_terms(query))
     if not keys or max_tokens <= 0:
@@ -95,7 +101,7 @@ def find_passages(
     search = _Search(db, index, through_seq, {keys[term]: term for term in weights})
     hits = search.hits(_rare_keys(stats, keys, weights), from_start=tokens - _RECENT_TOKENS)
     ranges = find_ranges(hits, weights, max_tokens=max_tokens)
-    return FoundPassages(search.load(ranges) if ranges else [], stats)
+    return FoundPassages(search.load(ranges) if ranges else [], stats, weights)
 
 
 def _count(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[RecallStats, int]:
@@ -112,51 +118,43 @@ def _rare_keys(stats: RecallStats, keys: Mapping[str, int], weights: Mapping[str
     return [keys[term] for term, total in zip(weights, totals, strict=True) if total <= MAX_HITS]
 
 
-@dataclass(frozen=True)
 class _Search:
-    """One search: where, how far, and for which keys of which terms, the rarest first."""
+    """One search: where, how far, and for which terms, the rarest first."""
 
-    db: Transaction
-    index: RecallKey
-    through_seq: int
-    asked: Mapping[int, str]
+    def __init__(self, db: Transaction, index: RecallKey, through_seq: int, asked: Mapping[int, str]) -> None:
+        self._db = db
+        self._common = list(asked)
+        self._values = {**index.columns(), "through_seq": through_seq, "asked": self._common}
+        self._terms = _Terms(asked.values())
 
     def hits(self, rare: list[int], *, from_start: int) -> list[Hit]:
         """Find all passages with a rare term; where none is rare, those where two meet, and the latest."""
         if rare:
             rows = self._run(_WITH_ANY, keys=rare, most=2 * MAX_HITS)
         else:
-            common = list(self.asked)
-            rows = self._run(_LATEST, keys=common[:1], after=from_start, most=_RECENT_HITS)
-            for pair in combinations(common[:_PAIR_TERMS], 2):
+            rows = self._run(_LATEST, keys=self._common[:1], after=from_start, most=_RECENT_HITS)
+            for pair in combinations(self._common[:_PAIR_TERMS], 2):
                 rows += self._run(_WITH_ALL, keys=list(pair), most=_PAIR_HITS)
-        found = {start: Hit(start, tokens, self._terms(keys)) for start, tokens, keys in rows}
+        found = {start: Hit(start, tokens, self._terms[bits]) for start, tokens, bits in rows}
         return [found[start] for start in sorted(found)]
 
     def load(self, ranges: Sequence[tuple[int, int]]) -> list[Passage]:
         """Load the passages that start in the ranges, in order."""
         firsts, lasts = zip(*ranges, strict=True)
         rows = self._run(_STRETCHES, firsts=list(firsts), lasts=list(lasts), most=_STRETCH_PASSAGES)
-        return [_passage(row, self._terms(row.term_keys)) for row in rows]
+        return [Passage(*[*columns, self._terms[bits]]) for *columns, bits in rows]
 
     def _run(self, statement: Any, **parameters: Any) -> list[Any]:
-        values = {**self.index.columns(), "through_seq": self.through_seq, **parameters}
-        return list(self.db.execute(statement, values))
-
-    def _terms(self, keys: Sequence[int]) -> frozenset[str]:
-        return frozenset(self.asked[key] for key in keys if key in self.asked)
+        return list(self._db.execute(statement, {**self._values, **parameters}).all())
 
 
-def _passage(row: Any, terms: frozenset[str]) -> Passage:
-    return Passage(
-        seq=row.seq,
-        turn_index=row.turn_index,
-        line=row.line,
-        part=row.part,
-        parts=row.parts,
-        speaker=row.speaker,
-        text=row.body,
-        start=row.start,
-        tokens=row.tokens,
-        terms=terms,
-    )
+class _Terms(dict[int | None, frozenset[str]]):
+    """The terms that bits stand for; few sets of them occur, each is made once."""
+
+    def __init__(self, asked: Iterable[str]) -> None:
+        super().__init__({None: frozenset()})
+        self._asked = list(asked)
+
+    def __missing__(self, bits: int) -> frozenset[str]:
+        terms = frozenset(term for place, term in enumerate(self._asked) if bits >> place & 1)
+        return self.setdefault(bits, terms)

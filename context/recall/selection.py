@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, groupby, pairwise
 
 from context.recall.passages import Passage
@@ -70,11 +71,21 @@ def select_recall(
     Returns:
         The blocks, in the order of the conversation; none where nothing bears on the query.
     """
-    if max_tokens <= 0 or max_facts <= 0 or not passages:
-        return []
     terms = query_terms(query)
     weights = weigh_terms(terms, stats or stats_of(passages, terms))
-    if not weights:
+    return choose_blocks(passages, weights, max_tokens=max_tokens, max_facts=max_facts, count=count)
+
+
+def choose_blocks(
+    passages: Sequence[Passage],
+    weights: Mapping[str, float],
+    *,
+    max_tokens: int,
+    max_facts: int,
+    count: Callable[[str], int],
+) -> list[RecallBlock]:
+    """Do the same for a question whose terms are weighed already: those of `weigh_terms`."""
+    if max_tokens <= 0 or max_facts <= 0 or not passages or not weights:
         return []
     scores = score_passages(passages, weights)
     chosen = _choose(passages, scores, max_tokens=max_tokens, max_facts=max_facts)
@@ -138,6 +149,7 @@ class _Choice:
 
 def _fit(chosen: dict[int, _Ranked], *, max_tokens: int, count: Callable[[str], int]) -> list[RecallBlock]:
     """Write the blocks; what ellipses and labels add is paid at the weakest ends: no block splits."""
+    count = cache(count)
     blocks = _blocks(chosen, count)
     while (over := sum(block.tokens for block in blocks) - max_tokens) > 0:
         while over > 0 and chosen:
