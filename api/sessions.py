@@ -13,7 +13,7 @@ from models.conversation import reset_session
 from models.freshness import find_standing
 from models.session import reading, transaction
 from models.summary import Summary, activate_version, list_summaries, retire_summaries
-from models.work import DueWork, WorkKind, find_work
+from models.work import DueWork, WorkKind, find_work, forget_refusals
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
@@ -84,6 +84,7 @@ def start_over(session_id: SessionId, call: BodyCall) -> Response:
         if session is None:
             raise not_found("session")
         retire_summaries(db, caller.tenant_id, session)
+        forget_refusals(db, caller.tenant_id, WorkKind.SUMMARIZE, session_id)
     return _json(
         {"session_id": session_id, "generation": session.generation, "starts_after": session.start_seq}
     )

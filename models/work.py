@@ -296,9 +296,21 @@ def rest(db: Transaction, held: Claim, because: str, *, seconds: float) -> None:
     )
 
 
+_RESTED = {"refusals": 0, "rests_until": None, "refused_because": None}
+
+
 def end_rest(db: Transaction, held: Claim) -> None:
     """Forget earlier refusals: what the work made is good."""
-    db.execute(_of(held).values(refusals=0, rests_until=None, refused_because=None))
+    db.execute(_of(held).values(_RESTED))
+
+
+def forget_refusals(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> None:
+    """Forget earlier refusals from outside: what was refused is not asked for any more."""
+    db.execute(
+        update(DueWork)
+        .where(DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key)
+        .values(_RESTED)
+    )
 
 
 def _of(held: Claim) -> Update:
