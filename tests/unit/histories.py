@@ -1,13 +1,15 @@
 """Histories for tests: built by hand, drawn by Hypothesis, read from the shared data."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
 from context.types import Message, Role, Wire
+from context.wire import describe
 from tests.data import data_dir, read_jsonl
 
 _ROLES = {"developer": Role.SYSTEM, "function_call": Role.ASSISTANT, "reasoning": Role.ASSISTANT}
@@ -132,12 +134,40 @@ def histories(draw: st.DrawFn) -> list[Message]:
     return draw(st.one_of(whole_histories(wire), torn_histories(wire), wild_histories(wire)))
 
 
+WIRE_OF_API = {
+    "openai.chat.completions": Wire.OPENAI,
+    "anthropic.messages": Wire.ANTHROPIC,
+    "openai.responses": Wire.RESPONSES,
+}
+"""The recorded interfaces whose messages are in one of our formats."""
+
+
 def real_conversations(name: str) -> list[list[Message]]:
-    """Read the conversations of `pi_sessions`, `tau_airline` or `livemcp` from the shared data."""
+    """Read the conversations of a folder of the shared data, in whichever wire format they are recorded."""
     folder = data_dir(name)
+    if name == "wire_formats":
+        return [*map(_recorded, _our_requests(folder))]
     if name == "pi_sessions":
         entries = [read_jsonl(path) for path in sorted(folder.glob("*.jsonl"))]
         bodies = [[entry["message"] for entry in log if entry["type"] == "message"] for log in entries]
     else:
         bodies = [row["messages"] for row in read_jsonl(folder / "trajectories.jsonl")]
     return [number(make_message(body) for body in conversation) for conversation in bodies]
+
+
+def _our_requests(folder: Path) -> Iterator[dict[str, Any]]:
+    """The recorded requests in our formats that hold messages or items."""
+    for row in read_jsonl(folder / "requests.jsonl.gz"):
+        key = "input" if row["api"] == "openai.responses" else "messages"
+        if row["api"] in WIRE_OF_API and isinstance(row["request"].get(key), list):
+            yield row
+
+
+def _recorded(row: dict[str, Any]) -> list[Message]:
+    wire = WIRE_OF_API[row["api"]]
+    bodies = row["request"]["input" if wire is Wire.RESPONSES else "messages"]
+    facts = [describe(body, wire) for body in bodies]
+    return [
+        Message(seq, fact.role, 10, json.dumps(body), fact.call_ids, fact.answer_ids, wire, fact.speaker)
+        for seq, (body, fact) in enumerate(zip(bodies, facts, strict=True), 1)
+    ]
