@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Response
 
+from api.answers import freshness
 from api.call import BodyCall, SessionId
-from api.contexts import freshness
 from api.errors import not_found
 from models.conversation import reset_session
 from models.freshness import find_standing

@@ -1,105 +1,31 @@
 """The sole assembler of a window: system prompt, summary, recent turns, new message; within the budget."""
 
-import json
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from context.budget import Budget, require_fit
-from context.certificate import Block, Certificate, Exclusion
-from context.errors import InvalidInputError
-from context.pairing import Repair, pairs_intact, place_answers, repair_pairs
-from context.render import render_summary
-from context.tokens import REPLY_OVERHEAD, count_message, family_of, guarantee
-from context.trim import trim_turn
-from context.turns import Turn, split_turns
-from context.types import JsonObject, Message, Role
+from context.budget import require_fit
+from context.certificate import Block, Carried, Certificate, Exclusion
+from context.history import read_history
+from context.outgoing import Outgoing, Sender, count_of, recounted
+from context.pairing import Repair
+from context.tokens import EMPTY, PLAIN, Count, Request, count_message, guarantee
+from context.trim import Trim, trim_turn
+from context.types import Message, Wire
+from context.window import Notes, Unread, Window, WindowRequest, new_message, notes_message
+from context.wire import Loss
 
-NOT_STORED = 0
-"""The `seq` of a message that the request brings."""
+__all__ = ["Notes", "Unread", "Window", "WindowRequest", "build_messages", "new_message", "notes_message"]
 
-
-@dataclass(frozen=True)
-class Notes:
-    """The summary in force.
-
-    Attributes:
-        version: Which one it is.
-        from_seq: First message that it covers.
-        to_seq: Last message that it covers.
-        text: What it says.
-        tokens: What `notes_message` of it costs; None to have it counted.
-    """
-
-    version: int
-    from_seq: int
-    to_seq: int
-    text: str
-    tokens: int | None = None
-
-
-@dataclass(frozen=True)
-class Unread:
-    """Raw messages older than those that were read, left out unseen because they cannot fit.
-
-    Attributes:
-        from_seq: First of them.
-        to_seq: Last of them.
-    """
-
-    from_seq: int
-    to_seq: int
-
-
-@dataclass(frozen=True)
-class WindowRequest:
-    """All that a window is made of.
-
-    Attributes:
-        model: Whose window it is.
-        budget: What it may hold.
-        new: The messages that the request brings; `seq` is 0.
-        tail: The newest raw messages, oldest first, without a gap.
-        system: The system prompt.
-        tools_tokens: The canonical count of the tool definitions.
-        notes: The summary in force.
-        unread: Older raw messages that were not read.
-    """
-
-    model: str
-    budget: Budget
-    new: Sequence[Message]
-    tail: Sequence[Message] = ()
-    system: Message | None = None
-    tools_tokens: int = 0
-    notes: Notes | None = None
-    unread: Unread | None = None
-
-
-@dataclass(frozen=True)
-class Window:
-    """What is sent, in order, and the proof."""
-
-    messages: tuple[Message, ...]
-    certificate: Certificate
-
-
-def new_message(body: JsonObject, role: Role, *, tokens: int | None = None) -> Message:
-    """Make a message of our own, in OpenAI chat; counted, unless its tokens are known."""
-    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return Message(NOT_STORED, role, count_message(body) if tokens is None else tokens, raw)
-
-
-def notes_message(notes: Notes) -> Message:
-    """Write the summary as the user message in which it enters a window; never in the system role."""
-    text = render_summary(notes.text, from_seq=notes.from_seq, to_seq=notes.to_seq)
-    return new_message({"role": "user", "content": text}, Role.USER, tokens=notes.tokens)
+TRIM_ATTEMPTS = 4
+"""How often a turn is shortened again because it costs more in the outgoing format than in its own."""
 
 
 def build_messages(request: WindowRequest) -> Window:
     """Fill a window: what must be sent, then the summary, then whole turns from the newest back.
 
     History is one contiguous suffix: the first turn that does not fit ends it. Where not even the newest
-    turn fits, its tool results are shortened, its calls stay.
+    turn fits, its tool results are shortened, its calls stay. Every part is priced as it goes out.
 
     Args:
         request: What there is.
@@ -114,161 +40,249 @@ def build_messages(request: WindowRequest) -> Window:
     return _Assembly(request).window()
 
 
+@dataclass(frozen=True)
+class _Taken:
+    """Messages in the window: what they cost there in the model's tokens, and what was cut out of them."""
+
+    messages: Sequence[Message]
+    cost: int
+    trims: Sequence[Trim] = ()
+
+
 class _Assembly:
-    """One window under construction; it only ever grows."""
+    """One window under construction: what must be sent first, then what fits."""
 
     def __init__(self, request: WindowRequest) -> None:
         self.request = request
-        self.family = family_of(request.model)
-        self.history, self.repairs = _mend(request)
-        self.turns = split_turns(self.history)
-        self.first_new = next(i for i, m in enumerate(self.history) if m.seq == NOT_STORED)
-        self.blocks: list[Block] = []
-        self.excluded: list[Exclusion] = []
+        self.history = read_history(request.tail, request.new, partial=request.unread is not None)
+        self.sender = Sender(request.wire, request.model)
+        self.fixed: dict[str, int] = {}
+        self.open_turn = _Taken((), 0)
+        self.notes: Message | None = None
+        self.taken: list[_Taken] = []
 
     def window(self) -> Window:
-        request = self.request
-        left = require_fit(self._fixed_parts(), request.budget)
-        notes, left = self._take_notes(left)
-        open_turn = self._open_turn_start()
-        start, trimmed = self._take_turns(open_turn, left)
-        tail = [*trimmed, *self.history[start:open_turn]]
-        tail += self.history[open_turn : self.first_new]
-        self._add_block("history", tail, _range("messages", tail), "conversation")
-        new = self.history[self.first_new :]
-        self._add_block("new", new, "request", "conversation")
-        system = [request.system] if request.system else []
-        messages = (*system, *notes, *tail, *new)
-        return Window(messages, self._certify(messages, notes, tail))
-
-    def price(self, tokens: int) -> int:
-        return guarantee(tokens, self.family)
-
-    def _fixed_parts(self) -> dict[str, int]:
-        """What must be sent, in the model's tokens; the turn that the new messages go on is part of it."""
-        new = sum(message.tokens for message in self.history[self._open_turn_start() :])
-        parts = {"new_messages": self.price(new + REPLY_OVERHEAD)}
-        if self.request.system:
-            parts["system_prompt"] = self.price(self.request.system.tokens)
-            self.blocks.append(Block("system_prompt", parts["system_prompt"], "request", "instructions"))
-        if self.request.tools_tokens:
-            parts["tools"] = self.price(self.request.tools_tokens)
-            self.blocks.append(Block("tools", parts["tools"], "request", "instructions"))
-        return parts
-
-    def _open_turn_start(self) -> int:
-        """Where the turn of the first new message starts: before it, when that answers stored calls."""
-        return max(
-            (turn.start for turn in self.turns if turn.start <= self.first_new), default=self.first_new
+        left = self._fix()
+        left = self._take_turns(self._take_notes(left))
+        sent, messages = self._send(left)
+        system, apart = self.request.system, self.request.wire is Wire.ANTHROPIC
+        prompts = [str(system.body["content"])] if system else []
+        prompts += [sent.system] if sent.system else []
+        return Window(
+            items=(system.raw, *sent.items) if system and not apart else sent.items,
+            system="\n\n".join(prompts) if apart and prompts else None,
+            dropped=sent.dropped,
+            messages=messages,
+            certificate=self._certify(sent),
         )
 
-    def _take_notes(self, left: int) -> tuple[list[Message], int]:
+    def price(self, count: Count) -> int:
+        """Bound a stored count in the model's own tokens."""
+        return guarantee(count, self.request.model, calibration=self.request.calibration)
+
+    def _cost(self, messages: Sequence[Message]) -> int:
+        return self.price(self.sender.count(messages))
+
+    def _price_request(self, request: Request) -> int:
+        return guarantee(EMPTY, self.request.model, request, calibration=self.request.calibration)
+
+    def _fix(self) -> int:
+        """Price what must be sent. Returns what it leaves."""
+        overhead = self._price_request(PLAIN)
+        self.fixed["overhead"] = overhead
+        if self.request.system:
+            self.fixed["system_prompt"] = self.price(count_of([self.request.system]))
+        if self.request.tools.tools:
+            self.fixed["tools"] = self._price_request(Request(tools=self.request.tools)) - overhead
+        self.fixed["new_messages"] = self._cost(self.history.new)
+        if self.history.open_turn:
+            self.open_turn = self._fit_open_turn(
+                self.request.budget.input_tokens - sum(self.fixed.values()), self.history.open_turn
+            )
+            self.fixed["open_turn"] = self.open_turn.cost
+        return require_fit(self.fixed, self.request.budget)
+
+    def _fit_open_turn(self, left: int, messages: Sequence[Message]) -> _Taken:
+        """Price the stored turn that the new messages complete; shorten its results if it is too large."""
+        cost = self._cost(messages)
+        shorter = self._shorten(messages, left) if cost > left else None
+        return shorter or _Taken(messages, cost)
+
+    def _take_notes(self, left: int) -> int:
         notes = self.request.notes
         if notes is None:
-            return [], left
-        message = notes_message(notes)
-        cost = self.price(message.tokens)
-        what = f"messages {notes.from_seq}-{notes.to_seq}"
+            return left
+        message = notes_message(notes, self.request.wire)
+        cost = self.price(count_of([message]))
         if cost > left:
-            self.excluded.append(Exclusion(f"summary of {what}", "does-not-fit", cost))
-            return [], left
-        self.blocks.append(Block("summary", cost, f"summary {notes.version}, {what}", "notes"))
-        return [message], left - cost
+            return left
+        self.notes = message
+        return left - cost
 
-    def _take_turns(self, stop: int, left: int) -> tuple[int, list[Message]]:
-        """Take whole turns before `stop`, newest first. Returns where they start, and a shortened one."""
-        start = stop
-        for turn in reversed(self.turns):
-            if turn.start >= stop:
-                continue
-            cost = self.price(turn.tokens)
-            if cost > left:
-                trimmed = self._shorten(turn, left) if start == stop else []
-                self._exclude_before(turn.start if trimmed else turn.stop)
-                return start, trimmed
-            start, left = turn.start, left - cost
-        self._exclude_before(0)
-        return start, []
+    def _take_turns(self, left: int) -> int:
+        """Take whole turns, newest first, until one does not fit; shorten the newest rather than lose it."""
+        for turn in reversed(self.history.turns):
+            cost = self._cost(turn)
+            taken = _Taken(turn, cost) if cost <= left else None
+            if taken is None and not self.taken:
+                taken = self._shorten(turn, left)
+            if taken is None:
+                break
+            self.taken.append(taken)
+            left -= taken.cost
+        return left
 
-    def _shorten(self, turn: Turn, left: int) -> list[Message]:
-        """Make room for the newest turn by shortening what its tools returned."""
-        canonical = int(left / max(self.price(10_000) / 10_000, 1))
-        result = trim_turn(self.history[turn.start : turn.stop], canonical, _count)
-        if result is None:
-            return []
-        if self.price(result.tokens) > left:
-            return []
-        self.excluded += [
-            Exclusion(f"part of message {trim.seq}", "shortened-to-fit", None) for trim in result.trims
-        ]
-        return result.messages
+    def _shorten(self, messages: Sequence[Message], left: int) -> _Taken | None:
+        """Make messages fit by shortening what their tools returned."""
+        stored = sum(message.tokens for message in messages)
+        rate = max(self._cost(messages) / max(stored, 1), 0.01)
+        room = int(left / rate)
+        for _ in range(TRIM_ATTEMPTS):
+            result = trim_turn(messages, room, _count) if room > 0 else None
+            if result is None:
+                return None
+            shorter = list(result.messages)
+            for trim in result.trims:
+                shorter[trim.index] = recounted(shorter[trim.index])
+            cost = self._cost(shorter)
+            if cost <= left:
+                return _Taken(shorter, cost, result.trims)
+            room -= int((cost - left) / rate) + 1
+        return None
 
-    def _exclude_before(self, index: int) -> None:
-        unread = self.request.unread
-        left_out = self.history[:index]
-        if left_out:
-            first = unread.from_seq if unread else left_out[0].seq
-            cost = None if unread else self.price(sum(message.tokens for message in left_out))
-            self._exclude(first, left_out[-1].seq, cost)
-        elif unread:
-            self._exclude(unread.from_seq, unread.to_seq, None)
+    def _send(self, left: int) -> tuple[Outgoing, tuple[Message, ...]]:
+        """Write the window and count it whole; where that is more than its parts, give the oldest back."""
+        urgency = 1
+        while True:
+            messages = self._messages()
+            sent = self.sender.send(messages)
+            over = self.price(sent.count) - self._priced() - left
+            if over <= 0:
+                self.fixed["overhead"] += max(over + left, 0)
+                return sent, messages
+            if not self.taken and self.notes is None:
+                require_fit({**self.fixed, "format": over + left}, self.request.budget)
+            left += self._give_back(over * urgency)
+            urgency *= 2
 
-    def _exclude(self, first: int, last: int, tokens: int | None) -> None:
-        self.excluded.append(Exclusion(f"messages {first}-{last}", "does-not-fit", tokens))
+    def _messages(self) -> tuple[Message, ...]:
+        notes = [self.notes] if self.notes else []
+        shorter = dict(zip(map(id, self.history.open_turn), self.open_turn.messages, strict=True))
+        ending = [shorter.get(id(message), message) for message in self.history.ending]
+        return (*notes, *(message for turn in reversed(self.taken) for message in turn.messages), *ending)
 
-    def _add_block(self, source: str, messages: Sequence[Message], origin: str, trust: str) -> None:
-        if messages:
-            tokens = self.price(sum(message.tokens for message in messages))
-            self.blocks.append(Block(source, tokens, origin, trust))
+    def _priced(self) -> int:
+        """What the messages of the window cost part by part."""
+        ending = self.fixed["new_messages"] + self.open_turn.cost
+        return self._notes_cost() + sum(turn.cost for turn in self.taken) + ending
 
-    def _certify(
-        self, messages: tuple[Message, ...], notes: list[Message], tail: list[Message]
-    ) -> Certificate:
-        budget, summary = self.request.budget, self.request.notes
-        canonical = sum(message.tokens for message in messages) + self.request.tools_tokens
-        seqs = [message.seq for message in tail]
-        stored = [
-            message.seq for message in self.history[: self.first_new] if seqs and message.seq >= seqs[0]
-        ]
+    def _notes_cost(self) -> int:
+        return self.price(count_of([self.notes])) if self.notes else 0
+
+    def _give_back(self, tokens: int) -> int:
+        """Leave out the oldest turns until so many tokens are free, then the summary."""
+        freed = 0
+        while self.taken and freed < tokens:
+            freed += self.taken.pop().cost
+        if freed < tokens:
+            freed += self._notes_cost()
+            self.notes = None
+        return freed
+
+    def _certify(self, sent: Outgoing) -> Certificate:
+        budget, notes = self.request.budget, self.request.notes
+        blocks = self._blocks()
+        tail = self._tail_seqs()
+        stored = self.history.stored_seqs
         return Certificate(
-            input_tokens=self.price(canonical + REPLY_OVERHEAD),
+            input_tokens=sum(block.tokens for block in blocks),
             budget=budget.input_tokens,
             context_window=budget.context_window,
             max_tokens=budget.max_tokens,
-            summary_covers=(summary.from_seq, summary.to_seq) if summary and notes else None,
-            tail=(seqs[0], seqs[-1]) if seqs else None,
-            tail_contiguous=sorted(seqs) == sorted(stored),
-            tool_pairs_intact=pairs_intact(messages),
-            blocks=tuple(self.blocks),
-            excluded=tuple(self.excluded),
-            repairs=tuple(_say(repair) for repair in self.repairs),
+            summary_covers=(notes.from_seq, notes.to_seq) if notes and self.notes else None,
+            tail=(tail[0], tail[-1]) if tail else None,
+            tail_contiguous=not tail or tail == [seq for seq in stored if seq >= tail[0]],
+            tool_pairs_intact=sent.pairs_intact,
+            blocks=blocks,
+            excluded=self._exclusions(),
+            repairs=tuple(_say(repair) for repair in self.history.repairs if self._concerns(repair)),
+            losses=_group(sent.dropped),
         )
 
+    def _tail_seqs(self) -> list[int]:
+        """The places of the stored messages in the window, ascending."""
+        parts = (*self.taken, self.open_turn)
+        return sorted({message.seq for part in parts for message in part.messages})
 
-def _mend(request: WindowRequest) -> tuple[list[Message], list[Repair]]:
-    history, repairs = repair_pairs([*request.tail, *request.new])
-    own = [repair for repair in repairs if repair.seq == NOT_STORED]
-    if own:
-        raise InvalidInputError(
-            "messages",
-            f"the new messages have a broken tool call ({own[0].kind}, id {own[0].call_id!r}); "
-            "send each call with its result",
-        )
-    if not any(message.seq == NOT_STORED for message in history):
-        raise InvalidInputError("messages", "at least one new message is needed")
-    recounted = {repair.seq for repair in repairs if not repair.message_dropped}
-    mended = [replace(m, tokens=_count(m)) if m.seq in recounted else m for m in history]
-    return place_answers(mended), repairs
+    def _blocks(self) -> tuple[Block, ...]:
+        notes, seqs = self.request.notes, self._tail_seqs()
+        history = sum(turn.cost for turn in self.taken) + self.open_turn.cost
+        blocks = [
+            Block(part, self.fixed[part], "request", "instructions")
+            for part in ("overhead", "system_prompt", "tools")
+            if part in self.fixed
+        ]
+        if notes and self.notes:
+            origin = f"summary {notes.version}, messages {notes.from_seq}-{notes.to_seq}"
+            blocks.append(Block("summary", self._notes_cost(), origin, "notes"))
+        if seqs:
+            blocks.append(Block("history", history, f"messages {seqs[0]}-{seqs[-1]}", "conversation"))
+        return (*blocks, Block("new", self.fixed["new_messages"], "request", "conversation"))
+
+    def _exclusions(self) -> tuple[Exclusion, ...]:
+        """Name everything that was left out, oldest first."""
+        found = []
+        notes = self.request.notes
+        if notes and not self.notes:
+            cost = self.price(count_of([notes_message(notes)]))
+            found.append(
+                Exclusion(f"summary of messages {notes.from_seq}-{notes.to_seq}", "does-not-fit", cost)
+            )
+        found += self._excluded_messages()
+        found += [
+            Exclusion(
+                f"part of message {trim.seq}",
+                "shortened-to-fit",
+                self.price(Count(trim.tokens_before)) - self.price(Count(trim.tokens_after)),
+            )
+            for part in (*self.taken[:1], self.open_turn)
+            for trim in part.trims
+        ]
+        return tuple(found)
+
+    def _excluded_messages(self) -> list[Exclusion]:
+        unread = self.request.unread
+        turns = self.history.turns[: len(self.history.turns) - len(self.taken)]
+        left_out = [*self.history.torn, *(message for turn in turns for message in turn)]
+        if not left_out and unread is None:
+            return []
+        first = unread.from_seq if unread else self.request.tail[0].seq
+        last = max((message.seq for message in left_out), default=unread.to_seq if unread else first)
+        cost: int | None = self.price(count_of(left_out))
+        if unread:
+            cost = None if unread.tokens is None else (cost or 0) + self.price(Count(unread.tokens))
+        return [Exclusion(f"messages {first}-{last}", "does-not-fit", cost)]
+
+    def _concerns(self, repair: Repair) -> bool:
+        """Whether a repair lies in what is sent, and not in what was left out."""
+        excluded = len(self.history.turns) - len(self.taken)
+        if excluded == 0:
+            return True
+        return repair.seq > max(message.seq for message in self.history.turns[excluded - 1])
 
 
 def _count(message: Message) -> int:
     return count_message(message.body, message.wire)
 
 
-def _range(what: str, messages: Sequence[Message]) -> str:
-    return f"{what} {messages[0].seq}-{messages[-1].seq}" if messages else what
-
-
 def _say(repair: Repair) -> str:
     end = "message left out" if repair.message_dropped else "taken out"
     return f"message {repair.seq}: {repair.kind} {repair.call_id!r}, {end}"
+
+
+def _group(losses: Sequence[Loss]) -> tuple[Carried, ...]:
+    """Put losses of one kind together: a long history loses the same thing many times."""
+    seqs: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for loss in losses:
+        seqs[loss.kind, loss.why].add(loss.seq)
+    return tuple(Carried(kind, why, tuple(sorted(found))) for (kind, why), found in seqs.items())

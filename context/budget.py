@@ -20,20 +20,32 @@ class Budget:
         context_window: Tokens of input and output together, > 0.
         max_tokens: Tokens kept for the output, >= 1, less than the window.
         assumed: Names of the numbers that nobody gave, for a warning.
+        input_limit: The most that the caller wants to send, >= 1; None for all that the window takes.
     """
 
     context_window: int
     max_tokens: int
     assumed: tuple[str, ...] = ()
+    input_limit: int | None = None
 
     @property
     def input_tokens(self) -> int:
         """The most tokens that may be sent."""
-        return self.context_window - self.max_tokens
+        room = self.context_window - self.max_tokens
+        return room if self.input_limit is None else min(room, self.input_limit)
+
+    @property
+    def used_window(self) -> int:
+        """How much of the window a request may fill, its answer included."""
+        return self.input_tokens + self.max_tokens
 
 
 def choose_budget(
-    context_window: int | None, max_tokens: int | None, *, ceiling: int | None = None
+    context_window: int | None,
+    max_tokens: int | None,
+    *,
+    ceiling: int | None = None,
+    input_limit: int | None = None,
 ) -> Budget:
     """Settle the window and the output limit, naming what had to be assumed.
 
@@ -41,6 +53,7 @@ def choose_budget(
         context_window: What the caller says; None where it says nothing.
         max_tokens: What the caller says; None where it says nothing.
         ceiling: The most that the model is known to take, however large the caller believes it.
+        input_limit: The most that the caller wants to send; None for all that the window takes.
 
     Returns:
         A budget whose input is at least one token.
@@ -53,17 +66,19 @@ def choose_budget(
         for name, value in (("context_window", context_window), ("max_tokens", max_tokens))
         if value is None
     )
-    output = max_tokens if max_tokens is not None else _default_output(context_window or ceiling)
-    window = context_window if context_window is not None else output * WINDOW_PER_MAX_TOKENS
-    window = min(window, ceiling or window)
+    smallest = min((tokens for tokens in (context_window, ceiling) if tokens), default=None)
+    output = max_tokens if max_tokens is not None else _default_output(smallest)
+    asked = context_window if context_window is not None else output * WINDOW_PER_MAX_TOKENS
+    window = min(asked, ceiling or asked)
     if output >= window:
         raise InvalidInputError(
             "max_tokens",
-            f"{output} leaves nothing of a window of {window} tokens for the input; lower it",
+            f"{output} leaves nothing of {'a' if window == asked else 'the real'} window of {window} tokens "
+            "for the input; lower it",
             max_tokens=output,
             context_window=window,
         )
-    return Budget(window, output, assumed)
+    return Budget(window, output, assumed, input_limit)
 
 
 def _default_output(window: int | None) -> int:
@@ -79,7 +94,7 @@ def require_fit(fixed: Mapping[str, int], budget: Budget) -> int:
     """Tell what the fixed parts leave for history.
 
     Args:
-        fixed: Tokens of each part that must be sent: system prompt, tools, new messages.
+        fixed: Tokens of each part that must be sent: overhead, system prompt, tools, new messages.
         budget: What there is.
 
     Returns:

@@ -1,6 +1,6 @@
 """The certificate: what a window holds, why, and the proof that it fits."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -8,7 +8,8 @@ class Block:
     """One part of a window.
 
     Attributes:
-        source: system_prompt, tools, summary, recall, artifact, history or new.
+        source: overhead (what the model adds to every request), system_prompt, tools, summary, recall,
+            artifact, history or new.
         tokens: Its bound in the model's tokens.
         origin: Where it comes from, such as `messages 41-60`.
         trust: instructions (the platform's), conversation (its speakers'), notes (derived) or untrusted.
@@ -36,21 +37,37 @@ class Exclusion:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """One kind of thing that the outgoing format could not carry as it was.
+
+    Attributes:
+        kind: What it is, as in `context.wire.LossKind`.
+        why: What became of it.
+        seqs: The messages concerned, ascending; 0 for a new one.
+    """
+
+    kind: str
+    why: str
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Certificate:
     """What was counted, what it was held against, and what was left out.
 
     Attributes:
         input_tokens: The bound of everything sent, in the model's tokens.
-        budget: The most that may be sent: the window less the output limit.
+        budget: The most that may be sent: the window less the output limit, or the caller's lower limit.
         context_window: Tokens of input and output.
         max_tokens: The output limit.
         summary_covers: First and last message that the summary stands for.
         tail: First and last raw message.
         tail_contiguous: No message between them is missing.
         tool_pairs_intact: Every call in the window has its result, and every result its call.
-        blocks: The parts, in the order of the window.
+        blocks: The parts, in the order of the window; their tokens add up to `input_tokens`.
         excluded: What was left out.
         repairs: What had to be mended in a history that arrived broken.
+        losses: What the outgoing format could not carry as it was.
     """
 
     input_tokens: int
@@ -63,9 +80,10 @@ class Certificate:
     tool_pairs_intact: bool
     blocks: tuple[Block, ...]
     excluded: tuple[Exclusion, ...] = ()
-    repairs: tuple[str, ...] = field(default=())
+    repairs: tuple[str, ...] = ()
+    losses: tuple[Carried, ...] = ()
 
     @property
     def fits(self) -> bool:
-        """Whether the guarantee holds: input and output limit within the window."""
-        return self.input_tokens + self.max_tokens <= self.context_window
+        """Whether the guarantee holds: the input within its budget, and with the output within the window."""
+        return self.input_tokens <= self.budget and self.input_tokens + self.max_tokens <= self.context_window

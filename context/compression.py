@@ -6,6 +6,7 @@ from enum import StrEnum
 from itertools import accumulate
 
 from context.budget import Budget
+from context.tokens import estimate
 from context.turns import count_eligible, find_safe_boundary, split_turns
 from context.types import Message
 
@@ -59,6 +60,7 @@ class Load:
         system_tokens: Tokens of the last request's system prompt.
         tools_tokens: Tokens of the last request's tool definitions.
         left_out: How many of the raw messages, the oldest, no window shows since an emergency.
+        model: Whose window it is: it is filled with that model's tokens; None to take counts as they are.
     """
 
     raw_messages: int
@@ -67,11 +69,16 @@ class Load:
     system_tokens: int = 0
     tools_tokens: int = 0
     left_out: int = 0
+    model: str | None = None
 
     @property
     def input_tokens(self) -> int:
-        """All of it together."""
+        """All of it together, in stored tokens."""
         return self.raw_tokens + self.summary_tokens + self.system_tokens + self.tools_tokens
+
+    def price(self, tokens: int) -> int:
+        """Estimate stored tokens in the model's own."""
+        return tokens if self.model is None else estimate(tokens, self.model)
 
 
 class Trigger(StrEnum):
@@ -97,8 +104,9 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     """
     if load.left_out:
         return Trigger.LEFT_OUT
-    reducible = load.raw_tokens > _keep_tokens(budget, thresholds)
-    if reducible and load.input_tokens + budget.max_tokens > budget.context_window * thresholds.window_share:
+    reducible = load.price(load.raw_tokens) > _keep_tokens(budget, thresholds)
+    used = load.price(load.input_tokens) + budget.max_tokens
+    if reducible and used > budget.used_window * thresholds.window_share:
         return Trigger.TOKENS
     if load.raw_messages > thresholds.message_count:
         return Trigger.MESSAGES
@@ -106,7 +114,7 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
 
 
 def _keep_tokens(budget: Budget, thresholds: Thresholds) -> int:
-    return int(budget.context_window * thresholds.keep_share)
+    return int(budget.used_window * thresholds.keep_share)
 
 
 @dataclass(frozen=True)
@@ -160,6 +168,6 @@ def _target(messages: Sequence[Message], load: Load, budget: Budget, thresholds:
     keep_tokens = _keep_tokens(budget, thresholds)
     for index, spent in enumerate(accumulate((message.tokens for message in messages), initial=0)):
         few = load.raw_messages - index <= thresholds.keep_messages and index >= load.left_out
-        if few and load.raw_tokens - spent <= keep_tokens:
+        if few and load.price(load.raw_tokens - spent) <= keep_tokens:
             return index
     return len(messages)

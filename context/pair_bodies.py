@@ -70,6 +70,25 @@ def without(
     )
 
 
+def only_answers(message: Message, answers: AbstractSet[Occurrence]) -> Message:
+    """Take everything but certain results out of an Anthropic message, its words too.
+
+    Args:
+        message: A message in that format with results.
+        answers: The results to keep, at least one of its own.
+
+    Returns:
+        A copy; its tokens stay what they were.
+    """
+    keep = _all_but(frozenset(number_occurrences(message.answer_ids)) - answers)
+    content = message.body.get("content")
+    results = [block for block in content or () if str(_member(block, "type")).endswith("tool_result")]
+    kept = [block for block in results if keep(_member(block, "tool_use_id"))]
+    raw = json.dumps({**message.body, "content": kept}, ensure_ascii=False, separators=(",", ":"))
+    ids = tuple(one[0] for one in number_occurrences(message.answer_ids) if one in answers)
+    return replace(message, raw=raw, answer_ids=ids)
+
+
 def number_occurrences(ids: Iterable[str]) -> list[Occurrence]:
     """Tell equal ids apart: each id with the number of equal ones before it."""
     seen: Counter[str] = Counter()

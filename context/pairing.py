@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from context.pair_bodies import is_reasoning_item, number_occurrences, without
-from context.types import Message, Wire
+from context.pair_bodies import is_reasoning_item, number_occurrences, only_answers, without
+from context.types import Message, Role, Wire
 
 NO_CALL = -1
 """Stands where an answer has no call."""
@@ -152,19 +152,23 @@ def place_answers(messages: Sequence[Message]) -> list[Message]:
     """Move every answer to its call, past words that came between them; O(n).
 
     Chat completions and Anthropic messages refuse a request in which anything stands between a call and its
-    result; Responses items do not mind and stay where they are. A history in order comes back as it is.
+    result; Responses items do not mind and stay where they are, unless two open calls share an id. A history
+    in order comes back as it is.
 
     Args:
         messages: A history in its order.
 
     Returns:
-        The same messages; only answers that stood apart from their call have moved.
+        The same messages; only answers that stood apart from their call have moved. One message that answers
+        several calls with words between them becomes several; their tokens are each the whole one's.
     """
+    messages = _one_place_each(messages)
+    tangled = _tangled_calls(messages)
     waiting: defaultdict[int, list[int]] = defaultdict(list)
     roots: list[int] = []
     for index, found in enumerate(match_answers(messages)):
         call = max(found, default=NO_CALL)
-        movable = call != NO_CALL and messages[call].wire is not Wire.RESPONSES
+        movable = call != NO_CALL and (messages[call].wire is not Wire.RESPONSES or call in tangled)
         (waiting[call] if movable else roots).append(index)
     order = []
     pending = roots[::-1]
@@ -173,6 +177,52 @@ def place_answers(messages: Sequence[Message]) -> list[Message]:
         order.append(messages[index])
         pending += reversed(waiting[index])
     return order
+
+
+def _tangled_calls(messages: Sequence[Message]) -> set[int]:
+    """Find calls that were open while another of the same id was made."""
+    tangled: set[int] = set()
+    open_calls: defaultdict[str, list[int]] = defaultdict(list)
+    for index, message in enumerate(messages):
+        for call_id in message.answer_ids:
+            if open_calls[call_id]:
+                open_calls[call_id].pop()
+        for call_id in message.call_ids:
+            if open_calls[call_id]:
+                tangled.update((*open_calls[call_id], index))
+            open_calls[call_id].append(index)
+    return tangled
+
+
+def _one_place_each(messages: Sequence[Message]) -> Sequence[Message]:
+    """Divide messages whose results belong to several places."""
+    if all(len(message.answer_ids) <= 1 for message in messages):
+        return messages
+    divided: list[Message] = []
+    for message, found in zip(messages, match_answers(messages), strict=True):
+        callers = sorted(set(found) - {NO_CALL})
+        apart = len(callers) > 1 and not _are_one(messages[callers[0] : callers[-1] + 1], message)
+        divided += _divide(message, found, callers) if apart else [message]
+    return divided
+
+
+def _are_one(callers: Sequence[Message], answer: Message) -> bool:
+    """Whether messages can go out as one that makes all the calls that another answers."""
+    same = all(one.role is Role.ASSISTANT and one.wire is answer.wire for one in callers)
+    return same and len(set(answer.answer_ids)) == len(answer.answer_ids)
+
+
+def _divide(message: Message, found: Sequence[int], callers: Sequence[int]) -> list[Message]:
+    """Make a message for each caller, the latest first, as equal ids are matched; it keeps the words."""
+    numbered = number_occurrences(message.answer_ids)
+    answers = {
+        caller: frozenset(one for one, owner in zip(numbered, found, strict=True) if owner == caller)
+        for caller in callers
+    }
+    earlier = frozenset[tuple[str, int]]().union(*(answers[caller] for caller in callers[:-1]))
+    rest = without(message, calls=frozenset(), answers=earlier)
+    others = [only_answers(message, answers[caller]) for caller in reversed(callers[:-1])]
+    return [rest, *others] if rest else others
 
 
 def _result_faults(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) -> list[PairFault]:

@@ -39,7 +39,7 @@ def measure_message(body: JsonObject, wire: Wire = Wire.OPENAI, *, model: str | 
         wire
     )  # the shapes of the three formats do not collide, and messages say less about theirs than they should
     pieces = pieces_of(body)
-    fixed = _wrapping(pieces) + pieces.opaque_tokens
+    fixed = wrapping_tokens(pieces) + pieces.opaque_tokens
     fixed += sum(
         media_tokens(media, model) if model else canonical_media_tokens(media) for media in pieces.media
     )
@@ -64,6 +64,7 @@ def media_correction(body: JsonObject, model: str) -> int:
     return sum(media_tokens(media, model) - canonical_media_tokens(media) for media in pieces_of(body).media)
 
 
-def _wrapping(pieces: Pieces) -> int:
+def wrapping_tokens(pieces: Pieces) -> int:
+    """Count what is around a message's texts and media: role and ends, name, calls and results."""
     calls, results = CALL_OVERHEAD * pieces.calls, RESULT_OVERHEAD * pieces.results
     return MESSAGE_OVERHEAD + pieces.named + calls + results

@@ -120,8 +120,9 @@ def _call_names(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> 
     """Choose the ids; native messages choose first, so that they stay as they were stored."""
     names = [one.call_id for one in links]
     used: set[str] = set()
-    native = [n for n, one in enumerate(links) if entries[one.caller].native is not None]
-    foreign = [n for n, one in enumerate(links) if entries[one.caller].native is None]
+    fixed = [_is_fixed(entries, one, wire) for one in links]
+    native = [n for n, is_native in enumerate(fixed) if is_native]
+    foreign = [n for n, is_native in enumerate(fixed) if not is_native]
     for n in native:
         if wire is Wire.ANTHROPIC:
             names[n] = _free(names[n], used, wire) if names[n] in used else names[n]
@@ -130,6 +131,12 @@ def _call_names(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> 
         names[n] = _free(names[n], used, wire)
         used.add(names[n])
     return names
+
+
+def _is_fixed(entries: Sequence[Entry], one: Link, wire: Wire) -> bool:
+    """Whether a stored message that goes out as it is holds this id, as the call or as its answer."""
+    answer = None if wire is Wire.ANTHROPIC or one.answerer is None else entries[one.answerer].native
+    return entries[one.caller].native is not None or answer is not None
 
 
 def _free(call_id: str, used: set[str], wire: Wire) -> str:

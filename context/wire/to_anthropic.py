@@ -1,6 +1,6 @@
 """The neutral form written as Anthropic messages: alternating roles, the system prompt apart."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from context.types import JsonObject, Role
@@ -52,7 +52,7 @@ def write(entries: Sequence[Entry]) -> ConvertedWindow:
             role = "assistant" if entry.role is Role.ASSISTANT else "user"
             _add(draft, _Piece(role, blocks_of(entry, draft.losses)), entry)
     items = [_item(piece) for piece in draft.pieces]
-    if draft.pieces and draft.pieces[0].role == "assistant":
+    if (first := _spoken(draft.pieces)) and first.role == "assistant":
         items.insert(0, dump(_FIRST))
         draft.losses.append(
             Loss(entries[0].seq, LossKind.ORDER, "a user's note was put first: a user must begin")
@@ -107,15 +107,26 @@ def _renamed(blocks: list[JsonObject], names: dict[str, str]) -> list[JsonObject
 
 
 def _add(draft: _Draft, piece: _Piece, entry: Entry) -> None:
-    """Append a piece, or merge it into the one before it if the role is the same."""
+    """Append a piece, or merge it into the one before it if the role is the same.
+
+    Roles alternate past system messages: what is merged moves before those.
+    """
+    system = piece.role == "system"
+    last = next(reversed(draft.pieces), None) if system else _spoken(reversed(draft.pieces))
     if not piece.blocks:
         draft.losses += empty_loss([entry])
-    elif draft.pieces and draft.pieces[-1].role == piece.role:
-        last = draft.pieces[-1]
+    elif last is not None and last.role == piece.role:
         last.blocks = _results_first(last.blocks + piece.blocks)
         last.raw = None
+        if last is not draft.pieces[-1]:
+            draft.losses.append(Loss(entry.seq, LossKind.ORDER, "words moved before a system message"))
     else:
         draft.pieces.append(piece)
+
+
+def _spoken(pieces: Iterable[_Piece]) -> _Piece | None:
+    """Find the first piece that a user or the assistant speaks."""
+    return next((piece for piece in pieces if piece.role != "system"), None)
 
 
 def _results_first(blocks: list[JsonObject]) -> list[JsonObject]:

@@ -1,0 +1,87 @@
+"""The answer to a context request: the window as it is sent, its certificate, and how fresh it is."""
+
+from typing import Any
+
+import orjson
+
+from context.assemble import Window
+from context.budget import Budget
+from context.certificate import Certificate
+from context.tokens import family_of
+from context.types import JsonObject, Wire
+from models.freshness import Standing
+
+_CERTIFICATE = tuple(Certificate.__dataclass_fields__)
+
+
+def window_answer(
+    window: Window,
+    *,
+    wire: Wire,
+    tools: list[JsonObject] | None,
+    utilization: dict[str, Any],
+    standing: Standing | None,
+) -> bytes:
+    """Write the answer; the messages' text goes out unread."""
+    answer: dict[str, Any] = {
+        "messages": [orjson.Fragment(item) for item in window.items],
+        "tools": tools,
+        "preflight": None,
+        "utilization": utilization,
+        "certificate": certificate_members(window.certificate),
+        "freshness": freshness(standing),
+    }
+    if wire is Wire.ANTHROPIC:
+        answer["system"] = window.system
+    return orjson.dumps(answer)
+
+
+def certificate_members(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as it is answered: what it says, and whether it fits."""
+    return {"fits": certificate.fits, **{name: getattr(certificate, name) for name in _CERTIFICATE}}
+
+
+def utilization_of(
+    window: Window, standing: Standing | None, budget: Budget, *, model: str, goal: str | None
+) -> dict[str, Any]:
+    """Strategy, tokens and their breakdown by region."""
+    certificate = window.certificate
+    breakdown: dict[str, int] = {}
+    for block in certificate.blocks:
+        breakdown[block.source] = breakdown.get(block.source, 0) + block.tokens
+    return {
+        "model_name": model,
+        "model_family": family_of(model),
+        "strategy": _strategy(certificate),
+        "tokens": {
+            "input": certificate.input_tokens,
+            "budget": certificate.budget,
+            "available": certificate.budget - certificate.input_tokens,
+            "raw_history": standing.session.history_tokens if standing else 0,
+        },
+        "messages": len(window.items),
+        "breakdown": breakdown,
+        "goal": goal,
+        "artifacts_processed": [],
+        "llm_planning_used": False,
+        "planning_cost": None,
+        "cache_stats": None,
+        "assumed": list(budget.assumed),
+    }
+
+
+def _strategy(certificate: Certificate) -> str:
+    parts = [block.source for block in certificate.blocks if block.source in ("summary", "history")]
+    return "+".join(parts) or "new-message-only"
+
+
+def freshness(standing: Standing | None) -> dict[str, Any]:
+    """How far the preparation has come."""
+    if standing is None:
+        return {"last_seq": 0, "summarized_through": 0, "pending": 0, "oldest_due_age_s": None}
+    return {
+        "last_seq": standing.session.last_seq,
+        "summarized_through": standing.session.summarized_seq,
+        "pending": int(standing.due_at is not None),
+        "oldest_due_age_s": standing.oldest_due_age_s,
+    }

@@ -1,0 +1,137 @@
+"""What a window is filled from: the newest raw messages, the notes before them, known counts."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from threading import Lock
+from uuid import UUID
+
+import orjson
+
+from context.assemble import Notes, Unread, new_message, notes_message
+from context.budget import Budget
+from context.emergency import with_note
+from context.outgoing import count_of
+from context.tokens import NO_TOOLS, Count, ToolsCount, guarantee, measure_tools
+from context.types import JsonObject, Message, Role
+from models.conversation import SessionState
+from models.freshness import Standing
+from models.history import load_newest
+from models.session import Transaction
+
+MIN_READ, MAX_READ = 64, 2_000
+"""Messages of one query."""
+
+MOST_MESSAGES, MOST_TOKENS = 5_000, 2_000_000
+"""Where reading ends even if no turn has begun: a turn as large as this is left out whole."""
+
+
+def read_tail(
+    db: Transaction, tenant_id: UUID, standing: Standing, model: str, budget: Budget
+) -> tuple[list[Message], Unread | None]:
+    """Read raw messages from the newest back until they cannot fit any more, and a turn begins among them.
+
+    Returns:
+        The messages, oldest first, and what older ones were not read. A message that an emergency kept of
+        what it left out comes before the others.
+    """
+    session = standing.session
+    after, up_to = session.tail_from, session.last_seq
+    tail: list[Message] = []
+    most = _rows_to_fill(session, budget)
+    while up_to > after and not _is_enough(tail, model, budget):
+        part = load_newest(db, tenant_id, session.session_id, after_seq=after, up_to_seq=up_to, most=most)
+        tail = part + tail
+        up_to = part[0].seq - 1 if len(part) == most else after
+    left_out = session.left_out
+    if up_to > after:
+        known = session.raw_tokens - sum(message.tokens for message in tail)
+        return tail, Unread(after + 1, up_to, None if left_out else max(known, 0))
+    if left_out and left_out.kept_seq:
+        kept = left_out.kept_seq
+        tail = [
+            *load_newest(db, tenant_id, session.session_id, after_seq=kept - 1, up_to_seq=kept, most=1),
+            *tail,
+        ]
+    return tail, None
+
+
+def _is_enough(tail: Sequence[Message], model: str, budget: Budget) -> bool:
+    if not tail:
+        return False
+    count = count_of(tail)
+    if len(tail) >= MOST_MESSAGES or count.tokens >= MOST_TOKENS:
+        return True
+    return guarantee(count, model) > budget.input_tokens and any(message.starts_turn for message in tail)
+
+
+def _rows_to_fill(session: SessionState, budget: Budget) -> int:
+    """A little more than the budget takes, by the session's average."""
+    average = max(session.raw_tokens / max(session.raw_messages, 1), 1)
+    return min(max(int(budget.input_tokens / average * 1.3), MIN_READ), MAX_READ)
+
+
+def notes_of(standing: Standing | None) -> Notes | None:
+    """The summary in force, and the note of an emergency after it."""
+    if standing is None:
+        return None
+    summary, left_out = standing.summary, standing.session.left_out
+    notes = Notes(summary.version, summary.from_seq, summary.to_seq, summary.text) if summary else None
+    notes = with_note(notes, left_out) if left_out else notes
+    if notes is None:
+        return None
+    known = counts.find(_digest(f"{notes.from_seq}-{notes.to_seq}", notes.text), lambda: _count_notes(notes))
+    return Notes(notes.version, notes.from_seq, notes.to_seq, notes.text, known.tokens, known.wide)
+
+
+def _count_notes(notes: Notes) -> Count:
+    return count_of([notes_message(notes)])
+
+
+def system_message(text: str | None) -> Message | None:
+    """The system prompt as a message; None where it says nothing."""
+    if text is None or not text.strip():
+        return None
+    body = {"role": "system", "content": text}
+    known = counts.find(_digest("system", text), lambda: count_of([new_message(body, Role.SYSTEM)]))
+    return new_message(body, Role.SYSTEM, tokens=known.tokens, tokens_wide=known.wide)
+
+
+def count_request_tools(tools: list[JsonObject] | None) -> ToolsCount:
+    """The size of the tool definitions; they are the same in most requests."""
+    if not tools:
+        return NO_TOOLS
+    known = counts.find(hashlib.sha256(orjson.dumps(tools)).digest(), lambda: _count_tools(tools))
+    return ToolsCount(known.tokens, known.wide or 0, known.messages)
+
+
+def _count_tools(tools: list[JsonObject]) -> Count:
+    size = measure_tools(tools)
+    return Count(size.tokens, size.wide, size.tools)
+
+
+def _digest(kind: str, text: str) -> bytes:
+    return hashlib.sha256(f"{kind}\0{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+class CountCache:
+    """Counts of long texts that many requests bring again; only digests are kept."""
+
+    def __init__(self, most: int = 20_000) -> None:
+        """Hold at most so many."""
+        self._known: dict[bytes, Count] = {}
+        self._most = most
+        self._lock = Lock()
+
+    def find(self, digest: bytes, count: Callable[[], Count]) -> Count:
+        """The count of what has this digest, made once."""
+        known = self._known.get(digest)
+        if known is None:
+            known = count()
+            with self._lock:
+                if len(self._known) >= self._most:
+                    self._known.clear()
+                self._known[digest] = known
+        return known
+
+
+counts = CountCache()

@@ -1,0 +1,130 @@
+"""Stored and new messages as one sendable history: mended, in order, in whole turns."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import pairwise
+
+from context.errors import InvalidInputError
+from context.outgoing import recounted
+from context.pairing import (
+    NO_CALL,
+    PairFaultKind,
+    Repair,
+    find_pair_faults,
+    match_answers,
+    place_answers,
+    repair_pairs,
+)
+from context.turns import parse_turn_boundaries
+from context.types import Message
+
+NOT_STORED = 0
+"""The `seq` of a message that the request brings."""
+
+
+@dataclass(frozen=True)
+class History:
+    """What a window is filled from.
+
+    Attributes:
+        torn: The oldest messages, parts of a turn whose beginning was not read.
+        turns: Whole stored turns, oldest first.
+        ending: What must be sent, in order: the new messages, after the stored ones of the turn they go on.
+        repairs: What had to be taken out of the stored messages.
+    """
+
+    torn: Sequence[Message]
+    turns: Sequence[Sequence[Message]]
+    ending: Sequence[Message]
+    repairs: Sequence[Repair]
+
+    @property
+    def new(self) -> list[Message]:
+        """The messages that the request brings."""
+        return [message for message in self.ending if message.seq == NOT_STORED]
+
+    @property
+    def open_turn(self) -> list[Message]:
+        """The stored messages of the turn that the new ones go on."""
+        return [message for message in self.ending if message.seq != NOT_STORED]
+
+    @property
+    def stored_seqs(self) -> list[int]:
+        """The places of all stored messages that could be sent, ascending."""
+        turns = (message.seq for turn in self.turns for message in turn)
+        return sorted({*turns, *(message.seq for message in self.open_turn)})
+
+
+def read_history(tail: Sequence[Message], new: Sequence[Message], *, partial: bool = False) -> History:
+    """Make stored and new messages one history that can be sent.
+
+    Args:
+        tail: The newest stored messages, oldest first, without a gap.
+        new: The messages that the request brings, at least one; `seq` is 0.
+        partial: Whether older messages were not read, so that the first turn may be torn.
+
+    Returns:
+        The history; the tokens of whatever had to be edited are counted anew.
+
+    Raises:
+        InvalidInputError: There is no new message, or one of them answers a call that nobody made, or makes
+            one that nobody answers.
+    """
+    if not new:
+        raise InvalidInputError("messages", "at least one new message is needed")
+    whole_from = _end_of_torn(tail) if partial else 0
+    given = [*tail[whole_from:], *new]
+    mended, repairs = repair_pairs(given)
+    _refuse_broken_news(repairs)
+    split = _start_of_ending(mended)
+    edges = [*parse_turn_boundaries(mended[:split]), split]
+    known = frozenset(map(id, given))
+    turns = [_placed(mended[start:stop], known) for start, stop in pairwise(edges)]
+    return History(tail[:whole_from], turns, _placed(mended[split:], known), repairs)
+
+
+def _refuse_broken_news(repairs: Sequence[Repair]) -> None:
+    own = next((repair for repair in repairs if repair.seq == NOT_STORED), None)
+    if own is not None:
+        raise InvalidInputError(
+            "messages",
+            f"the new messages have a broken tool call ({own.kind}, id {own.call_id[:80]!r}); "
+            "send each call with its result",
+            call_id=own.call_id[:200],
+            fault=own.kind,
+        )
+
+
+def _placed(turn: Sequence[Message], known: AbstractSet[int]) -> list[Message]:
+    """Put a turn's answers behind their calls, and count what was edited.
+
+    Only now: words that stood between a call and its result would begin a turn if the result had moved.
+    """
+    return [message if id(message) in known else recounted(message) for message in place_answers(turn)]
+
+
+def _end_of_torn(tail: Sequence[Message]) -> int:
+    """Find where whole turns begin: at words of a user, after all results whose calls were not read."""
+    start = next((index for index, message in enumerate(tail) if message.starts_turn), len(tail))
+    rest = tail[start:]
+    orphans = {
+        fault.index for fault in find_pair_faults(rest) if fault.kind is PairFaultKind.RESULT_WITHOUT_CALL
+    }
+    for first, after in pairwise([*parse_turn_boundaries(rest), len(rest)]):
+        if orphans.isdisjoint(range(first, after)):
+            return start + first
+    return len(tail)
+
+
+def _start_of_ending(messages: Sequence[Message]) -> int:
+    """Find where the turn begins that the new messages go on; where they go on none, the first of them."""
+    first_new = next(index for index, message in enumerate(messages) if message.seq == NOT_STORED)
+    if not any(message.answer_ids for message in messages if message.seq == NOT_STORED):
+        return first_new
+    owners = match_answers(messages)
+    news = [found for message, found in zip(messages, owners, strict=True) if message.seq == NOT_STORED]
+    called = [owner for found in news for owner in found if owner != NO_CALL and messages[owner].seq]
+    if not called:
+        return first_new
+    return max(start for start in parse_turn_boundaries(messages) if start <= min(called))

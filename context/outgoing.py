@@ -1,0 +1,209 @@
+"""Messages on their way out: what is sent, what it costs, whether a provider takes its pairs."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from context.tokens import EMPTY, Count, EncodingName, count_text, measure_message, media_correction
+from context.tokens.media import Media
+from context.tokens.message import wrapping_tokens
+from context.tokens.pieces import Pieces, pieces_of
+from context.tokens.rates import canonical_media_tokens, media_tokens
+from context.types import JsonObject, Message, Role, Wire
+from context.wire import Loss, LossKind, check_pairs, convert
+from context.wire.to_openai import is_empty
+
+_MEDIA = re.compile(r'"type":\s*"[a-z_]*(?:image|audio|video|file|document|screenshot)')
+
+_SILENT = "an assistant message that says nothing was left out"
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """Messages in the format in which they are sent.
+
+    Attributes:
+        items: Each message or item as JSON text.
+        system: What belongs to a system prompt that stands apart; None for nothing.
+        dropped: What could not be carried as it was.
+        count: A bound of what they cost, in both stored counts; media as the model bills them.
+        pairs_intact: Whether a provider of the format takes the order and the pairs of the items.
+    """
+
+    items: tuple[str, ...]
+    system: str | None
+    dropped: tuple[Loss, ...]
+    count: Count
+    pairs_intact: bool
+
+
+class Sender:
+    """Writes messages for one model in one format, and counts only what is not counted yet."""
+
+    def __init__(self, wire: Wire, model: str) -> None:
+        """Start with nothing counted."""
+        self.wire = wire
+        self.model = model
+        self._texts: dict[str, tuple[int, int]] = {}
+
+    def count(self, messages: Sequence[Message]) -> Count:
+        """Bound what messages cost when they go out; exact where nothing is rewritten."""
+        if all(message.wire is self.wire for message in messages):
+            return self._count_stored(messages)
+        return self._converted(messages).count
+
+    def send(self, messages: Sequence[Message]) -> Outgoing:
+        """Write messages, pairs whole and answers behind their calls; as stored wherever that can be sent."""
+        if self.wire is Wire.ANTHROPIC or any(message.wire is not self.wire for message in messages):
+            return self._converted(messages)
+        dropped: list[Loss] = []
+        if self.wire is Wire.OPENAI:
+            silent = [is_empty(message) for message in messages]
+            dropped = [
+                Loss(m.seq, LossKind.EMPTY, _SILENT)
+                for m, is_out in zip(messages, silent, strict=True)
+                if is_out
+            ]
+            messages = [m for m, is_out in zip(messages, silent, strict=True) if not is_out]
+        paired = _FACTS_PAIR[self.wire](messages) or not check_pairs([m.body for m in messages], self.wire)
+        items = tuple(message.raw for message in messages)
+        return Outgoing(items, None, tuple(dropped), self._count_stored(messages), pairs_intact=paired)
+
+    def _count_stored(self, messages: Iterable[Message]) -> Count:
+        return count_of(messages, self.model)
+
+    def _converted(self, messages: Sequence[Message]) -> Outgoing:
+        window = convert(messages, self.wire)
+        sent = set(window.items)
+        kept = {m.raw: m for m in messages if m.wire is self.wire and m.raw in sent}
+        decoded = {item: json.loads(item) for item in window.items if item not in kept}
+        fresh = [decoded[item] for item in window.items if item in decoded]
+        if window.system:
+            fresh.append({"role": "system", "content": window.system})
+        count = self._count_stored(kept[item] for item in window.items if item in kept)
+        count += self._count_fresh(fresh, [message for message in messages if message.raw not in kept])
+        bodies = [kept[item].body if item in kept else decoded[item] for item in window.items]
+        paired = not check_pairs(bodies, self.wire)
+        return Outgoing(window.items, window.system, window.dropped, count, pairs_intact=paired)
+
+    def _count_fresh(self, bodies: Sequence[JsonObject], sources: Iterable[Message]) -> Count:
+        """Count rewritten messages from their sources' counts: most of their texts are the same."""
+        if not bodies:
+            return EMPTY
+        pieces = [pieces_of(body) for body in bodies]
+        fixed = sum(_fixed(each, self._bill) for each in pieces)
+        tokens, wide = self._count_words(Counter(text for each in pieces for text in each.texts), sources)
+        return Count(tokens + fixed, wide + fixed, len(bodies), sum(each.calls for each in pieces))
+
+    def _count_words(self, texts: Counter[str], sources: Iterable[Message]) -> tuple[int, int]:
+        old = [(message, pieces_of(message.body)) for message in map(measured, sources)]
+        old_texts = Counter(text for _, each in old for text in each.texts)
+        gone = old_texts - texts
+        if _chars(texts & old_texts) <= _chars(gone):
+            return self._count_texts(texts)
+        around = sum(_fixed(each, canonical_media_tokens) for _, each in old)
+        less, more = self._count_texts(gone), self._count_texts(texts - old_texts)
+        tokens = sum(message.tokens for message, _ in old) - around - less[0]
+        wide = sum(message.tokens_wide or 0 for message, _ in old) - around - less[1]
+        return max(tokens, 0) + more[0], max(wide, 0) + more[1]
+
+    def _bill(self, media: Media) -> int:
+        return max(canonical_media_tokens(media), media_tokens(media, self.model))
+
+    def _count_texts(self, texts: Counter[str]) -> tuple[int, int]:
+        tokens = wide = 0
+        for text, times in texts.items():
+            if text not in self._texts:
+                self._texts[text] = count_text(text), count_text(text, EncodingName.WIDE)
+            found = self._texts[text]
+            tokens, wide = tokens + found[0] * times, wide + found[1] * times
+        return tokens, wide
+
+
+def count_of(messages: Iterable[Message], model: str | None = None) -> Count:
+    """Add up the stored counts of messages.
+
+    Args:
+        messages: Any number of messages; one without its second count is counted.
+        model: Whose price of media counts where it is above the one that stored counts hold.
+
+    Returns:
+        Their count, both counts known.
+    """
+    tokens = wide = calls = number = 0
+    for message in messages:
+        both = measured(message)
+        extra = _media_extra(message, model) if model else 0
+        number += 1
+        tokens += both.tokens + extra
+        wide += (both.tokens_wide or 0) + extra
+        calls += _all_calls(message)
+    return Count(tokens, wide, number, calls)
+
+
+def measured(message: Message) -> Message:
+    """Have both counts of a message; those that are stored are not made again."""
+    return message if message.tokens_wide is not None else recounted(message)
+
+
+def recounted(message: Message) -> Message:
+    """Count a message anew, after an edit."""
+    count = measure_message(message.body, message.wire)
+    return replace(message, tokens=count.tokens, tokens_wide=count.wide)
+
+
+def _media_extra(message: Message, model: str) -> int:
+    """Say what the model bills for a message's media beyond its stored count, >= 0."""
+    if '"type"' not in message.raw or not _MEDIA.search(message.raw):
+        return 0
+    return max(0, media_correction(message.body, model))
+
+
+def _all_calls(message: Message) -> int:
+    """Count a message's calls; those that it answers itself are billed like others."""
+    return pieces_of(message.body).calls if '_tool_use"' in message.raw else len(message.call_ids)
+
+
+def _fixed(pieces: Pieces, bill: Callable[[Media], int]) -> int:
+    return wrapping_tokens(pieces) + pieces.opaque_tokens + sum(map(bill, pieces.media))
+
+
+def _chars(texts: Counter[str]) -> int:
+    return sum(len(text) * times for text, times in texts.items())
+
+
+def _openai_facts_pair(messages: Sequence[Message]) -> bool:
+    """Whether every call is answered by the messages directly behind it, by the facts alone."""
+    pending: set[str] = set()
+    for message in messages:
+        if message.answer_ids:
+            if message.answer_ids[0] not in pending:
+                return False
+            pending.discard(message.answer_ids[0])
+        elif pending:
+            return False
+        else:
+            pending = set(message.call_ids)
+    return not pending
+
+
+def _responses_facts_pair(messages: Sequence[Message]) -> bool:
+    """Whether outputs follow their calls, one each, by the facts alone; reasoning needs a closer look."""
+    waiting: set[str] = set()
+    for message in messages:
+        if not waiting.issuperset(message.answer_ids) or not waiting.isdisjoint(message.call_ids):
+            return False
+        waiting.difference_update(message.answer_ids)
+        waiting.update(message.call_ids)
+        if message.role is Role.ASSISTANT and '"reasoning"' in message.raw:
+            return False
+    return not waiting
+
+
+_FACTS_PAIR: dict[Wire, Callable[[Sequence[Message]], bool]] = {
+    Wire.OPENAI: _openai_facts_pair,
+    Wire.RESPONSES: _responses_facts_pair,
+}
+"""Quick checks of messages that go out as stored; where one says no, `check_pairs` decides."""

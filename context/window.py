@@ -1,0 +1,128 @@
+"""What a window is made of, and what comes out: the values of the assembler."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context.budget import Budget
+from context.certificate import Certificate
+from context.history import NOT_STORED
+from context.render import render_summary
+from context.tokens import NO_TOOLS, UNCALIBRATED, Calibration, ToolsCount, measure_message
+from context.types import JsonObject, Message, Role, Wire
+from context.wire import Loss
+
+
+@dataclass(frozen=True)
+class Notes:
+    """The summary in force.
+
+    Attributes:
+        version: Which one it is.
+        from_seq: First message that it covers.
+        to_seq: Last message that it covers.
+        text: What it says.
+        tokens: What `notes_message` of it costs; None to have it counted.
+        tokens_wide: The same in the second count.
+    """
+
+    version: int
+    from_seq: int
+    to_seq: int
+    text: str
+    tokens: int | None = None
+    tokens_wide: int | None = None
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Raw messages older than those that were read, left out unseen because they cannot fit.
+
+    Attributes:
+        from_seq: First of them.
+        to_seq: Last of them.
+        tokens: Their stored count together; None where nobody knows it.
+    """
+
+    from_seq: int
+    to_seq: int
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class WindowRequest:
+    """All that a window is made of.
+
+    Attributes:
+        model: Whose window it is.
+        budget: What it may hold.
+        new: The messages that the request brings; `seq` is 0.
+        tail: The newest raw messages, oldest first, without a gap.
+        system: The system prompt, a message of plain text; None for none.
+        tools: The size of the tool definitions.
+        notes: The summary in force.
+        unread: Older raw messages that were not read.
+        wire: The format in which the window is wanted.
+        calibration: What reported usage has taught about the model.
+    """
+
+    model: str
+    budget: Budget
+    new: Sequence[Message]
+    tail: Sequence[Message] = ()
+    system: Message | None = None
+    tools: ToolsCount = NO_TOOLS
+    notes: Notes | None = None
+    unread: Unread | None = None
+    wire: Wire = Wire.OPENAI
+    calibration: Calibration = UNCALIBRATED
+
+
+@dataclass(frozen=True)
+class Window:
+    """What is sent, in order, and the proof.
+
+    Attributes:
+        items: Each message or item as JSON text, in the format asked for.
+        system: The system prompt, where the format keeps it apart from the messages.
+        dropped: What the format could not carry as it was.
+        messages: The messages that became the items, in their own formats.
+        certificate: What was counted, what was left out.
+    """
+
+    items: tuple[str, ...]
+    system: str | None
+    dropped: tuple[Loss, ...]
+    messages: tuple[Message, ...]
+    certificate: Certificate
+
+
+def new_message(
+    body: JsonObject,
+    role: Role,
+    *,
+    tokens: int | None = None,
+    tokens_wide: int | None = None,
+    wire: Wire = Wire.OPENAI,
+) -> Message:
+    """Make a message of our own, of a role and a text alone; counted, unless its tokens are known."""
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    if tokens is None or tokens_wide is None:
+        count = measure_message(body)
+        tokens, tokens_wide = count.tokens, count.wide
+    return Message(NOT_STORED, role, tokens, raw, wire=wire, tokens_wide=tokens_wide)
+
+
+def notes_message(notes: Notes, wire: Wire = Wire.OPENAI) -> Message:
+    """Write the summary as the user message in which it enters a window; never in the system role.
+
+    A user's plain words are written alike in every format.
+    """
+    text = render_summary(notes.text, from_seq=notes.from_seq, to_seq=notes.to_seq)
+    return new_message(
+        {"role": "user", "content": text},
+        Role.USER,
+        tokens=notes.tokens,
+        tokens_wide=notes.tokens_wide,
+        wire=wire,
+    )
