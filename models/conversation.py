@@ -14,6 +14,7 @@ from context.compression import Load
 from context.emergency import EmergencyCut, LeftOut
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
+from models.work import WorkKind, want
 
 SESSION_KEY = ["session.tenant_id", "session.session_id"]
 
@@ -97,6 +98,11 @@ class SessionState:
     def tail_from(self) -> int:
         """The seq after which messages are shown raw."""
         return max(self.raw_from, self.cut_seq)
+
+    @property
+    def recall_through(self) -> int:
+        """The last message that recall should know: a prepared summary may cover it at any read."""
+        return max(self.tail_from, self.prepared_seq)
 
     @property
     def raw_messages(self) -> int:
@@ -204,7 +210,7 @@ def remember_request(
 
 
 def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: EmergencyCut) -> bool:
-    """Leave out old messages from now on, by compare-and-set; no message is lost.
+    """Leave out old messages from now on, by compare-and-set; no message is lost, and recall finds them.
 
     False: since `seen` was read the session was reset or erased, or another emergency cut it.
     """
@@ -219,7 +225,10 @@ def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: Emerg
         )
         .values(cut_seq=cut.cut_seq, kept_seq=cut.kept_seq)
     )
-    return done.rowcount == 1
+    if done.rowcount != 1:
+        return False
+    want(db, tenant_id, WorkKind.RECALL, seen.session_id)
+    return True
 
 
 def reset_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:

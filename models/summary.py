@@ -211,6 +211,7 @@ def store_summary(
                 "prepared_summary_tokens": new.tokens,
             },
         )
+        want(db, tenant_id, WorkKind.RECALL, session_id)
     return version
 
 

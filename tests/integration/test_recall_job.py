@@ -6,12 +6,13 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from context.emergency import EmergencyCut
 from context.tokens import count_text
 from models import session
-from models.conversation import reset_session
+from models.conversation import cut_session, reset_session
 from models.recall import Progress, RecallKey, find_progress
 from models.settings import RecallSettings
-from models.summary import activate_version, retire_summaries
+from models.summary import NewSummary, activate_version, retire_summaries, store_summary
 from models.work import DueWork, WorkKind, WorkState, claim, find_work, want
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs import recall
@@ -156,6 +157,26 @@ def test_a_turn_that_is_longer_than_one_run_is_indexed_too(
     while work_of(room).state == WorkState.READY:
         index(room)
     assert seqs() == list(range(1, room.standing.session.summarized_seq + 1))
+
+
+def test_what_a_prepared_summary_covers_is_indexed_before_it_takes_effect(room: Room) -> None:
+    """It takes effect at a read, and that very read may recall what it covers."""
+    index(room)
+    basis = room.standing.summary
+    assert basis is not None
+    with session.transaction() as db:
+        new = NewSummary(1, basis.version, 1, 10, "Notes.", 9, 900, "m", "normal", "p1", "en")
+        assert store_summary(db, room.tenant_id, SESSION, new, activate=False) == 2
+    assert room.standing.session.summarized_seq == 8
+    assert index(room) == "indexed through message 10"
+
+
+def test_what_an_emergency_left_out_is_indexed(tenant_id: UUID) -> None:
+    room = Room(tenant_id)
+    room.add_turns(3)
+    with session.transaction() as db:
+        assert cut_session(db, tenant_id, room.standing.session, EmergencyCut(cut_seq=4, kept_seq=None))
+    assert index(room) == "indexed through message 4"
 
 
 def test_a_session_without_a_summary_in_force_is_not_indexed(tenant_id: UUID) -> None:

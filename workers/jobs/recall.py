@@ -1,4 +1,4 @@
-"""Index what a session's summary covers, so that a new message finds the words again."""
+"""Index what the windows of a session do not show raw, so that a new message finds the words again."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ SLICE_PASSAGES = 100
 
 @dataclass(frozen=True)
 class Stretch:
-    """Messages that are covered and not indexed yet.
+    """Messages that are left out of windows and not indexed yet.
 
     Attributes:
         index: Whose they are.
@@ -45,7 +45,7 @@ class Stretch:
 
 
 def index_session(held: Claim, *, settings: RecallSettings, count: Callable[[str], int] = count_text) -> str:
-    """Index the oldest covered turns that are not indexed yet.
+    """Index the oldest turns that a window leaves out, or soon will, and that are not indexed yet.
 
     Each slice is added only if the session is of the generation that was read: what was erased or
     edited meanwhile cannot come back. The index itself moves on by compare-and-set.
@@ -75,7 +75,7 @@ def _read(held: Claim) -> Stretch | str:
             return "the session is gone"
         index = RecallKey(tenant_id, session_id, session.start_seq)
         progress = find_progress(db, index)
-        after, up_to = max(session.start_seq, progress.through_seq), session.summarized_seq
+        after, up_to = max(session.start_seq, progress.through_seq), session.recall_through
         messages = load_oldest(
             db, tenant_id, session_id, after_seq=after, up_to_seq=up_to, most=MOST_MESSAGES
         )
