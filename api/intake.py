@@ -1,6 +1,7 @@
 """From a turn event to rows: validated, described, counted; and the work that the turn makes due."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -101,7 +102,7 @@ def read_messages(
 
 def _read_message(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> Message:
     facts = describe(body, wire, field)
-    raw = orjson.dumps(body)
+    raw = _encode(body)
     limit = api_settings().max_message_bytes
     if len(raw) > limit:
         raise ProblemError(
@@ -125,7 +126,15 @@ def _read_message(body: JsonObject, wire: Wire, speaker: str | None, field: str)
 def _digest(event: TurnCompleted) -> bytes:
     """The same for the same event, whatever the order of its keys."""
     content = event.model_dump(mode="json", exclude={"session_id"}, exclude_none=True)
-    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).digest()
+    return hashlib.sha256(_encode(content, orjson.OPT_SORT_KEYS)).digest()
+
+
+def _encode(value: JsonObject, option: int = 0) -> bytes:
+    try:
+        return orjson.dumps(value, option=option)
+    except TypeError:  # an integer of more than 64 bits: valid JSON, and kept as sent
+        in_order = bool(option & orjson.OPT_SORT_KEYS)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=in_order).encode()
 
 
 def _plausible(completed_at: datetime | None) -> tuple[datetime | None, tuple[str, ...]]:

@@ -70,14 +70,14 @@ def keep_calibration(db: Transaction, tenant_id: UUID, seen: Calibration, learne
         "updated_at": func.now(),
     }
     row = insert(StoredCalibration).values(tenant_id=tenant_id, model=learned.model, **values)
-    done = db.execute(
+    kept = db.execute(
         row.on_conflict_do_update(
             index_elements=[StoredCalibration.tenant_id, StoredCalibration.model],
             set_=values,
             where=StoredCalibration.observations == seen.observations,
-        )
+        ).returning(StoredCalibration.observations)
     )
-    return done.rowcount == 1
+    return kept.one_or_none() is not None
 
 
 _MESSAGES = text(
