@@ -87,7 +87,8 @@ def test_there_is_no_copy_only_when_every_result_at_the_floor_is_too_much(
 ) -> None:
     turn = turn_of(*texts)
     lowest = [min(count(m), count(at_floor(m))) for m in turn]
-    assert (trim_turn(turn, budget, count) is None) == (min(sum(lowest), total(turn)) > budget)
+    # A copy above the floor may be shorter still: JSON escapes what the cut happens to keep.
+    assert trim_turn(turn, budget, count) is not None or min(sum(lowest), total(turn)) > budget
 
 
 def at_floor(message: Message) -> Message:

@@ -112,7 +112,7 @@ def requests(draw: st.DrawFn) -> tuple[WindowRequest, list[JsonObject]]:
     )
     asked = WindowRequest(
         model=draw(st.sampled_from(MODELS)),
-        budget=Budget(output + draw(st.one_of(st.integers(1, 600), st.integers(300, 3_000))), output),
+        budget=Budget(output + draw(st.one_of(st.integers(1, 900), st.integers(900, 6_000))), output),
         new=draw(news(tail, wire)),
         tail=tail,
         system=draw(st.sampled_from((None, says("system", "Be kind."), says("system", "Rules. " * 60)))),
