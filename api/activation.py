@@ -15,6 +15,9 @@ from models.session import reading, transaction
 from models.settings import compression_settings
 from models.summary import activate_prepared
 
+FULL = 0.95
+"""A window fuller than this has no room left that could be counted on."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -41,10 +44,10 @@ class Asked:
         return changed or is_other_model(self.model, session.model)
 
     def overflows(self, session: SessionState) -> bool:
-        """Whether history does not fit as a whole."""
+        """Whether history does not fit as a whole, or only just: the window is counted more exactly."""
         history = session.raw_tokens + session.summary_tokens
         total = history + self.system_tokens + self.tools_tokens + self.new_tokens
-        return guarantee(total, self.model) > self.budget.input_tokens
+        return guarantee(total, self.model) > self.budget.input_tokens * FULL
 
     def moment(self, standing: Standing) -> Moment:
         """What is known when it comes."""
