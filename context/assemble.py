@@ -9,10 +9,20 @@ from context.certificate import Block, Carried, Certificate, Exclusion
 from context.history import read_history
 from context.outgoing import Outgoing, Sender, count_of, recounted
 from context.pairing import Repair
+from context.recall.region import name_messages
+from context.recall.selection import RecallBlock
 from context.tokens import EMPTY, PLAIN, Count, Request, count_message, guarantee
 from context.trim import Trim, trim_turn
 from context.types import Message, Wire
-from context.window import Notes, Unread, Window, WindowRequest, new_message, notes_message
+from context.window import (
+    Notes,
+    Unread,
+    Window,
+    WindowRequest,
+    new_message,
+    notes_message,
+    recall_message,
+)
 from context.wire import Loss
 
 __all__ = ["Notes", "Unread", "Window", "WindowRequest", "build_messages", "new_message", "notes_message"]
@@ -22,7 +32,7 @@ TRIM_ATTEMPTS = 4
 
 
 def build_messages(request: WindowRequest) -> Window:
-    """Fill a window: what must be sent, then the summary, then whole turns from the newest back.
+    """Fill a window: what must be sent, then the summary, whole turns from the newest back, then recall.
 
     History is one contiguous suffix: the first turn that does not fit ends it. Where not even the newest
     turn fits, its tool results are shortened, its calls stay. Every part is priced as it goes out.
@@ -49,6 +59,15 @@ class _Taken:
     trims: Sequence[Trim] = ()
 
 
+@dataclass(frozen=True)
+class _Recalled:
+    """The recalled stretches in the window, and their message."""
+
+    blocks: Sequence[RecallBlock] = ()
+    message: Message | None = None
+    cost: int = 0
+
+
 class _Assembly:
     """One window under construction: what must be sent first, then what fits."""
 
@@ -60,10 +79,12 @@ class _Assembly:
         self.open_turn = _Taken((), 0)
         self.notes: Message | None = None
         self.taken: list[_Taken] = []
+        self.recalled = _Recalled()
 
     def window(self) -> Window:
         left = self._fix()
         left = self._take_turns(self._take_notes(left))
+        left = self._take_recall(left)
         sent, messages = self._send(left)
         system, apart = self.request.system, self.request.wire is Wire.ANTHROPIC
         prompts = [str(system.body["content"])] if system else []
@@ -132,6 +153,18 @@ class _Assembly:
             left -= taken.cost
         return left
 
+    def _take_recall(self, left: int) -> int:
+        """Take recall last: it is a help, and displaces nothing. Where it is too large, the weakest goes."""
+        blocks = list(self.request.recall)
+        while blocks:
+            message = recall_message(blocks, self.request.wire)
+            cost = self.price(count_of([message]))
+            if cost <= left:
+                self.recalled = _Recalled(blocks, message, cost)
+                return left - cost
+            blocks.remove(min(blocks, key=lambda block: block.score))
+        return left
+
     def _shorten(self, messages: Sequence[Message], left: int) -> _Taken | None:
         """Make messages fit by shortening what their tools returned."""
         stored = sum(message.tokens for message in messages)
@@ -160,13 +193,13 @@ class _Assembly:
             if over <= 0:
                 self.fixed["overhead"] += max(over + left, 0)
                 return sent, messages
-            if not self.taken and self.notes is None:
+            if not self.taken and self.notes is None and self.recalled.message is None:
                 require_fit({**self.fixed, "format": over + left}, self.request.budget)
             left += self._give_back(over * urgency)
             urgency *= 2
 
     def _messages(self) -> tuple[Message, ...]:
-        notes = [self.notes] if self.notes else []
+        notes = [message for message in (self.notes, self.recalled.message) if message]
         shorter = dict(zip(map(id, self.history.open_turn), self.open_turn.messages, strict=True))
         ending = [shorter.get(id(message), message) for message in self.history.ending]
         return (*notes, *(message for turn in reversed(self.taken) for message in turn.messages), *ending)
@@ -174,14 +207,15 @@ class _Assembly:
     def _priced(self) -> int:
         """What the messages of the window cost part by part."""
         ending = self.fixed["new_messages"] + self.open_turn.cost
-        return self._notes_cost() + sum(turn.cost for turn in self.taken) + ending
+        return self._notes_cost() + self.recalled.cost + sum(turn.cost for turn in self.taken) + ending
 
     def _notes_cost(self) -> int:
         return self.price(count_of([self.notes])) if self.notes else 0
 
     def _give_back(self, tokens: int) -> int:
-        """Leave out the oldest turns until so many tokens are free, then the summary."""
-        freed = 0
+        """Leave out recall and the oldest turns until so many tokens are free, then the summary."""
+        freed = self.recalled.cost
+        self.recalled = _Recalled()
         while self.taken and freed < tokens:
             freed += self.taken.pop().cost
         if freed < tokens:
@@ -225,6 +259,9 @@ class _Assembly:
         if notes and self.notes:
             origin = f"summary {notes.version}, messages {notes.from_seq}-{notes.to_seq}"
             blocks.append(Block("summary", self._notes_cost(), origin, "notes"))
+        if self.recalled.message:
+            origin = f"messages {name_messages(self.recalled.blocks)}"
+            blocks.append(Block("recall", self.recalled.cost, origin, "conversation"))
         if seqs:
             blocks.append(Block("history", history, f"messages {seqs[0]}-{seqs[-1]}", "conversation"))
         return (*blocks, Block("new", self.fixed["new_messages"], "request", "conversation"))
@@ -238,6 +275,10 @@ class _Assembly:
             found.append(
                 Exclusion(f"summary of messages {notes.from_seq}-{notes.to_seq}", "does-not-fit", cost)
             )
+        if unseen := [block for block in self.request.recall if block not in self.recalled.blocks]:
+            cost = self.price(count_of([recall_message(unseen)]))
+            what = f"recall of messages {name_messages(unseen)}"
+            found.append(Exclusion(what, "does-not-fit", cost))
         found += self._excluded_messages()
         found += [
             Exclusion(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from context.budget import Budget
 from context.certificate import Certificate
 from context.history import NOT_STORED
+from context.recall.region import render_recall
+from context.recall.selection import RecallBlock
 from context.render import render_summary
 from context.tokens import NO_TOOLS, UNCALIBRATED, Calibration, ToolsCount, measure_message
 from context.types import JsonObject, Message, Role, Wire
@@ -61,6 +63,7 @@ class WindowRequest:
         system: The system prompt, a message of plain text; None for none.
         tools: The size of the tool definitions.
         notes: The summary in force.
+        recall: Stretches of older turns that bear on the new messages, in the order of the conversation.
         unread: Older raw messages that were not read.
         wire: The format in which the window is wanted.
         calibration: What reported usage has taught about the model.
@@ -73,6 +76,7 @@ class WindowRequest:
     system: Message | None = None
     tools: ToolsCount = NO_TOOLS
     notes: Notes | None = None
+    recall: Sequence[RecallBlock] = ()
     unread: Unread | None = None
     wire: Wire = Wire.OPENAI
     calibration: Calibration = UNCALIBRATED
@@ -126,3 +130,8 @@ def notes_message(notes: Notes, wire: Wire = Wire.OPENAI) -> Message:
         tokens_wide=notes.tokens_wide,
         wire=wire,
     )
+
+
+def recall_message(blocks: Sequence[RecallBlock], wire: Wire = Wire.OPENAI) -> Message:
+    """Write recalled stretches as the user message in which they enter a window; never in the system role."""
+    return new_message({"role": "user", "content": render_recall(blocks)}, Role.USER, wire=wire)

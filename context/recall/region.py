@@ -38,6 +38,11 @@ def label(from_seq: int, to_seq: int) -> str:
     return f"[{from_seq}]" if from_seq == to_seq else f"[{from_seq}-{to_seq}]"
 
 
+def name_messages(blocks: Sequence[Shown]) -> str:
+    """Name the messages that blocks are from, such as `3-4, 17`; two parts of one message are one name."""
+    return ", ".join(dict.fromkeys(label(block.from_seq, block.to_seq)[1:-1] for block in blocks))
+
+
 def render_recall(blocks: Sequence[Shown]) -> str:
     """Write blocks as the content of a user message.
 
