@@ -8,7 +8,7 @@ from anyio import to_thread
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import contexts, errors, health, history, sessions, turns
+from api import compress, contexts, errors, health, history, sessions, turns
 from api.settings import api_settings
 from context.tokens import count_text
 
@@ -52,7 +52,7 @@ def make_app() -> FastAPI:
         summary="The background half of a chat platform: turns in, contexts that fit out.",
         lifespan=_lifespan,
     )
-    for module in (turns, history, contexts, sessions, health):
+    for module in (turns, history, contexts, compress, sessions, health):
         app.include_router(module.router)
     errors.install(app)
     app.add_middleware(ServerTiming)

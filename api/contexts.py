@@ -14,6 +14,7 @@ from api.call import Body, BodyCall, SessionId, documented
 from api.intake import MAX_WINDOW, read_messages
 from api.settings import api_settings
 from api.tails import count_request_tools, notes_of, read_tail, system_message
+from context.activation import Activation
 from context.assemble import Unread, Window, WindowRequest, build_messages
 from context.budget import Budget, choose_budget
 from context.emergency import certify_left_out
@@ -22,6 +23,7 @@ from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Wire
 from models.conversation import remember_request
 from models.freshness import Standing, find_standing
+from models.limit import find_limit
 from models.session import reading, transaction
 from models.work import WorkKind, WorkState, find_work, want
 
@@ -60,19 +62,36 @@ def read_context(session_id: SessionId, call: BodyCall) -> Response:
         wait_for_work(caller.tenant_id, session_id, request.wait_ms)
     with reading() as db:
         standing = find_standing(db, caller.tenant_id, session_id, request.model)
-    asked = ask(request, given, standing)
+        limit = standing.learned_limit if standing else find_limit(db, caller.tenant_id, request.model)
+    asked = ask(request, given, limit)
     standing, activation = settle(caller.tenant_id, standing, asked) if standing else (None, None)
     window = fill_window(caller.tenant_id, request, given, standing, asked.budget)
     if standing:
         _learn(caller.tenant_id, standing, asked)
-    report = cache_report(standing, asked, window.certificate, activation)
-    utilization = utilization_of(window, standing, asked.budget, model=request.model, goal=request.focus)
+    return respond(request, window, standing, asked, learned_limit=limit, activation=activation)
+
+
+def respond(
+    request: ContextRequest,
+    window: Window,
+    standing: Standing | None,
+    asked: Asked,
+    *,
+    learned_limit: int | None,
+    activation: Activation | None = None,
+) -> Response:
+    """Write a window down as an answer."""
+    utilization = {
+        **utilization_of(window, standing, asked.budget, model=request.model, goal=request.focus),
+        "cache": cache_report(standing, asked, window.certificate, activation),
+        "limits": {
+            "asked": request.context_window,
+            "learned": learned_limit,
+            "in_force": asked.budget.context_window,
+        },
+    }
     answer = window_answer(
-        window,
-        wire=request.wire,
-        tools=request.tools,
-        utilization={**utilization, "cache": report},
-        standing=standing,
+        window, wire=request.wire, tools=request.tools, utilization=utilization, standing=standing
     )
     return Response(answer, media_type="application/json")
 
@@ -102,21 +121,21 @@ def read_request(request: ContextRequest) -> Given:
     return Given(new, system_message(request.system_prompt), count_request_tools(request.tools))
 
 
-def budget_of(request: ContextRequest, standing: Standing | None) -> Budget:
+def budget_of(request: ContextRequest, learned_limit: int | None) -> Budget:
     """Settle the budget, within what the model is known to take."""
     return choose_budget(
         request.context_window,
         request.max_tokens,
-        ceiling=standing.learned_limit if standing else None,
+        ceiling=learned_limit,
         input_limit=request.budget,
     )
 
 
-def ask(request: ContextRequest, given: Given, standing: Standing | None) -> Asked:
+def ask(request: ContextRequest, given: Given, learned_limit: int | None) -> Asked:
     """Say what the request spends beside history."""
     return Asked(
         request.model,
-        budget_of(request, standing),
+        budget_of(request, learned_limit),
         given.system.tokens if given.system else 0,
         given.tools_tokens,
         sum(message.tokens for message in given.new),
@@ -127,29 +146,34 @@ def fill_window(
     tenant_id: UUID, request: ContextRequest, given: Given, standing: Standing | None, budget: Budget
 ) -> Window:
     """Read what there is of history and build the window."""
+    window = build_messages(gather(tenant_id, request, given, standing, budget))
+    left_out = standing.session.left_out if standing else None
+    if left_out is None:
+        return window
+    return replace(window, certificate=certify_left_out(window.certificate, left_out))
+
+
+def gather(
+    tenant_id: UUID, request: ContextRequest, given: Given, standing: Standing | None, budget: Budget
+) -> WindowRequest:
+    """Read what there is of history: all that a window is made of."""
     tail: list[Message] = []
     unread: Unread | None = None
     if standing:
         with reading() as db:
             tail, unread = read_tail(db, tenant_id, standing, request.model, budget)
-    window = build_messages(
-        WindowRequest(
-            model=request.model,
-            budget=budget,
-            new=given.new,
-            tail=tail,
-            system=given.system,
-            tools=given.tools,
-            notes=notes_of(standing),
-            unread=unread,
-            wire=request.wire,
-            calibration=calibrations.find(tenant_id, request.model),
-        )
+    return WindowRequest(
+        model=request.model,
+        budget=budget,
+        new=given.new,
+        tail=tail,
+        system=given.system,
+        tools=given.tools,
+        notes=notes_of(standing),
+        unread=unread,
+        wire=request.wire,
+        calibration=calibrations.find(tenant_id, request.model),
     )
-    left_out = standing.session.left_out if standing else None
-    if left_out is None:
-        return window
-    return replace(window, certificate=certify_left_out(window.certificate, left_out))
 
 
 def _learn(tenant_id: UUID, standing: Standing, asked: Asked) -> None:

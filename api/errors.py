@@ -19,6 +19,8 @@ STATUS_OF_CODE = {
     "invalid-input": 422,
     "invalid-json": 400,
     "context-over-budget": 422,
+    "not-an-overflow": 422,
+    "nothing-to-compress": 422,
     "unauthorized": 401,
     "forbidden": 403,
     "not-found": 404,

@@ -8,7 +8,6 @@ from context.budget import Budget
 from context.certificate import Block, Certificate, Exclusion
 from context.pair_bodies import is_reasoning_item
 from context.pairing import NO_CALL, match_answers
-from context.tokens import count_text
 from context.turns import parse_turn_boundaries, split_steps
 from context.types import Message
 
@@ -20,9 +19,6 @@ LEAST_SHARE = 0.5
 
 NOTE_ONLY = 0
 """The version of notes that hold no summary."""
-
-NOTE_SLACK = 4
-"""Tokens by which two texts together may cost more than apart."""
 
 
 @dataclass(frozen=True)
@@ -150,13 +146,12 @@ def with_note(notes: Notes | None, left_out: LeftOut) -> Notes:
         left_out: What is left out beyond it.
 
     Returns:
-        Notes for the window; their version is `NOTE_ONLY` where there is no summary.
+        Notes for the window, to be counted anew; their version is `NOTE_ONLY` where there is no summary.
     """
     note = compression_note(left_out)
     if notes is None:
         return Notes(NOTE_ONLY, left_out.from_seq, left_out.to_seq, note)
-    tokens = None if notes.tokens is None else notes.tokens + count_text(note) + NOTE_SLACK
-    return replace(notes, text=f"{notes.text.rstrip()}\n\n{note}", tokens=tokens)
+    return replace(notes, text=f"{notes.text.rstrip()}\n\n{note}", tokens=None, tokens_wide=None)
 
 
 def compression_note(left_out: LeftOut) -> str:

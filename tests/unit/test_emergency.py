@@ -25,7 +25,7 @@ from context.emergency import (
 )
 from context.pairing import find_pair_faults
 from context.render import render_summary
-from context.tokens import count_message, count_text
+from context.tokens import count_text
 from context.types import Message, Wire
 from tests.unit.histories import (
     answers,
@@ -228,13 +228,9 @@ def test_with_a_summary_the_note_follows_its_words_inside_the_same_wrapper() -> 
     assert (notes.version, notes.from_seq, notes.to_seq) == (3, 1, 20)
 
 
-@given(st.text(max_size=300), st.integers(1, 10**6), st.booleans())
-def test_the_cost_of_notes_is_never_counted_too_low(text: str, first: int, keeps: bool) -> None:
-    summary = Notes(1, 1, first, text)
-    summary = replace(summary, tokens=count_message(notes_message(summary).body))
-    notes = with_note(summary, LeftOut(first + 1, first + 9, first + 3 if keeps else None))
-    assert notes.tokens is not None
-    assert notes.tokens >= count_message(notes_message(replace(notes, tokens=None)).body)
+def test_notes_with_a_note_are_counted_anew() -> None:
+    notes = with_note(Notes(3, 1, 20, "They agreed.", tokens=7, tokens_wide=9), LeftOut(21, 40))
+    assert (notes.tokens, notes.tokens_wide) == (None, None)
 
 
 def built(held: Sequence[Message], cut: EmergencyCut, summary: Notes | None = None) -> WindowRequest:

@@ -1,0 +1,148 @@
+"""Emergency compression: the provider refused a window; answer with a smaller one, and remember why."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from api.call import BodyCall, SessionId, documented
+from api.contexts import ContextRequest, ask, budget_of, fill_window, gather, read_request, respond
+from api.errors import ProblemError
+from api.intake import MAX_WINDOW
+from context.assemble import Notes
+from context.emergency import EmergencyCut
+from context.provider_errors import ErrorKind, classify
+from context.rebuild import Refused, rebuild_smaller
+from context.types import JsonObject
+from models.conversation import cut_session
+from models.freshness import Standing, find_standing
+from models.limit import LimitSource, find_limit, learn_limit
+from models.session import reading, transaction
+from models.summary import activate_prepared
+from models.work import WorkKind, want
+
+log = structlog.get_logger()
+router = APIRouter(prefix="/v1", tags=["context"])
+
+LEAST_LIMIT = 256
+"""No model has a smaller window: a number below it, in an error's text, is something else."""
+
+
+class CompressRequest(ContextRequest):
+    """The request whose window was refused, and what the provider said."""
+
+    observed_limit: int | None = Field(
+        None, ge=LEAST_LIMIT, le=MAX_WINDOW, description="The window that the model turned out to have."
+    )
+    error: str | JsonObject | None = Field(None, description="The provider's error, as it came.")
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """What a refusal tells: a limit, and the size that the provider counted."""
+
+    limit_tokens: int | None = None
+    source: LimitSource = LimitSource.OBSERVED
+    requested_tokens: int | None = None
+
+
+@router.post("/sessions/{session_id}/compress", openapi_extra=documented(CompressRequest))
+def compress_context(session_id: SessionId, call: BodyCall) -> Response:
+    """Answer with a smaller window than the one that was refused; later reads start from it.
+
+    What is left out stays stored, is named in a note, and is summarized at once. A second call says that
+    this window was refused too, and leaves out more, until nothing is left.
+    """
+    caller = call.caller("write")
+    request = call.body(CompressRequest)
+    refusal = _read_refusal(request)
+    given = read_request(request)
+    tenant_id = caller.tenant_id
+    with reading() as db:
+        seen = find_standing(db, tenant_id, session_id, request.model)
+        known = find_limit(db, tenant_id, request.model)
+    limit = _learn(tenant_id, request.model, refusal) or known
+    asked = ask(request, given, limit)
+    refused = gather(tenant_id, request, given, seen, budget_of(request, known))
+    now = _settle(tenant_id, seen, request.model)
+    rebuilt = rebuild_smaller(
+        Refused(
+            refused,
+            summary=_summary_of(now),
+            raw_from=now.session.raw_from if now else 0,
+            last_seq=seen.session.last_seq if seen else 0,
+            budget=asked.budget,
+            requested_tokens=refusal.requested_tokens,
+        )
+    )
+    was_cut = seen is not None and _cut(tenant_id, seen, rebuilt.cut)
+    with reading() as db:
+        now = find_standing(db, tenant_id, session_id, request.model)
+    # Where another call was faster, its cut stands: cutting once more would leave out more than was refused.
+    window = rebuilt.window if was_cut else fill_window(tenant_id, request, given, now, asked.budget)
+    return respond(request, window, now, asked, learned_limit=limit)
+
+
+def _read_refusal(request: CompressRequest) -> _Refusal:
+    observed = request.observed_limit
+    if request.error is None:
+        return _Refusal(observed)
+    error = classify(None, request.error)
+    if error.kind is ErrorKind.CONTEXT_OVERFLOW:
+        named = error.limit_tokens or 0
+        if LEAST_LIMIT <= named <= min(observed or MAX_WINDOW, MAX_WINDOW):
+            return _Refusal(named, LimitSource.ERROR, error.requested_tokens)
+        return _Refusal(observed, requested_tokens=error.requested_tokens)
+    if observed is None:
+        raise ProblemError(
+            "not-an-overflow",
+            f"error: this does not say that a window was too large, but {error.kind}; nothing was changed. "
+            "Name observed_limit if it was",
+            field="error",
+            classified_as=error.kind,
+            retry_after_s=error.retry_after_s,
+        )
+    return _Refusal(observed)
+
+
+def _learn(tenant_id: UUID, model: str, refusal: _Refusal) -> int | None:
+    """Remember the limit, whatever becomes of the window. Returns the one in force."""
+    if refusal.limit_tokens is None:
+        return None
+    with transaction() as db:
+        return learn_limit(db, tenant_id, model, refusal.limit_tokens, refusal.source)
+
+
+def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | None:
+    """Put a prepared summary in force: what it covers need not be cut."""
+    if seen is None or not seen.session.has_prepared:
+        return seen
+    session = seen.session
+    with transaction() as db:
+        activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+    with reading() as db:
+        return find_standing(db, tenant_id, session.session_id, model)
+
+
+def _summary_of(standing: Standing | None) -> Notes | None:
+    summary = standing.summary if standing else None
+    return Notes(summary.version, summary.from_seq, summary.to_seq, summary.text) if summary else None
+
+
+def _cut(tenant_id: UUID, seen: Standing, cut: EmergencyCut) -> bool:
+    """Remember the cut and have what it leaves out summarized at once, in one transaction."""
+    session = seen.session
+    with transaction() as db:
+        was_cut = cut_session(db, tenant_id, session, cut)
+        if was_cut:
+            want(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+    log.info(
+        "window_compressed",
+        session_id=session.session_id,
+        cut_seq=cut.cut_seq,
+        kept_seq=cut.kept_seq,
+        was_cut=was_cut,
+    )
+    return was_cut
