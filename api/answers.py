@@ -55,12 +55,17 @@ def utilization_of(
         "strategy": _strategy(certificate),
         "tokens": {
             "input": certificate.input_tokens,
+            "estimated": window.estimated_tokens,
             "budget": certificate.budget,
             "available": certificate.budget - certificate.input_tokens,
             "raw_history": standing.session.history_tokens if standing else 0,
         },
         "messages": len(window.items),
         "breakdown": breakdown,
+        "calibration": {
+            "factor": round(window.calibration.factor, 4),
+            "observations": window.calibration.observations,
+        },
         "goal": goal,
         "artifacts_processed": [],
         "llm_planning_used": False,

@@ -133,7 +133,7 @@ def _learn(tenant_id: UUID, lesson: _Lesson) -> None:
 
 
 def _leaves_out(session: SessionState, model: str) -> bool:
-    """Whether a window may be too small for the whole history: then reports do not grow with it."""
-    if session.max_tokens is None and session.context_window is None:
+    """Whether a known window may be too small for the whole history: then reports do not grow with it."""
+    if session.context_window is None:
         return False
     return guarantee(session.load.input_tokens, model) > session.budget.input_tokens

@@ -11,7 +11,7 @@ from context.outgoing import Outgoing, Sender, count_of, recounted
 from context.pairing import Repair
 from context.recall.region import name_messages
 from context.recall.selection import RecallBlock
-from context.tokens import EMPTY, PLAIN, Count, Request, count_message, guarantee
+from context.tokens import EMPTY, PLAIN, Count, Request, count_message, estimate, guarantee
 from context.trim import Trim, trim_turn
 from context.types import Message, Wire
 from context.window import (
@@ -73,8 +73,12 @@ class _Assembly:
 
     def __init__(self, request: WindowRequest) -> None:
         self.request = request
-        self.history = read_history(request.tail, request.new, partial=request.unread is not None)
         self.sender = Sender(request.wire, request.model)
+        self.history = read_history(
+            self.sender.adopt(request.tail),
+            self.sender.adopt(request.new),
+            partial=request.unread is not None,
+        )
         self.fixed: dict[str, int] = {}
         self.open_turn = _Taken((), 0)
         self.notes: Message | None = None
@@ -95,11 +99,18 @@ class _Assembly:
             dropped=sent.dropped,
             messages=messages,
             certificate=self._certify(sent),
+            estimated_tokens=self._estimate(sent),
+            calibration=self.request.calibration,
         )
 
     def price(self, count: Count) -> int:
         """Bound a stored count in the model's own tokens."""
         return guarantee(count, self.request.model, calibration=self.request.calibration)
+
+    def _estimate(self, sent: Outgoing) -> int:
+        count = sent.count + (count_of([self.request.system]) if self.request.system else EMPTY)
+        beside = Request(tools=self.request.tools)
+        return estimate(count, self.request.model, beside, calibration=self.request.calibration)
 
     def _cost(self, messages: Sequence[Message]) -> int:
         return self.price(self.sender.count(messages))

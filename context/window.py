@@ -92,6 +92,8 @@ class Window:
         dropped: What the format could not carry as it was.
         messages: The messages that became the items, in their own formats.
         certificate: What was counted, what was left out.
+        estimated_tokens: What the model will probably bill, without the bound's margin.
+        calibration: What the two counts were corrected with.
     """
 
     items: tuple[str, ...]
@@ -99,6 +101,8 @@ class Window:
     dropped: tuple[Loss, ...]
     messages: tuple[Message, ...]
     certificate: Certificate
+    estimated_tokens: int
+    calibration: Calibration
 
 
 def new_message(
