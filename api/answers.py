@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from api.recall import recall_report
 from context.assemble import Window
 from context.budget import Budget
 from context.certificate import Certificate
@@ -66,6 +67,7 @@ def utilization_of(
             "factor": round(window.calibration.factor, 4),
             "observations": window.calibration.observations,
         },
+        "recall": recall_report(certificate),
         "goal": goal,
         "artifacts_processed": [],
         "llm_planning_used": False,

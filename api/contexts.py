@@ -12,12 +12,14 @@ from api.answers import utilization_of, window_answer
 from api.calibration import calibrations
 from api.call import Body, BodyCall, SessionId, documented
 from api.intake import MAX_WINDOW, read_messages
+from api.recall import recall
 from api.settings import api_settings
 from api.tails import count_request_tools, notes_of, read_tail, system_message
 from context.activation import Activation
 from context.assemble import Unread, Window, WindowRequest, build_messages
 from context.budget import Budget, choose_budget
 from context.emergency import certify_left_out
+from context.recall.question import find_question
 from context.tokens import ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Wire
@@ -156,12 +158,13 @@ def fill_window(
 def gather(
     tenant_id: UUID, request: ContextRequest, given: Given, standing: Standing | None, budget: Budget
 ) -> WindowRequest:
-    """Read what there is of history: all that a window is made of."""
+    """Read what there is of history, and what of older turns bears on the new messages."""
     tail: list[Message] = []
     unread: Unread | None = None
     if standing:
         with reading() as db:
             tail, unread = read_tail(db, tenant_id, standing, request.model, budget)
+    recalled = recall(tenant_id, standing.session, find_question(given.new, tail), budget) if standing else ()
     return WindowRequest(
         model=request.model,
         budget=budget,
@@ -170,6 +173,7 @@ def gather(
         system=given.system,
         tools=given.tools,
         notes=notes_of(standing),
+        recall=recalled,
         unread=unread,
         wire=request.wire,
         calibration=calibrations.find(tenant_id, request.model),

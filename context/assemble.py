@@ -55,7 +55,7 @@ class _Taken:
     """Messages in the window: what they cost there in the model's tokens, and what was cut out of them."""
 
     messages: Sequence[Message]
-    cost: int
+    cost: int = 0
     trims: Sequence[Trim] = ()
 
 
@@ -80,9 +80,10 @@ class _Assembly:
             partial=request.unread is not None,
         )
         self.fixed: dict[str, int] = {}
-        self.open_turn = _Taken((), 0)
+        self.open_turn = _Taken(())
         self.notes: Message | None = None
         self.taken: list[_Taken] = []
+        self.taken_cost = 0
         self.recalled = _Recalled()
 
     def window(self) -> Window:
@@ -153,6 +154,15 @@ class _Assembly:
 
     def _take_turns(self, left: int) -> int:
         """Take whole turns, newest first, until one does not fit; shorten the newest rather than lose it."""
+        turns = self.history.turns
+        whole = [message for turn in turns for message in turn]
+        if self.price(count_of(whole)) <= left and (cost := self._cost(whole)) <= left:
+            self.taken = [_Taken(turn) for turn in reversed(turns)]
+            self.taken_cost = cost
+            return left - cost
+        return self._take_newest(left)
+
+    def _take_newest(self, left: int) -> int:
         for turn in reversed(self.history.turns):
             cost = self._cost(turn)
             taken = _Taken(turn, cost) if cost <= left else None
@@ -161,12 +171,13 @@ class _Assembly:
             if taken is None:
                 break
             self.taken.append(taken)
+            self.taken_cost += taken.cost
             left -= taken.cost
         return left
 
     def _take_recall(self, left: int) -> int:
         """Take recall last: it is a help, and displaces nothing. Where it is too large, the weakest goes."""
-        blocks = list(self.request.recall)
+        blocks = list(self.request.recall or ())
         while blocks:
             message = recall_message(blocks, self.request.wire)
             cost = self.price(count_of([message]))
@@ -218,7 +229,7 @@ class _Assembly:
     def _priced(self) -> int:
         """What the messages of the window cost part by part."""
         ending = self.fixed["new_messages"] + self.open_turn.cost
-        return self._notes_cost() + self.recalled.cost + sum(turn.cost for turn in self.taken) + ending
+        return self._notes_cost() + self.recalled.cost + self.taken_cost + ending
 
     def _notes_cost(self) -> int:
         return self.price(count_of([self.notes])) if self.notes else 0
@@ -227,12 +238,18 @@ class _Assembly:
         """Leave out recall and the oldest turns until so many tokens are free, then the summary."""
         freed = self.recalled.cost
         self.recalled = _Recalled()
-        while self.taken and freed < tokens:
-            freed += self.taken.pop().cost
+        freed += self._give_turns_back(tokens - freed)
         if freed < tokens:
             freed += self._notes_cost()
             self.notes = None
         return freed
+
+    def _give_turns_back(self, tokens: int) -> int:
+        before, gone = self.taken_cost, 0
+        while self.taken and gone < tokens:
+            gone += self._cost(self.taken.pop().messages)
+        self.taken_cost = self._cost([message for turn in reversed(self.taken) for message in turn.messages])
+        return before - self.taken_cost
 
     def _certify(self, sent: Outgoing) -> Certificate:
         budget, notes = self.request.budget, self.request.notes
@@ -261,7 +278,7 @@ class _Assembly:
 
     def _blocks(self) -> tuple[Block, ...]:
         notes, seqs = self.request.notes, self._tail_seqs()
-        history = sum(turn.cost for turn in self.taken) + self.open_turn.cost
+        history = self.taken_cost + self.open_turn.cost
         blocks = [
             Block(part, self.fixed[part], "request", "instructions")
             for part in ("overhead", "system_prompt", "tools")
@@ -286,10 +303,7 @@ class _Assembly:
             found.append(
                 Exclusion(f"summary of messages {notes.from_seq}-{notes.to_seq}", "does-not-fit", cost)
             )
-        if unseen := [block for block in self.request.recall if block not in self.recalled.blocks]:
-            cost = self.price(count_of([recall_message(unseen)]))
-            what = f"recall of messages {name_messages(unseen)}"
-            found.append(Exclusion(what, "does-not-fit", cost))
+        found += self._excluded_recall()
         found += self._excluded_messages()
         found += [
             Exclusion(
@@ -301,6 +315,15 @@ class _Assembly:
             for trim in part.trims
         ]
         return tuple(found)
+
+    def _excluded_recall(self) -> list[Exclusion]:
+        if self.request.recall is None:
+            return [Exclusion("recall", "search-failed", None)]
+        unseen = [block for block in self.request.recall if block not in self.recalled.blocks]
+        if not unseen:
+            return []
+        cost = self.price(count_of([recall_message(unseen)]))
+        return [Exclusion(f"recall of messages {name_messages(unseen)}", "does-not-fit", cost)]
 
     def _excluded_messages(self) -> list[Exclusion]:
         unread = self.request.unread

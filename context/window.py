@@ -63,7 +63,8 @@ class WindowRequest:
         system: The system prompt, a message of plain text; None for none.
         tools: The size of the tool definitions.
         notes: The summary in force.
-        recall: Stretches of older turns that bear on the new messages, in the order of the conversation.
+        recall: Stretches of older turns that bear on the new messages, in the order of the conversation; None
+            where the search for them failed.
         unread: Older raw messages that were not read.
         wire: The format in which the window is wanted.
         calibration: What reported usage has taught about the model.
@@ -76,7 +77,7 @@ class WindowRequest:
     system: Message | None = None
     tools: ToolsCount = NO_TOOLS
     notes: Notes | None = None
-    recall: Sequence[RecallBlock] = ()
+    recall: Sequence[RecallBlock] | None = ()
     unread: Unread | None = None
     wire: Wire = Wire.OPENAI
     calibration: Calibration = UNCALIBRATED

@@ -1,0 +1,70 @@
+"""What a request sees again of the turns that its window leaves out; it neither waits nor fails by it."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import structlog
+from sqlalchemy import func, select
+
+from context.budget import Budget
+from context.certificate import Certificate
+from context.recall.selection import RecallBlock, choose_blocks
+from context.tokens import count_text
+from models.conversation import SessionState
+from models.recall import RecallKey
+from models.recall_search import find_passages
+from models.session import Transaction, transaction
+from models.settings import RecallSettings, recall_settings
+
+log = structlog.get_logger()
+
+
+def recall(
+    tenant_id: UUID, session: SessionState, question: str, budget: Budget
+) -> Sequence[RecallBlock] | None:
+    """Find stretches of the turns that windows leave out, as far as they bear on a question.
+
+    Returns:
+        The stretches, in the order of the conversation; None where the search failed or took too long.
+    """
+    settings = recall_settings()
+    if not settings.recall_is_on or not question or session.tail_from <= session.start_seq:
+        return ()
+    most = min(settings.recall_max_tokens, int(budget.input_tokens * settings.recall_max_share))
+    try:
+        with transaction() as db:
+            _limit_time(db, settings)
+            return _search(db, tenant_id, session, question, most)
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with recall, the window is right without it)
+        log.warning("recall_failed", session_id=session.session_id, error=type(error).__name__)
+        return None
+
+
+def _limit_time(db: Transaction, settings: RecallSettings) -> None:
+    """Bound what follows in this transaction. Compiling a plan would take longer than any search runs."""
+    timeout = func.set_config("statement_timeout", f"{settings.recall_timeout_ms}ms", True)  # noqa: FBT003 (SQL)
+    db.execute(select(timeout, func.set_config("jit", "off", True)))  # noqa: FBT003 (SQL)
+
+
+def _search(
+    db: Transaction, tenant_id: UUID, session: SessionState, question: str, max_tokens: int
+) -> list[RecallBlock]:
+    index = RecallKey(tenant_id, session.session_id, session.start_seq)
+    found = find_passages(db, index, question, through_seq=session.tail_from, max_tokens=max_tokens)
+    kept = session.left_out.kept_seq if session.left_out else None
+    return choose_blocks(
+        [passage for passage in found.passages if passage.seq != kept],
+        found.weights,
+        max_tokens=max_tokens,
+        max_facts=recall_settings().recall_max_facts,
+        count=count_text,
+    )
+
+
+def recall_report(certificate: Certificate) -> dict[str, Any]:
+    """Whether anything was recalled, how much of the window it takes, and where not, why not."""
+    tokens = sum(block.tokens for block in certificate.blocks if block.source == "recall")
+    missing = [excluded.why for excluded in certificate.excluded if excluded.what.startswith("recall")]
+    silence = "nothing-found" if recall_settings().recall_is_on else "off"
+    return {"status": "shown" if tokens else next(iter(missing), silence), "tokens": tokens}
