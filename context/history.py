@@ -101,7 +101,8 @@ def _placed(turn: Sequence[Message], known: AbstractSet[int]) -> list[Message]:
 
     Only now: words that stood between a call and its result would begin a turn if the result had moved.
     """
-    return [message if id(message) in known else recounted(message) for message in place_answers(turn)]
+    placed = place_answers(turn) if any(message.answer_ids for message in turn) else turn
+    return [message if id(message) in known else recounted(message) for message in placed]
 
 
 def _end_of_torn(tail: Sequence[Message]) -> int:

@@ -12,11 +12,13 @@ from context.tokens.message import wrapping_tokens
 from context.tokens.pieces import Pieces, pieces_of
 from context.tokens.rates import canonical_media_tokens, media_tokens
 from context.types import JsonObject, Message, Role, Wire
-from context.wire import Loss, LossKind, check_pairs, convert
+from context.wire import ConvertedWindow, Loss, LossKind, check_pairs, convert
 from context.wire.to_openai import is_empty
 
 _MEDIA = re.compile(r'"type":\s*"[a-z_]*(?:image|audio|video|file|document|screenshot)')
 
+_PLAIN = ('{"role":"user","content":"', '{"role":"assistant","content":"')
+_PLAIN_START = min(map(len, _PLAIN))
 _SILENT = "an assistant message that says nothing was left out"
 
 
@@ -47,12 +49,23 @@ class Sender:
         self.wire = wire
         self.model = model
         self._texts: dict[str, tuple[int, int]] = {}
+        self._pieces: dict[str, Pieces] = {}
+
+    def adopt(self, messages: Iterable[Message]) -> list[Message]:
+        """Take plain words as messages of the outgoing format: they are written alike in all of them."""
+        return [
+            replace(message, wire=self.wire)
+            if message.wire is not self.wire and is_plain(message)
+            else message
+            for message in messages
+        ]
 
     def count(self, messages: Sequence[Message]) -> Count:
         """Bound what messages cost when they go out; exact where nothing is rewritten."""
         if all(message.wire is self.wire for message in messages):
             return self._count_stored(messages)
-        return self._converted(messages).count
+        window = convert(messages, self.wire)
+        return self._count_converted(window, messages)
 
     def send(self, messages: Sequence[Message]) -> Outgoing:
         """Write messages, pairs whole and answers behind their calls; as stored wherever that can be sent."""
@@ -76,17 +89,24 @@ class Sender:
 
     def _converted(self, messages: Sequence[Message]) -> Outgoing:
         window = convert(messages, self.wire)
-        sent = set(window.items)
-        kept = {m.raw: m for m in messages if m.wire is self.wire and m.raw in sent}
-        decoded = {item: json.loads(item) for item in window.items if item not in kept}
-        fresh = [decoded[item] for item in window.items if item in decoded]
+        count = self._count_converted(window, messages)
+        kept = self._kept(window, messages)
+        bodies = [kept[item].body if item in kept else json.loads(item) for item in window.items]
+        paired = not check_pairs(bodies, self.wire)
+        return Outgoing(window.items, window.system, window.dropped, count, pairs_intact=paired)
+
+    def _kept(self, window: ConvertedWindow, messages: Sequence[Message]) -> dict[str, Message]:
+        """Find the messages that go out as stored, by their text."""
+        sent = frozenset(window.items)
+        return {m.raw: m for m in messages if m.wire is self.wire and m.raw in sent}
+
+    def _count_converted(self, window: ConvertedWindow, messages: Sequence[Message]) -> Count:
+        kept = self._kept(window, messages)
+        fresh = [json.loads(item) for item in window.items if item not in kept]
         if window.system:
             fresh.append({"role": "system", "content": window.system})
         count = self._count_stored(kept[item] for item in window.items if item in kept)
-        count += self._count_fresh(fresh, [message for message in messages if message.raw not in kept])
-        bodies = [kept[item].body if item in kept else decoded[item] for item in window.items]
-        paired = not check_pairs(bodies, self.wire)
-        return Outgoing(window.items, window.system, window.dropped, count, pairs_intact=paired)
+        return count + self._count_fresh(fresh, [message for message in messages if message.raw not in kept])
 
     def _count_fresh(self, bodies: Sequence[JsonObject], sources: Iterable[Message]) -> Count:
         """Count rewritten messages from their sources' counts: most of their texts are the same."""
@@ -98,7 +118,7 @@ class Sender:
         return Count(tokens + fixed, wide + fixed, len(bodies), sum(each.calls for each in pieces))
 
     def _count_words(self, texts: Counter[str], sources: Iterable[Message]) -> tuple[int, int]:
-        old = [(message, pieces_of(message.body)) for message in map(measured, sources)]
+        old = [(measured(message), self._pieces_of(message)) for message in sources]
         old_texts = Counter(text for _, each in old for text in each.texts)
         gone = old_texts - texts
         if _chars(texts & old_texts) <= _chars(gone):
@@ -108,6 +128,13 @@ class Sender:
         tokens = sum(message.tokens for message, _ in old) - around - less[0]
         wide = sum(message.tokens_wide or 0 for message, _ in old) - around - less[1]
         return max(tokens, 0) + more[0], max(wide, 0) + more[1]
+
+    def _pieces_of(self, message: Message) -> Pieces:
+        """Take a message apart once: it is counted in its turn, and again in the window."""
+        pieces = self._pieces.get(message.raw)
+        if pieces is None:
+            pieces = self._pieces[message.raw] = pieces_of(message.body)
+        return pieces
 
     def _bill(self, media: Media) -> int:
         return max(canonical_media_tokens(media), media_tokens(media, self.model))
@@ -141,6 +168,15 @@ def count_of(messages: Iterable[Message], model: str | None = None) -> Count:
         wide += (both.tokens_wide or 0) + extra
         calls += _all_calls(message)
     return Count(tokens, wide, number, calls)
+
+
+def is_plain(message: Message) -> bool:
+    """Whether a message is a role and a text alone: only then does its text end where the message does.
+
+    A quote inside a JSON text is escaped, so another member shows as a bare quote, a comma and a quote.
+    """
+    raw = message.raw
+    return raw.startswith(_PLAIN) and raw.endswith('"}') and raw.find('","', _PLAIN_START) == -1
 
 
 def measured(message: Message) -> Message:
