@@ -53,6 +53,9 @@ class ActivationSettings:
             raise ValueError(f"cache_ttl_s of {', '.join(negative)} must be 0 or more seconds")
 
 
+UP_TO_DATE = 0.01
+"""A preparation is up to date as long as history is longer by no more than this share than what stays raw."""
+
 IMMEDIATE = ActivationSettings(ActivationMode.IMMEDIATE)
 """Every summary takes effect as soon as it is made, and is made only when it is needed."""
 
@@ -63,8 +66,8 @@ def prepare_thresholds(
     """Lower the thresholds to where a summary is made: above what stays raw, never above pressure.
 
     Under pressure a summary takes effect at once. One that was prepared a while ago leaves more history raw
-    than it could, and the prefix would have to change again soon: it is brought up to date first, unless it
-    would gain less than the progress that any summary must make.
+    than it could, and the prefix would have to change again soon: it is brought up to date first, unless
+    hardly anything came since.
 
     Args:
         thresholds: What counts as pressure.
@@ -76,11 +79,14 @@ def prepare_thresholds(
     """
     if settings.mode is ActivationMode.IMMEDIATE:
         return thresholds
-    way = min(thresholds.min_progress, settings.prepare_at) if pressed else settings.prepare_at
+    way = min(UP_TO_DATE, settings.prepare_at) if pressed else settings.prepare_at
     share = _between(thresholds.keep_share, thresholds.window_share, way)
     count = _between(thresholds.keep_messages, thresholds.message_count, way)
     return replace(
-        thresholds, window_share=share, message_count=max(int(count), thresholds.keep_messages + 1)
+        thresholds,
+        window_share=share,
+        message_count=max(int(count), thresholds.keep_messages + 1),
+        min_progress=UP_TO_DATE if pressed else thresholds.min_progress,
     )
 
 

@@ -92,7 +92,8 @@ class Trigger(StrEnum):
 def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger | None:
     """Say whether history calls for a summary, by the same formula as the budget check.
 
-    Only what a summary can reduce counts as a reason: a large system prompt alone is none.
+    Only what a summary can reduce counts as a reason: a large system prompt alone is none, and neither is
+    history that is hardly more than what stays raw, or each new turn would call for a summary of its own.
 
     Args:
         load: What the next request would carry.
@@ -104,7 +105,8 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     """
     if load.left_out:
         return Trigger.LEFT_OUT
-    reducible = load.price(load.raw_tokens) > _keep_tokens(budget, thresholds)
+    least = _keep_tokens(budget, thresholds) * (1 + thresholds.min_progress)
+    reducible = load.price(load.raw_tokens) > least
     used = load.price(load.input_tokens) + budget.max_tokens
     if reducible and used > budget.used_window * thresholds.window_share:
         return Trigger.TOKENS

@@ -138,6 +138,18 @@ def test_a_fixed_part_that_fills_the_window_calls_for_nothing(mode: ActivationMo
     assert not calls_for_work(full, full, BUDGET, THRESHOLDS, ActivationSettings(mode))
 
 
+@pytest.mark.parametrize("mode", list(ActivationMode))
+def test_beside_a_large_fixed_part_not_every_turn_calls_for_a_summary(mode: ActivationMode) -> None:
+    """History just above what stays raw would else be summarized turn by turn, with the window always full."""
+    raw, calls = 30_000, 0
+    for _ in range(100):
+        raw += 300
+        full = Load(raw_messages=10, raw_tokens=raw, system_tokens=50_000)
+        if calls_for_work(full, full, BUDGET, THRESHOLDS, ActivationSettings(mode)):
+            raw, calls = 30_000, calls + 1
+    assert 1 <= calls <= 10
+
+
 @pytest.mark.parametrize("prepare_at", [0, -1, 1.1, float("nan")])
 def test_a_preparation_that_could_never_act_is_refused(prepare_at: float) -> None:
     with pytest.raises(ValueError, match="prepare_at"):
