@@ -1,13 +1,16 @@
 """Have the notes of a segment written: chunk by chunk, each judged, finished ones kept for a resume."""
 
 import hashlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import structlog
+
 from context.assemble import Notes, notes_message
+from context.carry import carry_protected
 from context.compression import Cut
-from context.gate import Covered, Draft, GateSettings, Verdict, judge_summary
+from context.gate import Covered, Draft, GateSettings, Reason, Verdict, judge_summary
 from context.language import main_language
 from context.prompts import PROMPT_VERSION, SummaryInput, summary_messages
 from context.render import (
@@ -18,6 +21,7 @@ from context.render import (
     render_transcript,
     transcript_text,
 )
+from context.sections import PROTECTED, Section
 from context.tokens import count_message, count_text
 from context.types import Message
 from llm.failures import FailureKind, LlmFailure
@@ -27,6 +31,8 @@ from models.session import reading, transaction
 from models.summary import SummaryText, find_part, keep_part
 from models.work import Claim, hold
 from workers.jobs.lifecycle import LeaseLostError
+
+log = structlog.get_logger()
 
 Complete = Callable[[CompletionRequest], CompletionReply]
 
@@ -190,11 +196,44 @@ def _chunk_budget(request: SummaryInput, llm: LlmSettings) -> int:
 def _write_chunk(desk: Desk, asked: SummaryInput, covered_tokens: int) -> Notebook:
     draft, model = _draft(desk, asked)
     covered = Covered(asked.lines, covered_tokens, asked.previous_summary, asked.language)
-    verdict = judge_summary(draft, covered, desk.gate)
+    verdict = _judge(desk, asked, draft, covered)
     segment = desk.segment
     shown = Notes(1, segment.from_seq, segment.cut.to_seq, verdict.text or "-")
     method = "extractive" if model == EXTRACTIVE else "aggressive" if asked.aggressive else "normal"
     return Notebook(verdict, notes_message(shown).tokens, model, method, asked.language)
+
+
+def _judge(desk: Desk, asked: SummaryInput, draft: Draft, covered: Covered) -> Verdict:
+    """Judge a draft with the protected lines that it lost put back; what is no summary is not mended.
+
+    Where those lines would make it too large, constraints alone are put back: without them it may not pass.
+    """
+    verdict = judge_summary(draft, covered, desk.gate)
+    if asked.previous_summary is None or verdict.reason not in {None, Reason.IDENTIFIERS_LOST}:
+        return verdict
+    whole = _mend(desk, asked, replace(draft, text=verdict.text), covered, PROTECTED)
+    if whole.reason is Reason.NOT_SMALLER:
+        return _mend(desk, asked, replace(draft, text=verdict.text), covered, (Section.CONSTRAINTS,))
+    return whole
+
+
+def _mend(
+    desk: Desk, asked: SummaryInput, draft: Draft, covered: Covered, sections: Sequence[Section]
+) -> Verdict:
+    whole = carry_protected(
+        asked.previous_summary or "",
+        draft.text,
+        language=asked.language,
+        budget_tokens=asked.budget_tokens,
+        count=count_text,
+        lines=asked.lines,
+        sections=sections,
+    )
+    released = Counter(str(release.why) for release in whole.released)
+    log.info(
+        "notes_carried", work_id=desk.held.work_id, restored=len(whole.restored), released=dict(released)
+    )
+    return judge_summary(replace(draft, text=whole.text, tokens=count_text(whole.text)), covered, desk.gate)
 
 
 def _draft(desk: Desk, asked: SummaryInput) -> tuple[Draft, str]:

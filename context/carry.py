@@ -1,0 +1,190 @@
+"""Carry over what a next summary must not lose: constraints, open work, exact identifiers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from context.cues import is_question
+from context.endings import says_it_ended, says_it_failed
+from context.protected import OPEN_CALL, Page, Unit, by_weight, read_units, write_units
+from context.render import LineKind, RenderedLine
+from context.sameness import gist, is_about
+from context.sections import PROTECTED, Section, read_lines
+from context.sentences import split_sentences
+from context.types import Role
+
+_ENDED_OVERLAP, _DONE_OVERLAP, _ANSWER_OVERLAP = 0.75, 0.6, 0.5
+"""How much of a line other words must be about to tell of its end: rules need the most."""
+_LINE_TOKENS = 3
+
+EXTRA = 0.3
+"""Of a summary's budget: how far it may be exceeded to hold what is put back."""
+
+RULES = 0.6
+"""Of a summary's budget: what constraints may take in any case, however long the draft is."""
+
+
+class Why(StrEnum):
+    """Why a protected line was let go."""
+
+    DONE = "done"
+    ANSWERED = "answered"
+    OVERCOME = "overcome"
+    ENDED = "ended"
+    NO_ROOM = "no-room"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A protected line that the new summary does not hold."""
+
+    section: Section
+    item: str
+    why: Why
+
+
+@dataclass(frozen=True)
+class CarriedNotes:
+    """A draft with the protected lines that it had lost.
+
+    Attributes:
+        text: The draft, those lines put back.
+        restored: What was put back, as it stands in the text.
+        released: What was not, and why.
+    """
+
+    text: str
+    restored: tuple[str, ...] = ()
+    released: tuple[Release, ...] = ()
+
+
+def carry_protected(
+    previous: str,
+    draft: str,
+    *,
+    language: str,
+    budget_tokens: int,
+    count: Callable[[str], int],
+    lines: Sequence[RenderedLine] = (),
+    sections: Sequence[Section] = PROTECTED,
+) -> CarriedNotes:
+    """Put the protected lines of the last summary that a draft lost back, word for word, where they belong.
+
+    A line counts as kept where a protected section of the draft says all of it. It is let go where the
+    draft tells that it was done, or the draft or a user that it was lifted or withdrawn. When unsure,
+    it stays.
+
+    Args:
+        previous: The last summary, or "".
+        draft: The new one, cleaned.
+        language: The language of headings that have to be added.
+        budget_tokens: The most tokens that the draft was asked for, > 0.
+        count: Counts the tokens of a text.
+        lines: The transcript that the draft takes in.
+        sections: Which sections are carried, of `PROTECTED`.
+
+    Returns:
+        The draft with those lines; where room is short, constraints first, the lightest identifiers last.
+        It exceeds the budget, or the draft where that is longer, by `EXTRA` of the budget at most, by `RULES`
+        for constraints. To carry the result again changes nothing.
+    """
+    units = list(read_units(read_lines(previous), sections))
+    if not units:
+        return CarriedNotes(draft)
+    page = Page.of(draft)
+    evidence = _Evidence(page, lines)
+    room = _Room(page, units, budget_tokens, count)
+    restored: list[Unit] = []
+    released: list[Release] = []
+    for unit in by_weight(units, previous):
+        if page.holds(unit, restored):
+            continue
+        why = _why_let_go(unit, evidence) or (None if room.take(unit) else Why.NO_ROOM)
+        if why is None:
+            restored.append(unit)
+        else:
+            released.append(Release(unit.section, unit.item, why))
+    restored.sort(key=lambda unit: unit.place)
+    back = tuple(point for section in sections for point in write_units(restored, section))
+    return CarriedNotes(page.arranged(units, restored, language), back, tuple(released))
+
+
+class _Room:
+    """The tokens that are left for what is put back.
+
+    What stands in the draft word for word counts as if it had been put back: so a second time finds no
+    room that the first one did not have.
+    """
+
+    def __init__(
+        self, page: Page, units: Sequence[Unit], budget_tokens: int, count: Callable[[str], int]
+    ) -> None:
+        self._count = count
+        known = {unit.mark for unit in units}
+        drafted = list(read_units(page.lines, PROTECTED))
+        kept = [unit for unit in drafted if unit.mark in known]
+        others = [line.item for line in page.lines if line.item and line.section not in PROTECTED]
+        own = sum(map(self._cost, drafted)) + sum(count(item) + _LINE_TOKENS for item in others)
+        held = sum(map(self._cost, kept))
+        extra = int(budget_tokens * EXTRA)
+        self._left = max(budget_tokens - (own - held), 0) + extra - held
+        rules = (unit for unit in kept if unit.section is Section.CONSTRAINTS)
+        self._left_for_rules = int(budget_tokens * RULES) - sum(map(self._cost, rules))
+
+    def take(self, unit: Unit) -> bool:
+        """Spend what a unit costs, if it fits."""
+        cost, is_rule = self._cost(unit), unit.section is Section.CONSTRAINTS
+        if cost > self._left and not (is_rule and cost <= self._left_for_rules):
+            return False
+        self._left -= cost
+        self._left_for_rules -= cost * is_rule
+        return True
+
+    def _cost(self, unit: Unit) -> int:
+        return self._count(unit.item) + (1 if unit.is_name else _LINE_TOKENS)
+
+
+class _Evidence:
+    """What tells that a line no longer stands."""
+
+    def __init__(self, page: Page, lines: Sequence[RenderedLine]) -> None:
+        self.done = page.items(Section.DONE)
+        words = [line for line in lines if line.kind is LineKind.TEXT]
+        users = [s for line in words if line.role is Role.USER for s in split_sentences(line.text)]
+        drafted = page.items(*(section for section in (*Section, None) if section is not Section.IDENTIFIERS))
+        self.told = [*drafted, *users]
+        self.spoken = [(line.role, line.text) for line in words]
+        self.worked = {line.speaker for line in lines if line.kind is LineKind.RESULT and not line.failed}
+
+
+def _why_let_go(unit: Unit, evidence: _Evidence) -> Why | None:
+    [read] = list(read_lines(f"- {unit.item}"))
+    if read.item != unit.item or read.section is not None:
+        return Why.UNREADABLE
+    if unit.section is Section.OPEN and (why := _why_closed(unit.item, evidence)):
+        return why
+    if unit.is_name:
+        return None
+    about = [told for told in evidence.told if _is_about(unit.item, told, _ENDED_OVERLAP)]
+    return Why.ENDED if any(says_it_ended(told, about=unit.item) for told in about) else None
+
+
+def _why_closed(item: str, evidence: _Evidence) -> Why | None:
+    call = OPEN_CALL.match(item)
+    if call and call[1] in evidence.worked:
+        return Why.OVERCOME
+    done = (told for told in evidence.done if _is_about(item, told, _DONE_OVERLAP))
+    if any(not says_it_failed(told, about=item) for told in done):
+        return Why.DONE
+    if not is_question(item):
+        return None
+    asker = Role.USER if "(user):" in item or "] user:" in item else Role.ASSISTANT
+    others = (
+        text for role, text in evidence.spoken if role in {Role.USER, Role.ASSISTANT} and role is not asker
+    )
+    return Why.ANSWERED if any(_is_about(item, text, _ANSWER_OVERLAP) for text in others) else None
+
+
+def _is_about(item: str, told: str, least: float) -> bool:
+    return is_about(gist(told), gist(item), least=least)
