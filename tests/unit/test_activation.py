@@ -140,7 +140,7 @@ def test_a_fixed_part_that_fills_the_window_calls_for_nothing(mode: ActivationMo
 
 @pytest.mark.parametrize("mode", list(ActivationMode))
 def test_beside_a_large_fixed_part_not_every_turn_calls_for_a_summary(mode: ActivationMode) -> None:
-    """History just above what stays raw would else be summarized turn by turn, with the window always full."""
+    """History just above what stays raw would else be summarized turn by turn: the window is always full."""
     raw, calls = 30_000, 0
     for _ in range(100):
         raw += 300
