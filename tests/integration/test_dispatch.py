@@ -5,7 +5,7 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +15,7 @@ from uuid import UUID
 import psycopg
 import pytest
 import redis
+import structlog
 from celery import Celery
 from kombu import Queue
 from kombu.exceptions import OperationalError as BrokerError
@@ -186,21 +187,24 @@ def late_broker(tmp_path: Path) -> Iterator[tuple[int, Callable[[], None]]]:
 
 
 def test_the_dispatcher_waits_for_its_broker_and_stops_when_asked(
-    tenant_id: UUID,
-    work_id: int,
-    late_broker: tuple[int, Callable[[], None]],
-    monkeypatch: pytest.MonkeyPatch,
+    work_id: int, late_broker: tuple[int, Callable[[], None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It must not end at the first refused connection: nobody would send hints any more."""
     port, start = late_broker
     url, stop = f"redis://127.0.0.1:{port}/0", threading.Event()
-    with Celery("test", broker=url, set_as_current=False) as late, redis.Redis.from_url(url) as broker:
-        late.conf.task_queues = [Queue("summaries")]
+    with (
+        Celery("test", broker=url, set_as_current=False) as late,
+        redis.Redis.from_url(url) as broker,
+        structlog.testing.capture_logs() as logs,
+    ):
+        late.conf.update(
+            task_queues=[Queue("summaries")], broker_transport_options=app.conf.broker_transport_options
+        )
         monkeypatch.setattr("workers.dispatch.app", late)
         thread = threading.Thread(target=run, args=(stop, WorkerSettings(poll_s=0.05, hint_lifetime_s=0.5)))
         thread.start()
         try:
-            wait_until(lambda: state(tenant_id).hinted_until, within_s=10, what="it tried")
+            wait_until(lambda: failures(logs), within_s=10, what="it has tried in vain")
             start()
             wait_until(lambda: answers(broker), within_s=10, what="the broker answers")
             wait_until(lambda: queued(broker, "summaries"), within_s=20, what=f"a hint at {work_id}")
@@ -208,6 +212,10 @@ def test_the_dispatcher_waits_for_its_broker_and_stops_when_asked(
             stop.set()
             thread.join(20)
     assert not thread.is_alive()
+
+
+def failures(logs: Sequence[Mapping[str, Any]]) -> int:
+    return [line["event"] for line in logs].count("dispatch_failed")
 
 
 def answers(broker: redis.Redis) -> bool:

@@ -29,6 +29,7 @@ from models.work import (
     put_off,
     redrive,
     renew,
+    rest,
     take_hints,
     want,
 )
@@ -110,6 +111,14 @@ class WorkMachine(RuleBasedStateMachine):
             held, lambda one: put_off(self.db, one, "no", delay_s=delay_s, max_attempts=most)
         )
 
+    @rule(held=claims, seconds=SECONDS)
+    def end_refused(self, held: Claim | None, seconds: float) -> None:
+        def refuse(one: Claim) -> bool:
+            rest(self.db, one, "refused", seconds=seconds)
+            return finish(self.db, one, "refused")
+
+        self.only_the_holder(held, refuse)
+
     @rule(held=claims)
     def stay(self, held: Claim | None) -> None:
         self.only_the_holder(held, lambda one: renew(self.db, one, lease_s=LEASE_S))
@@ -152,6 +161,10 @@ class WorkMachine(RuleBasedStateMachine):
             assert work is not None
             assert work.wanted == wishes
             assert work.state != WorkState.IDLE or work.wanted == work.claimed
+            if work.state == WorkState.RUNNING:
+                assert self.db.exec_driver_sql("select now()").scalar_one() >= work.due_at, (
+                    "by this it is found"
+                )
             if work.state == WorkState.DEAD:
                 assert work.crashes >= MAX_CRASHES or work.attempts >= MAX_ATTEMPTS
 
