@@ -45,6 +45,7 @@ def show_session(session_id: SessionId, call: BodyCall) -> Response:
                 "system_prompt": session.system_tokens,
                 "tools": session.tools_tokens,
             },
+            "left_out": session.left_out,
             "freshness": freshness(standing),
             "due_work": [_work(work)] if work else [],
             "breaker": _breaker(work, standing.now),

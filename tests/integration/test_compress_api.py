@@ -14,6 +14,7 @@ from context.types import Wire
 from context.wire import check_pairs
 from models import session
 from models.conversation import SessionState, cut_session, find_session
+from models.summary import NewSummary, store_summary
 from tests.integration.conftest import make_key
 from tests.integration.summarizing import Model, Room
 
@@ -268,6 +269,53 @@ def test_beside_a_summary_the_note_speaks_of_what_the_summary_does_not_cover(
     assert f"Messages {covered[1] + 1} to " in note
     assert note.count("<conversation_summary") == 1
     assert after["certificate"]["summary_covers"] == covered
+
+
+def test_the_session_shows_what_an_emergency_left_out(client: TestClient) -> None:
+    talk(client, 8)
+    assert client.get("/v1/sessions/s1").json()["left_out"] is None
+    compress(client)
+    shown = client.get("/v1/sessions/s1").json()
+    assert shown["left_out"] == {"from_seq": 1, "to_seq": 8, "kept_seq": None}
+    assert shown["freshness"]["pending"] == 1
+
+
+def test_a_prepared_summary_takes_effect_before_anything_is_cut(client: TestClient, tenant_id: UUID) -> None:
+    talk(client, 8)
+    notes = NewSummary(
+        generation=1,
+        base_version=None,
+        from_seq=1,
+        to_seq=10,
+        text="They spoke of a pallet.",
+        tokens=200,
+        covered_tokens=2_000,
+        model="some-model",
+        method="normal",
+        prompt_version="1",
+        language="en",
+    )
+    with session.transaction() as db:
+        assert store_summary(db, tenant_id, "s1", notes, activate=False) == 1
+    after = compress(client)
+    assert after["certificate"]["summary_covers"] == [1, 10]
+    assert after["certificate"]["tail"] == [11, 16]
+    assert notes_in(after) == []
+    assert read(client)["messages"] == after["messages"]
+
+
+def test_a_window_that_nobody_named_is_the_learned_one_and_the_answer_says_so(client: TestClient) -> None:
+    talk(client, 8)
+    after = compress(client, error=OVERFLOW, context_window=None, max_tokens=None)
+    assert after["certificate"]["context_window"] == LIMIT
+    assert after["utilization"]["assumed"] == ["context_window", "max_tokens"]
+    assert after["utilization"]["limits"] == {"asked": None, "learned": LIMIT, "in_force": LIMIT}
+
+
+def test_a_number_too_small_for_a_window_is_not_learned(client: TestClient) -> None:
+    talk(client, 8)
+    said = "This model's maximum context length is 7 tokens."
+    assert compress(client, error=said)["utilization"]["limits"]["learned"] is None
 
 
 def test_a_reset_forgets_the_cut(client: TestClient, tenant_id: UUID) -> None:

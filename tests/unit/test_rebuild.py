@@ -14,8 +14,8 @@ from context.emergency import EmergencyCut, LeftOut, with_note
 from context.errors import FixedPartOverBudgetError
 from context.rebuild import NothingToCompressError, Rebuilt, Refused, rebuild_smaller
 from context.tokens import count_message
-from context.types import Message
-from tests.unit.histories import answers, calls, number, says, whole_histories
+from context.types import Message, Wire
+from tests.unit.histories import answers, calls, number, real_conversations, says, whole_histories
 
 WINDOW = Budget(8_000, 500)
 
@@ -145,30 +145,48 @@ def test_a_summary_without_history_is_nothing_to_leave_out() -> None:
         rebuild_smaller(replace(case, request=replace(case.request, notes=summary)))
 
 
-@settings(max_examples=60)
-@given(
-    whole_histories(max_turns=8),
-    st.integers(0, 40),
-    st.integers(200, 4_000),
-    st.none() | st.integers(100, 9_000),
-)
-def test_every_rebuilt_window_is_smaller_fits_and_is_whole_until_nothing_is_left(
-    history: list[Message], stop: int, window: int, requested: int | None
-) -> None:
-    stop = min(stop, len(history))
-    held, new = counted(history[:stop]), counted(history[stop:]) or ASKED
-    new = [replace(message, seq=0) for message in new]
-    case = refused(held, new, budget=Budget(window, 100), requested_tokens=requested)
-    while held:
+def check_to_the_end(case: Refused) -> int:
+    """Refuse every window until nothing is left. Returns how many were rebuilt."""
+    rounds = 0
+    while case.request.tail:
         try:
             rebuilt = rebuild_smaller(case)
         except (NothingToCompressError, FixedPartOverBudgetError):
-            return
+            break
         assert rebuilt.window.certificate.fits
         assert rebuilt.window.certificate.tool_pairs_intact
-        left = rebuilt.cut.apply(held)
-        assert len(left) < len(held)
-        held, case = left, again(case, rebuilt)
+        following = again(case, rebuilt)
+        assert len(following.request.tail) < len(case.request.tail)
+        case, rounds = following, rounds + 1
+    return rounds
+
+
+@settings(max_examples=80)
+@given(st.data(), st.integers(0, 40), st.integers(200, 4_000), st.none() | st.integers(100, 9_000))
+def test_every_rebuilt_window_fits_and_is_whole_until_nothing_is_left(
+    data: st.DataObject, stop: int, window: int, requested: int | None
+) -> None:
+    wire = data.draw(st.sampled_from(Wire))
+    history = data.draw(whole_histories(wire, max_turns=8))
+    stop = min(stop, len(history))
+    new = [replace(message, seq=0) for message in history[stop:]] or [says("user", "and now?", wire)]
+    case = refused(
+        counted(history[:stop]), counted(new), budget=Budget(window, 100), requested_tokens=requested
+    )
+    case = replace(case, request=replace(case.request, wire=data.draw(st.sampled_from(Wire))))
+    assert check_to_the_end(case) <= 8
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["pi_sessions", "tau_airline", "livemcp"])
+def test_windows_of_real_conversations_can_be_refused_to_the_end(name: str) -> None:
+    rounds = 0
+    for conversation in real_conversations(name)[:12]:
+        for stop in (len(conversation) // 3, len(conversation) - 1):
+            held = counted(conversation[max(0, stop - 150) : stop])
+            case = refused(held, budget=Budget(12_000, 500), raw_from=held[0].seq - 1)
+            rounds += check_to_the_end(case)
+    assert rounds >= 4
 
 
 def test_what_was_refused_is_built_as_it_was() -> None:
