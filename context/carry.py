@@ -23,6 +23,9 @@ EXTRA = 0.3
 RULES = 0.6
 """Of a summary's budget: what constraints may take in any case, however long the draft is."""
 
+NAMES = 0.15
+"""Of a summary's budget: what open work leaves to identifiers."""
+
 
 class Why(StrEnum):
     """Why a protected line was let go."""
@@ -130,12 +133,15 @@ class _Room:
         extra = int(budget_tokens * EXTRA)
         self._left = max(budget_tokens - (own - held), 0) + extra - held
         rules = (unit for unit in kept if unit.section is Section.CONSTRAINTS)
+        names = (unit for unit in kept if unit.section is Section.IDENTIFIERS)
         self._left_for_rules = int(budget_tokens * RULES) - sum(map(self._cost, rules))
+        self._kept_for_names = max(int(budget_tokens * NAMES) - sum(map(self._cost, names)), 0)
 
     def take(self, unit: Unit) -> bool:
         """Spend what a unit costs, if it fits."""
         cost, is_rule = self._cost(unit), unit.section is Section.CONSTRAINTS
-        if cost > self._left and not (is_rule and cost <= self._left_for_rules):
+        left = self._left - (self._kept_for_names if unit.section is Section.OPEN else 0)
+        if cost > left and not (is_rule and cost <= self._left_for_rules):
             return False
         self._left -= cost
         self._left_for_rules -= cost * is_rule
