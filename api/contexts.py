@@ -185,9 +185,10 @@ def _learn(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
 
     Both are hints for the background: the answer does not depend on them.
     """
-    session = standing.session
-    seen = (session.system_tokens, session.tools_tokens, session.max_tokens)
-    now = (asked.system_tokens, asked.tools_tokens, asked.budget.max_tokens)
+    session, budget = standing.session, asked.budget
+    window = session.context_window if "context_window" in budget.assumed else budget.used_window
+    seen = (session.system_tokens, session.tools_tokens, session.max_tokens, session.context_window)
+    now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window)
     pressing = wants_work(standing, asked)
     if seen == now and not pressing:
         return
@@ -197,9 +198,11 @@ def _learn(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
                 db,
                 tenant_id,
                 session,
+                model=asked.model,
+                context_window=window,
                 system_tokens=asked.system_tokens,
                 tools_tokens=asked.tools_tokens,
-                max_tokens=asked.budget.max_tokens,
+                max_tokens=budget.max_tokens,
             )
         if pressing:
             want(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)

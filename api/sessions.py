@@ -1,10 +1,10 @@
 """A session's state and its summaries; rollback and reset."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Path, Response
 
 from api.answers import freshness
 from api.call import BodyCall, SessionId
@@ -16,6 +16,10 @@ from models.summary import Summary, activate_version, list_summaries, retire_sum
 from models.work import DueWork, WorkKind, find_work, forget_refusals
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
+
+Version = Annotated[
+    int, Path(ge=1, le=2**31 - 1, description="A version, as the list of summaries names it.")
+]
 
 
 @router.get("")
@@ -66,7 +70,7 @@ def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
 
 
 @router.post("/summaries/{version}/activate")
-def activate_summary(session_id: SessionId, version: int, call: BodyCall) -> Response:
+def activate_summary(session_id: SessionId, version: Version, call: BodyCall) -> Response:
     """Put an earlier version in force again; the turns after it are raw again."""
     caller = call.caller("write")
     with transaction() as db:

@@ -124,6 +124,7 @@ class SessionState:
             system_tokens=self.system_tokens,
             tools_tokens=self.tools_tokens,
             left_out=max(self.cut_seq - self.raw_from, 0),
+            model=self.model,
         )
 
     @property
@@ -197,15 +198,26 @@ def remember_request(
     tenant_id: UUID,
     session: SessionState,
     *,
+    model: str,
+    context_window: int | None,
     system_tokens: int,
     tools_tokens: int,
     max_tokens: int,
 ) -> None:
-    """Keep what the last request spent beside history: the trigger counts it. Loss is harmless."""
+    """Keep what the last request spent beside history, and in which window: the trigger counts with it.
+
+    Its model counts only until a turn says which one answered. Loss is harmless.
+    """
     db.execute(
         update(Session)
         .where(Session.tenant_id == tenant_id, Session.session_id == session.session_id)
-        .values(system_tokens=system_tokens, tools_tokens=tools_tokens, max_tokens=max_tokens)
+        .values(
+            model=func.coalesce(Session.model, model),
+            context_window=context_window,
+            system_tokens=system_tokens,
+            tools_tokens=tools_tokens,
+            max_tokens=max_tokens,
+        )
     )
 
 

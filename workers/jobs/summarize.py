@@ -21,6 +21,7 @@ from llm.failures import LlmFailure
 from llm.settings import LlmSettings
 from models.freshness import Standing, find_standing
 from models.history import load_oldest
+from models.rollback import is_rolled_back
 from models.session import Transaction, reading, transaction
 from models.settings import compression_settings
 from models.summary import (
@@ -111,11 +112,14 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
         refused_to = refused_through(
             db, held.tenant_id, held.key, generation=session.generation, prompt_version=PROMPT_VERSION
         )
+        is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
     pressed = find_trigger(session.load, standing.budget, thresholds) is not None
     early = prepare_thresholds(thresholds, activation, pressed=pressed)
     segment = _choose_segment(standing, basis, messages, early)
     if isinstance(segment, Segment) and segment.cut.to_seq == refused_to:
         segment = "refused before; waits for a new turn"
+    if isinstance(segment, Segment) and is_undone:
+        segment = "rolled back; waits for a new turn"
     waiting = session.generation if session.has_prepared else None
     why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
     return _Task(segment, waiting, why)
