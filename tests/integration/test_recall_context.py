@@ -1,0 +1,283 @@
+"""Recall at a context read: what the summary leaves out comes back when it is asked for, and only then."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine, text
+
+from context.emergency import EmergencyCut
+from context.recall.region import RECALL_TAG
+from models import session
+from models.conversation import cut_session
+from models.settings import RecallSettings, recall_settings
+from models.tenant import ensure_tenant
+from models.work import DueWork, WorkKind, WorkState, find_work
+from tests.integration.conftest import make_key
+from tests.integration.summarizing import SESSION, Model, Room
+from workers.jobs.lifecycle import run_work
+from workers.jobs.recall import index_session
+from workers.settings import WorkerSettings
+
+ASIDE = [
+    {"role": "user", "content": "What else is there?"},
+    {
+        "role": "assistant",
+        "content": (
+            "There is not much else. The carriers have been told. "
+            "The spare kayak hangs behind the boathouse. "
+            "The drivers had their lunch, and the weather looks fine for the rest of the week."
+        ),
+    },
+]
+SAID_IN = 6
+QUESTION = "Where does the kayak hang?"
+
+
+@pytest.fixture
+def room(tenant_id: UUID, client: TestClient) -> Room:  # noqa: ARG001 (the API is up)
+    """A long session; early in it something is said in passing. It is summarized and indexed."""
+    return prepared(Room(tenant_id))
+
+
+def prepared(room: Room, aside: list[dict[str, Any]] = ASIDE) -> Room:
+    room.add_turns(2)
+    room.add(*aside)
+    room.add_turns(27)
+    room.summarize(Model())
+    index(room)
+    return room
+
+
+def index(room: Room) -> None:
+    """Do the work that the summary made due, until there is no more of it."""
+    handlers = {WorkKind.RECALL: lambda held: index_session(held, settings=RecallSettings())}
+    while (work := work_of(room)).state == WorkState.READY:
+        run_work(work.work_id, handlers, WorkerSettings())
+
+
+def work_of(room: Room) -> DueWork:
+    with session.reading() as db:
+        found = find_work(db, room.tenant_id, WorkKind.RECALL, room.session_id)
+    assert found is not None
+    return found
+
+
+def read(client: TestClient, question: str = QUESTION, session_id: str = SESSION, **body: Any) -> Any:
+    asked = {
+        "model": "gpt-4o",
+        "context_window": 16_000,
+        "max_tokens": 1_000,
+        "messages": [{"role": "user", "content": question}],
+        **body,
+    }
+    answer = client.post(f"/v1/sessions/{session_id}/context", json=asked)
+    assert answer.status_code == 200, answer.text
+    certificate = answer.json()["certificate"]
+    assert certificate["fits"]
+    assert sum(block["tokens"] for block in certificate["blocks"]) == certificate["input_tokens"]
+    return answer.json()
+
+
+def words(message: Any) -> str:
+    return message.get("content") or ""
+
+
+def region(answer: Any) -> str:
+    """The recalled words in a window; empty where there are none."""
+    found = [m for m in map(words, answer["messages"]) if m.startswith(f"<{RECALL_TAG}>")]
+    assert len(found) <= 1
+    return found[0] if found else ""
+
+
+def block(answer: Any) -> Any:
+    return next((b for b in answer["certificate"]["blocks"] if b["source"] == "recall"), None)
+
+
+@pytest.fixture
+def limits(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """Other settings of recall, for one test."""
+    recall_settings.cache_clear()
+    yield monkeypatch
+    recall_settings.cache_clear()
+
+
+def test_what_the_summary_leaves_out_is_in_the_window_when_it_is_asked_for(
+    client: TestClient, room: Room
+) -> None:
+    summary = room.standing.summary
+    assert summary is not None
+    assert summary.to_seq > 6
+    assert "kayak" not in summary.text
+    answer = read(client)
+    assert "The spare kayak hangs behind the boathouse." in region(answer)
+    assert answer["utilization"]["recall"] == {"status": "shown", "tokens": block(answer)["tokens"]}
+    assert answer["utilization"]["breakdown"]["recall"] == block(answer)["tokens"]
+
+
+@pytest.mark.usefixtures("room")
+def test_the_certificate_names_the_messages_that_were_recalled(client: TestClient) -> None:
+    found = block(read(client))
+    ranges = [part.split("-") for part in found["origin"].removeprefix("messages ").split(", ")]
+    assert any(int(first) <= SAID_IN <= int(last) for first, *_, last in ([*r, *r] for r in ranges))
+    assert (found["source"], found["trust"]) == ("recall", "conversation")
+
+
+@pytest.mark.usefixtures("room")
+def test_the_region_is_a_users_message_between_the_summary_and_the_turns(client: TestClient) -> None:
+    answer = read(client, system_prompt="Be kind.")
+    roles = [message["role"] for message in answer["messages"][:4]]
+    assert roles == ["system", "user", "user", "user"]
+    assert "<conversation_summary" in answer["messages"][1]["content"]
+    assert answer["messages"][2]["content"] == region(answer)
+    sources = [b["source"] for b in answer["certificate"]["blocks"]]
+    assert sources == ["overhead", "system_prompt", "summary", "recall", "history", "new"]
+
+
+@pytest.mark.usefixtures("room")
+def test_a_message_that_asks_for_something_else_does_not_bring_it_back(client: TestClient) -> None:
+    assert "kayak" not in region(read(client, "Is the seal of pallet P-1003 broken?"))
+
+
+@pytest.mark.usefixtures("room")
+def test_a_message_that_asks_for_nothing_said_brings_nothing_back(client: TestClient) -> None:
+    answer = read(client, "Translate xylophone quizzically.")
+    assert region(answer) == ""
+    assert block(answer) is None
+    assert answer["utilization"]["recall"] == {"status": "nothing-found", "tokens": 0}
+
+
+def test_while_a_turn_goes_on_its_question_is_recalled_for(client: TestClient, room: Room) -> None:
+    """Step by step the window starts alike, and the provider can keep it."""
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    room.add({"role": "user", "content": QUESTION}, {"role": "assistant", "tool_calls": [call]})
+    answer = read(client, messages=[{"role": "tool", "tool_call_id": "c1", "content": "nothing found"}])
+    assert "kayak hangs" in region(answer)
+
+
+def test_what_the_window_shows_raw_is_not_recalled(client: TestClient, room: Room) -> None:
+    room.add({"role": "user", "content": "The umbrella is red."}, {"role": "assistant", "content": "I see."})
+    assert "umbrella" not in region(read(client, "What colour is the umbrella?"))
+
+
+def test_another_session_of_the_tenant_is_never_recalled(client: TestClient, room: Room) -> None:
+    other = [dict(ASIDE[0]), {"role": "assistant", "content": "The umbrella hangs behind the kayak."}]
+    prepared(Room(room.tenant_id, "s2"), other)
+    assert "umbrella" not in region(read(client, "Where does the umbrella hang, or the kayak?"))
+    assert "umbrella" in region(read(client, "Where does the umbrella hang, or the kayak?", "s2"))
+
+
+@pytest.mark.usefixtures("room")
+def test_another_tenant_is_never_recalled_from_a_session_of_the_same_name(client: TestClient) -> None:
+    with session.transaction() as db:
+        stranger = ensure_tenant(db, "second")
+    theirs = Room(stranger)
+    theirs.add_turns(30)
+    theirs.summarize(Model())
+    index(theirs)
+    key = {"Authorization": f"Bearer {make_key(stranger)}"}
+    asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": QUESTION}]}
+    answer = client.post(f"/v1/sessions/{SESSION}/context", json=asked, headers=key)
+    assert "kayak hangs" not in answer.text
+    assert "kayak hangs" in client.post(f"/v1/sessions/{SESSION}/context", json=asked).text
+
+
+def test_after_a_reset_nothing_of_before_is_recalled(client: TestClient, room: Room) -> None:
+    assert client.post(f"/v1/sessions/{SESSION}/reset").status_code == 200
+    assert region(read(client)) == ""
+    room.add_turns(30)
+    room.summarize(Model())
+    index(room)
+    assert "kayak" not in region(read(client))
+    assert region(read(client, "Is the seal of pallet P-1035 broken?"))
+
+
+def test_a_summary_that_is_rolled_back_takes_the_turns_after_it_out_of_recall(
+    client: TestClient, room: Room
+) -> None:
+    """They are in the window again."""
+    room.add({"role": "user", "content": "The umbrella is red."}, {"role": "assistant", "content": "I see."})
+    room.add_turns(30)
+    room.summarize(Model())
+    index(room)
+    assert "umbrella" in region(read(client, "What colour is the umbrella?"))
+    assert client.post(f"/v1/sessions/{SESSION}/summaries/1/activate").status_code == 200
+    answer = read(client, "What colour is the umbrella?", context_window=60_000)
+    assert "umbrella" not in region(answer)
+    assert sum("The umbrella is red." in message["content"] for message in answer["messages"]) == 1
+
+
+@pytest.mark.usefixtures("room")
+def test_recall_keeps_to_its_own_limit_of_tokens(client: TestClient, limits: pytest.MonkeyPatch) -> None:
+    question = "What does the insurance want for the boxes of the pallets?"
+    wide = block(read(client, question))["tokens"]
+    limits.setenv("AFTERTURN_RECALL_MAX_TOKENS", "100")
+    recall_settings.cache_clear()
+    narrow = block(read(client, question))["tokens"]
+    assert narrow < wide / 2
+
+
+@pytest.mark.usefixtures("room")
+def test_recall_keeps_to_its_share_of_a_small_window(client: TestClient) -> None:
+    answer = read(client, "What does the insurance want?", context_window=4_000, max_tokens=400)
+    frame = 120
+    assert block(answer)["tokens"] <= 0.1 * answer["certificate"]["budget"] + frame
+
+
+@pytest.mark.parametrize("switch", ["AFTERTURN_RECALL_MAX_FACTS", "AFTERTURN_RECALL_MAX_TOKENS"])
+@pytest.mark.usefixtures("room")
+def test_zero_switches_recall_off(client: TestClient, limits: pytest.MonkeyPatch, switch: str) -> None:
+    limits.setenv(switch, "0")
+    recall_settings.cache_clear()
+    answer = read(client)
+    assert region(answer) == ""
+    assert answer["utilization"]["recall"] == {"status": "off", "tokens": 0}
+
+
+@pytest.mark.usefixtures("room")
+def test_a_search_that_is_too_slow_is_given_up_and_the_read_is_right_without_it(
+    client: TestClient, limits: pytest.MonkeyPatch, engine: Engine
+) -> None:
+    """Somebody holds the table: the search would wait, the read does not."""
+    limits.setenv("AFTERTURN_RECALL_TIMEOUT_MS", "20")
+    recall_settings.cache_clear()
+    with engine.begin() as other:
+        other.execute(text("lock table recall_progress in access exclusive mode"))
+        answer = read(client)
+    assert region(answer) == ""
+    assert answer["utilization"]["recall"] == {"status": "search-failed", "tokens": 0}
+    assert answer["certificate"]["tail"] is not None
+    assert answer["certificate"]["summary_covers"] is not None
+    assert region(read(client))
+
+
+@pytest.mark.usefixtures("room")
+def test_a_search_that_fails_never_fails_the_read(client: TestClient, engine: Engine) -> None:
+    with engine.begin() as db:
+        db.execute(text("alter table recall_term rename to recall_term_away"))
+    try:
+        answer = read(client)
+    finally:
+        with engine.begin() as db:
+            db.execute(text("alter table recall_term_away rename to recall_term"))
+    assert answer["utilization"]["recall"]["status"] == "search-failed"
+    assert {"what": "recall", "why": "search-failed", "tokens": None} in answer["certificate"]["excluded"]
+    assert region(read(client))
+
+
+def test_what_an_emergency_left_out_is_recalled_and_what_it_kept_is_not(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    room = Room(tenant_id)
+    room.add_turns(2)
+    room.add(*ASIDE)
+    room.add({"role": "user", "content": "The umbrella is red."}, {"role": "assistant", "content": "I see."})
+    room.add_turns(2)
+    with session.transaction() as db:
+        assert cut_session(db, tenant_id, room.standing.session, EmergencyCut(cut_seq=8, kept_seq=7))
+    index(room)
+    answer = read(client, "Where does the kayak hang, and what colour is the umbrella?")
+    assert "kayak hangs" in region(answer)
+    assert "umbrella" not in region(answer)
