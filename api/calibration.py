@@ -76,7 +76,6 @@ class _Lesson:
     session_id: str
     model: str
     turn_index: int
-    last_seq: int
 
 
 def learning(tenant_id: UUID, stored: Iterable[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTask | None:
@@ -90,7 +89,7 @@ def learning(tenant_id: UUID, stored: Iterable[tuple[NewTurn, AcceptedTurn]]) ->
         What the response is to do when it is sent; None where there is nothing to learn.
     """
     lessons = {
-        accepted.session_id: _Lesson(accepted.session_id, turn.model, accepted.turn_index, accepted.last_seq)
+        accepted.session_id: _Lesson(accepted.session_id, turn.model, accepted.turn_index)
         for turn, accepted in stored
         if turn.usage and turn.model and not accepted.duplicate and accepted.turn_index > 1
         if read_report(turn.usage) and not calibrations.is_sampled_out(tenant_id, turn.model)
@@ -112,9 +111,7 @@ def _learn(tenant_id: UUID, lesson: _Lesson) -> None:
         session = find_session(db, tenant_id, lesson.session_id)
         if session is None or _leaves_out(session, lesson.model):
             return
-        turns = load_reported_turns(
-            db, tenant_id, lesson.session_id, turn_index=lesson.turn_index, last_seq=lesson.last_seq
-        )
+        turns = load_reported_turns(db, tenant_id, lesson.session_id, lesson.turn_index)
         growth = measure_growth(turns)
         if growth is None:
             return

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -15,8 +16,8 @@ from context.usage import ReportedTurn, Said, model_key
 from models.base import Base, TenantKey
 from models.session import Transaction
 
-MOST_MESSAGES = 400
-"""How far back reports are compared: enough for a run of them, and a bounded number of rows."""
+MOST_TURNS, MOST_MESSAGES = 16, 300
+"""How far back reports are compared: more of them would hardly change what is learned."""
 
 
 class StoredCalibration(Base):
@@ -87,14 +88,14 @@ _MESSAGES = text(
             then body ~ '"type":\s*"[a-z_]*(image|audio|video|file|document|screenshot)' else false
         end as has_media
     from message
-    where tenant_id = :tenant_id and session_id = :session_id and seq <= :last_seq
+    where tenant_id = :tenant_id and session_id = :session_id and seq between :first_seq and :last_seq
     order by seq desc limit :most
     """
 )
 
 _TURNS = text(
     """
-    select turn_index, first_seq, generation, model, usage, context_window, exists (
+    select turn_index, first_seq, last_seq, generation, model, usage, context_window, exists (
         select from summary
         where summary.tenant_id = :tenant_id and summary.session_id = :session_id
             and activated_at > coalesce(before, '-infinity') and activated_at <= received_at
@@ -102,9 +103,9 @@ _TURNS = text(
     from (
         select turn.*, lag(received_at) over (order by turn_index) as before from turn
         where tenant_id = :tenant_id and session_id = :session_id
-            and turn_index between :first_index - 1 and :last_index
+            and turn_index between :last_index - :most and :last_index
     ) as turn
-    where turn_index >= :first_index
+    where turn_index > :last_index - :most
     order by turn_index
     """
 )
@@ -112,7 +113,7 @@ _TURNS = text(
 
 
 def load_reported_turns(
-    db: Transaction, tenant_id: UUID, session_id: str, *, turn_index: int, last_seq: int
+    db: Transaction, tenant_id: UUID, session_id: str, turn_index: int
 ) -> list[ReportedTurn]:
     """Read the newest turns up to one of them, whole ones only, with their reports and sizes.
 
@@ -121,20 +122,22 @@ def load_reported_turns(
         tenant_id: Whose session it is.
         session_id: Which one.
         turn_index: The last turn to read.
-        last_seq: Its last message.
 
     Returns:
         Consecutive turns, oldest first; empty where not even the last one is small enough.
     """
     place = {"tenant_id": tenant_id, "session_id": session_id}
-    rows = db.execute(_MESSAGES, {**place, "last_seq": last_seq, "most": MOST_MESSAGES}).all()
-    if not rows:
+    turns = db.execute(_TURNS, {**place, "last_index": turn_index, "most": MOST_TURNS}).all()
+    if not turns:
         return []
+    span = {"first_seq": turns[0].first_seq, "last_seq": turns[-1].last_seq}
+    messages = db.execute(_MESSAGES, {**place, **span, "most": MOST_MESSAGES}).all()
     said = defaultdict(list)
-    for row in reversed(rows):
-        said[row.turn_index].append(_said(row))
-    oldest = rows[-1]
-    turns = db.execute(_TURNS, {**place, "first_index": oldest.turn_index, "last_index": turn_index})
+    for message in reversed(messages):
+        said[message.turn_index].append(_said(message))
+    whole = takewhile(
+        lambda turn: len(said[turn.turn_index]) == turn.last_seq - turn.first_seq + 1, reversed(turns)
+    )
     return [
         ReportedTurn(
             generation=turn.generation,
@@ -144,9 +147,8 @@ def load_reported_turns(
             context_window=turn.context_window,
             swapped=turn.swapped,
         )
-        for turn in turns
-        if turn.first_seq >= oldest.seq
-    ]
+        for turn in whole
+    ][::-1]
 
 
 def _said(row: Any) -> Said:
