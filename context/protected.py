@@ -100,7 +100,7 @@ class Page:
         seen: set[tuple[Section, str]] = set()
         lines = []
         for line in read_lines(draft):
-            if line.section in PROTECTED and line.item:
+            if line.section in PROTECTED and line.item and _can_move(line):
                 key = (line.section, normal(line.item))
                 if key in seen:
                     continue
