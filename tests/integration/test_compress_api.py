@@ -1,106 +1,35 @@
-"""The reactive path: a refused window comes back smaller, the limit is learned, nothing is lost."""
+"""The reactive path: a refused window comes back smaller, and nothing is lost."""
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
 
 from context.emergency import EmergencyCut
-from context.types import Wire
-from context.wire import check_pairs
 from models import session
-from models.conversation import SessionState, cut_session, find_session
+from models.conversation import cut_session
 from models.summary import NewSummary, store_summary
 from tests.integration.conftest import make_key
+from tests.integration.refusing import (
+    ASK,
+    LIMIT,
+    OVERFLOW,
+    PICTURE,
+    WORDS,
+    call,
+    compress,
+    count,
+    notes_in,
+    post_turn,
+    read,
+    result,
+    row,
+    send,
+    talk,
+)
 from tests.integration.summarizing import Model, Room
-
-WORDS = "The pallet stands in hall seven and waits for the customs paper from the northern office. " * 12
-LIMIT = 4_096
-OVERFLOW = {
-    "error": {
-        "message": f"This model's maximum context length is {LIMIT} tokens. However, you requested 6000 "
-        "tokens (5500 in the messages, 500 in the completion). Please reduce the length of the messages.",
-        "type": "invalid_request_error",
-        "code": "context_length_exceeded",
-    }
-}
-ASK: dict[str, Any] = {
-    "model": "gpt-4o",
-    "context_window": 16_000,
-    "max_tokens": 500,
-    "system_prompt": "Be brief.",
-    "messages": [{"role": "user", "content": "And now?"}],
-}
-PICTURE = {
-    "type": "image_url",
-    "image_url": {"url": "data:image/png;base64,iVBORw0KGgo=", "detail": "low"},
-}
-
-
-def post_turn(client: TestClient, turn_id: str, *messages: dict[str, Any], session_id: str = "s1") -> None:
-    body = {"turn_id": turn_id, "messages": list(messages)}
-    answer = client.post(f"/v1/sessions/{session_id}/turns", json=body)
-    assert answer.status_code == 202, answer.text
-
-
-def talk(client: TestClient, turns: int, *, session_id: str = "s1") -> None:
-    """Turns of about 430 tokens: ten of them are more than the real limit, and less than the believed one."""
-    for n in range(turns):
-        question = {"role": "user", "content": f"Question {n}. {WORDS}"}
-        reply = {"role": "assistant", "content": f"Reply {n}. {WORDS}"}
-        post_turn(client, f"talk{n}", question, reply, session_id=session_id)
-
-
-def call(call_id: str) -> dict[str, Any]:
-    made = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    return {"role": "assistant", "content": None, "tool_calls": [made]}
-
-
-def result(call_id: str, content: str = "found") -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": call_id, "content": content}
-
-
-def read(client: TestClient, *, session_id: str = "s1", **fields: Any) -> dict[str, Any]:
-    answer = client.post(f"/v1/sessions/{session_id}/context", json={**ASK, **fields})
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
-
-
-def send(client: TestClient, *, session_id: str = "s1", **fields: Any) -> Any:
-    return client.post(f"/v1/sessions/{session_id}/compress", json={**ASK, **fields})
-
-
-def compress(client: TestClient, *, session_id: str = "s1", **fields: Any) -> dict[str, Any]:
-    answer = send(client, session_id=session_id, **fields)
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    assert found["certificate"]["fits"]
-    assert found["certificate"]["tool_pairs_intact"]
-    assert check_pairs(found["messages"], Wire(fields.get("wire", "openai"))) == []
-    return found
-
-
-def row(tenant_id: UUID, session_id: str = "s1") -> SessionState:
-    with session.reading() as db:
-        found = find_session(db, tenant_id, session_id)
-    assert found is not None
-    return found
-
-
-def notes_in(answer: dict[str, Any]) -> list[str]:
-    texts = [json.dumps(message, ensure_ascii=False) for message in answer["messages"]]
-    return [each for each in texts if "were left out because" in each]
-
-
-def count(query: str) -> int:
-    with session.reading() as db:
-        found: int = db.execute(text(query)).scalar_one()
-    return found
 
 
 def test_half_of_the_turns_that_the_window_held_are_left_out(client: TestClient) -> None:
@@ -117,94 +46,6 @@ def test_half_of_the_turns_that_the_window_held_are_left_out(client: TestClient)
     assert after["certificate"]["input_tokens"] < before["certificate"]["input_tokens"]
     assert after.keys() == before.keys()
     assert count("select count(*) from message") == 16
-
-
-def test_the_limit_in_the_error_is_learned_and_the_answer_stays_well_below_it(client: TestClient) -> None:
-    talk(client, 20)
-    after = compress(client, error=OVERFLOW)
-    certificate = after["certificate"]
-    assert certificate["context_window"] == LIMIT
-    assert certificate["input_tokens"] <= (LIMIT - 500) * 0.9
-    assert after["utilization"]["limits"] == {"asked": 16_000, "learned": LIMIT, "in_force": LIMIT}
-
-
-def test_an_error_that_is_text_is_read_as_well(client: TestClient) -> None:
-    talk(client, 8)
-    said = "prompt is too long: 5000 tokens > 4000 maximum"
-    assert compress(client, error=said)["certificate"]["context_window"] == 4_000
-
-
-def test_every_later_read_of_the_tenant_and_model_obeys_the_learned_limit(client: TestClient) -> None:
-    talk(client, 20)
-    talk(client, 20, session_id="s2")
-    compress(client, error=OVERFLOW)
-    for session_id in ("s1", "s2", "never"):
-        later = read(client, session_id=session_id)
-        assert later["certificate"]["context_window"] == LIMIT
-        assert later["utilization"]["limits"]["learned"] == LIMIT
-    other = read(client, session_id="s2", model="gpt-4o-mini")
-    assert other["certificate"]["context_window"] == 16_000
-    assert other["utilization"]["limits"] == {"asked": 16_000, "learned": None, "in_force": 16_000}
-
-
-def test_a_smaller_window_that_is_asked_for_stays_smaller(client: TestClient) -> None:
-    talk(client, 8)
-    compress(client, error=OVERFLOW)
-    assert read(client, context_window=2_000)["certificate"]["context_window"] == 2_000
-
-
-def test_a_limit_learned_for_one_tenant_is_not_another_ones(client: TestClient) -> None:
-    talk(client, 8)
-    compress(client, error=OVERFLOW)
-    with session.transaction() as db:
-        db.execute(text("insert into tenant (name) values ('other')"))
-        other: UUID = db.execute(text("select tenant_id from tenant where name = 'other'")).scalar_one()
-    answer = client.post(
-        "/v1/sessions/s1/context", json=ASK, headers={"Authorization": f"Bearer {make_key(other)}"}
-    )
-    assert answer.json()["certificate"]["context_window"] == 16_000
-
-
-def test_an_output_limit_beyond_the_learned_window_is_refused_with_both_numbers(client: TestClient) -> None:
-    talk(client, 8)
-    compress(client, error=OVERFLOW)
-    answer = client.post("/v1/sessions/s1/context", json={**ASK, "max_tokens": 5_000})
-    assert answer.status_code == 422
-    assert answer.json()["context_window"] == LIMIT
-    assert "real window" in answer.json()["detail"]
-
-
-NO_OVERFLOW = {
-    "rate-limit": {
-        "error": {"message": "Rate limit reached for requests. Please try again in 20s.", "code": 429}
-    },
-    "auth": {"error": {"message": "Incorrect API key provided", "code": "invalid_api_key"}},
-    "unknown": {"error": {"message": "the cat sat on the cable"}},
-}
-
-
-@pytest.mark.parametrize("kind", NO_OVERFLOW)
-def test_an_error_that_is_no_overflow_changes_nothing_and_is_named(
-    client: TestClient, tenant_id: UUID, kind: str
-) -> None:
-    talk(client, 8)
-    answer = send(client, error=NO_OVERFLOW[kind])
-    assert answer.status_code == 422
-    assert answer.json()["type"] == "not-an-overflow"
-    assert answer.json()["classified_as"] == kind
-    assert row(tenant_id).cut_seq == 0
-    assert count("select count(*) from model_limit") == 0
-
-
-def test_a_limit_that_the_platform_observed_needs_no_error_that_says_so(client: TestClient) -> None:
-    talk(client, 20)
-    after = compress(client, error=NO_OVERFLOW["unknown"], observed_limit=5_000)
-    assert after["certificate"]["context_window"] == 5_000
-
-
-def test_of_two_limits_the_lower_one_is_learned(client: TestClient) -> None:
-    talk(client, 20)
-    assert compress(client, error=OVERFLOW, observed_limit=5_000)["certificate"]["context_window"] == LIMIT
 
 
 def test_the_note_stands_once_in_the_place_of_the_summary(client: TestClient) -> None:
@@ -302,20 +143,6 @@ def test_a_prepared_summary_takes_effect_before_anything_is_cut(client: TestClie
     assert after["certificate"]["tail"] == [11, 16]
     assert notes_in(after) == []
     assert read(client)["messages"] == after["messages"]
-
-
-def test_a_window_that_nobody_named_is_the_learned_one_and_the_answer_says_so(client: TestClient) -> None:
-    talk(client, 8)
-    after = compress(client, error=OVERFLOW, context_window=None, max_tokens=None)
-    assert after["certificate"]["context_window"] == LIMIT
-    assert after["utilization"]["assumed"] == ["context_window", "max_tokens"]
-    assert after["utilization"]["limits"] == {"asked": None, "learned": LIMIT, "in_force": LIMIT}
-
-
-def test_a_number_too_small_for_a_window_is_not_learned(client: TestClient) -> None:
-    talk(client, 8)
-    said = "This model's maximum context length is 7 tokens."
-    assert compress(client, error=said)["utilization"]["limits"]["learned"] is None
 
 
 def test_a_reset_forgets_the_cut(client: TestClient, tenant_id: UUID) -> None:
