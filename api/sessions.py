@@ -1,5 +1,6 @@
 """A session's state and its summaries; rollback and reset."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from models.conversation import reset_session
 from models.freshness import find_standing
 from models.session import reading, transaction
 from models.summary import Summary, activate_version, list_summaries, retire_summaries
+from models.summary_levels import added_ranges
 from models.work import DueWork, WorkKind, find_work, forget_refusals
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
@@ -66,7 +68,7 @@ def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
         if find_standing(db, caller.tenant_id, session_id) is None:
             raise not_found("session")
         summaries = list_summaries(db, caller.tenant_id, session_id)
-    return _json({"summaries": [_summary(summary) for summary in summaries]})
+    return _json({"summaries": _summaries(summaries)})
 
 
 @router.post("/summaries/{version}/activate")
@@ -77,7 +79,7 @@ def activate_summary(session_id: SessionId, version: Version, call: BodyCall) ->
         if not activate_version(db, caller.tenant_id, session_id, version):
             raise not_found("summary of this session that could be put in force")
         summaries = list_summaries(db, caller.tenant_id, session_id)
-    return _json({"summaries": [_summary(summary) for summary in summaries]})
+    return _json({"summaries": _summaries(summaries)})
 
 
 @router.post("/reset")
@@ -116,6 +118,12 @@ def _breaker(work: DueWork | None, now: datetime) -> dict[str, Any]:
         "reason": work.refused_because if work else None,
         "refusals": work.refusals if work else 0,
     }
+
+
+def _summaries(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
+    """Every version; `adds` names the messages that it took in beyond its base, to be read as raw turns."""
+    added = added_ranges(summaries)
+    return [{**_summary(summary), "adds": added[summary.version]} for summary in summaries]
 
 
 def _summary(summary: Summary) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from models.summary import (
     refused_through,
     store_summary,
 )
+from models.summary_levels import thin_summaries
 from models.work import Claim, end_rest, finish, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
@@ -166,6 +167,7 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
         outcome = _outcome(version, reason, task.activation)
         if version is not None:
             drop_parts(db, held.tenant_id, held.key)
+            thin_summaries(db, held.tenant_id, held.key)
             _note_verdict(db, held, task, reason)
         more = segment.more and not reason
         again = 0.0 if version is None or more else None

@@ -1,0 +1,79 @@
+"""Older versions of a summary: a few of many are kept, and the kept ones still join without a gap."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete, select, update
+
+from context.levels import KEEP_ALL, versions_to_thin
+from models.session import Transaction
+from models.summary import Summary, SummaryState
+
+
+def thin_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Delete the versions that are no longer kept, in the transaction that stored the newest one.
+
+    What is in force, what is prepared after it, and the base of the newest version always stay. A version
+    whose base goes is given the base's base and all that the base had added: so from any version a reader
+    gets down to the first message, and every message is in exactly one step. The caller holds the
+    session's row.
+
+    Returns:
+        How many versions were deleted.
+    """
+    of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
+    columns = (Summary.version, Summary.state, Summary.base_version, Summary.covered_tokens)
+    rows = {row.version: row for row in db.execute(select(*columns).where(*of_session))}
+    gone = _gone(rows)
+    if not gone:
+        return 0
+    for row in rows.values():
+        if row.version not in gone and row.base_version in gone:
+            base, covered = _joined(row, rows, gone)
+            db.execute(
+                update(Summary)
+                .where(*of_session, Summary.version == row.version)
+                .values(base_version=base, covered_tokens=covered)
+            )
+    db.execute(delete(Summary).where(*of_session, Summary.version.in_(gone)))
+    return len(gone)
+
+
+def _gone(rows: Mapping[int, Any]) -> set[int]:
+    newest = max(rows, default=0)
+    refused = {version for version, row in rows.items() if row.state == SummaryState.REJECTED}
+    gone = {version for version in refused if newest - version >= KEEP_ALL}
+    gone |= set(versions_to_thin(rows.keys() - refused))
+    active = [version for version, row in rows.items() if row.state == SummaryState.ACTIVE]
+    ahead = {
+        version
+        for version, row in rows.items()
+        if row.state == SummaryState.PREPARED and version > max(active, default=0)
+    }
+    return gone - ahead - {*active, rows[newest].base_version if rows else None}
+
+
+def _joined(row: Any, rows: Mapping[int, Any], gone: set[int]) -> tuple[int | None, int]:
+    """Step over the bases that go. Returns the first one that stays, and what is covered beyond it."""
+    base, covered = row.base_version, row.covered_tokens
+    while base in gone:
+        covered += rows[base].covered_tokens
+        base = rows[base].base_version
+    return base, covered
+
+
+def added_ranges(summaries: Sequence[Summary]) -> dict[int, tuple[int, int]]:
+    """Say which messages each version added to the one that it builds on.
+
+    Args:
+        summaries: All versions of a session.
+
+    Returns:
+        The first and the last message, by version.
+    """
+    ends = {summary.version: summary.to_seq for summary in summaries}
+    return {
+        summary.version: (ends.get(summary.base_version or 0, summary.from_seq - 1) + 1, summary.to_seq)
+        for summary in summaries
+    }
