@@ -83,18 +83,24 @@ def errors(answers: Sequence[tuple[dict[str, Any], int]]) -> list[float]:
     return [abs(context["utilization"]["tokens"]["estimated"] - sent) / sent for context, sent in answers]
 
 
-def test_the_estimate_comes_within_three_percent_of_a_foreign_tokenizer(client: TestClient) -> None:
+def test_the_estimate_comes_within_three_percent_of_a_foreign_tokenizer(
+    client: TestClient, record_property: Callable[[str, object], None]
+) -> None:
     platform = Platform(client)
     answers = [platform.turn() for _ in range(40)]
+    record_property("error", [round(error, 3) for error in errors(answers)])
     assert median(errors(answers[:3])) > 0.2
     assert median(errors(answers[20:])) <= 0.03
 
 
-def test_the_guarantee_covers_a_foreign_tokenizer_once_a_few_reports_told_of_it(client: TestClient) -> None:
+def test_the_guarantee_covers_a_foreign_tokenizer_once_a_few_reports_told_of_it(
+    client: TestClient, record_property: Callable[[str, object], None]
+) -> None:
     platform = Platform(client)
     answers = [platform.turn() for _ in range(40)]
     under = [sent - context["certificate"]["input_tokens"] for context, sent in answers]
-    assert max(under[6:]) <= 0
+    record_property("short by", under)
+    assert max(under[4:]) <= 0
 
 
 def test_a_context_says_what_it_was_calibrated_with(client: TestClient, tenant_id: UUID) -> None:
@@ -303,5 +309,5 @@ def test_a_recorded_sessions_usage_makes_its_later_contexts_known(
     half = len(plain) // 2
     result = {"plain": median(plain[half:]), "corrected": median(corrected[half:])}
     record_property("error of later contexts", result)
-    assert result["corrected"] <= 0.06, result
+    assert result["corrected"] <= 0.03, result
     assert result["corrected"] < result["plain"] / 2, result
