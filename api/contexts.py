@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from uuid import UUID
 
 from fastapi import APIRouter, Response
@@ -27,7 +28,7 @@ from models.conversation import remember_request
 from models.freshness import Standing, find_standing
 from models.limit import find_limit
 from models.session import reading, transaction
-from models.work import WorkKind, WorkState, find_work, want
+from models.work import DueWork, WorkKind, WorkState, find_work, want
 
 router = APIRouter(prefix="/v1", tags=["context"])
 
@@ -208,12 +209,17 @@ def _learn(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
             want(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
 
 
+def _rests(work: DueWork) -> bool:
+    """Whether nobody can have the work done now, however long they wait."""
+    return work.rests_until is not None and work.rests_until > datetime.now(UTC)
+
+
 def wait_for_work(tenant_id: UUID, session_id: str, wait_ms: int) -> None:
     """Have pending work done now, and wait for it; the answer comes in time with or without it."""
     deadline = time.monotonic() + min(wait_ms, api_settings().max_wait_ms) / 1000
     with reading() as db:
         work = find_work(db, tenant_id, WorkKind.SUMMARIZE, session_id)
-    if work is None or work.state not in _PENDING:
+    if work is None or work.state not in _PENDING or _rests(work):
         return
     if work.state == WorkState.READY:
         # Running work is not asked for again: it would have to run once more.

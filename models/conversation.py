@@ -171,7 +171,8 @@ def find_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionSt
 def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) -> dict[str, SessionState]:
     """Make the sessions that are missing, and lock all of them until the transaction ends.
 
-    In the order of their ids, so that two batches cannot wait for each other.
+    In the order of their ids, so that two batches cannot wait for each other. The key stays free: a worker
+    that holds its work and stores a row of the session would else wait for an event that waits for the work.
     """
     wanted = sorted(set(session_ids))
     found = _lock_existing(db, tenant_id, wanted)
@@ -188,7 +189,7 @@ def _lock_existing(db: Transaction, tenant_id: UUID, session_ids: list[str]) -> 
         select(*STATE_COLUMNS)
         .where(Session.tenant_id == tenant_id, Session.session_id == func.any(session_ids))
         .order_by(Session.session_id)
-        .with_for_update()
+        .with_for_update(key_share=True)
     )
     return {row.session_id: SessionState(*row) for row in rows}
 

@@ -219,7 +219,7 @@ def _lock(db: Transaction, tenant_id: UUID, session_id: str) -> Any:
     return db.execute(
         select(Session.generation, Session.start_seq)
         .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
-        .with_for_update()
+        .with_for_update(key_share=True)
     ).one_or_none()
 
 

@@ -9,9 +9,10 @@ from fastapi.testclient import TestClient
 
 from llm.failures import Cause, LlmFailure
 from models import session
+from models.conversation import lock_sessions
 from models.settings import compression_settings
-from models.summary import SummaryState, drop_prepared
-from models.work import WorkState
+from models.summary import SummaryState, drop_prepared, keep_part
+from models.work import WorkKind, WorkState, hold, want
 from tests.integration.activating import CHAT, PATH, Chat
 from tests.integration.summarizing import Model
 
@@ -234,3 +235,15 @@ def test_the_session_shows_what_would_be_left_raw(prepared: Chat) -> None:
 
 def test_the_model_of_the_turns_is_the_one_that_counts(prepared: Chat) -> None:
     assert prepared.standing.session.model == CHAT
+
+
+def test_a_turn_is_taken_in_while_a_worker_keeps_a_part_of_its_notes(chat: Chat) -> None:
+    """The worker holds its work and needs the session's key; intake holds the session and needs the work."""
+    held = chat.claim()
+    with session.transaction() as intake:
+        lock_sessions(intake, chat.tenant_id, [chat.session_id])
+        with session.transaction() as worker:
+            assert hold(worker, held)
+            keep_part(worker, chat.tenant_id, chat.session_id, b"input", content="notes", tokens=1)
+        want(intake, chat.tenant_id, WorkKind.SUMMARIZE, chat.session_id)
+    assert chat.work.wanted > 1

@@ -1,5 +1,6 @@
 """A session that cannot be summarized costs a handful of calls, says why, and recovers."""
 
+import time
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -80,6 +81,14 @@ def test_nobody_who_waits_can_end_a_rest(chat: Chat) -> None:
     with session.transaction() as db:
         want(db, chat.tenant_id, WorkKind.SUMMARIZE, chat.session_id, awaited=True)
     assert chat.work_off(Model()) == "not due"
+
+
+def test_a_read_does_not_wait_for_work_that_rests(chat: Chat) -> None:
+    refuse(chat, 2)
+    chat.say()
+    started = time.monotonic()
+    chat.read(wait_ms=10_000)
+    assert time.monotonic() - started < 5
 
 
 def test_each_refusal_in_a_row_doubles_the_rest(chat: Chat) -> None:
