@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from sqlalchemy import func, select
 
 from context.budget import Budget
 from context.certificate import Certificate
@@ -14,8 +13,8 @@ from context.tokens import count_text
 from models.conversation import SessionState
 from models.recall import RecallKey
 from models.recall_search import find_passages
-from models.session import Transaction, transaction
-from models.settings import RecallSettings, recall_settings
+from models.session import Transaction, reading_briefly
+from models.settings import recall_settings
 
 log = structlog.get_logger()
 
@@ -33,18 +32,11 @@ def recall(
         return ()
     most = min(settings.recall_max_tokens, int(budget.input_tokens * settings.recall_max_share))
     try:
-        with transaction() as db:
-            _limit_time(db, settings)
+        with reading_briefly(settings.recall_timeout_ms) as db:
             return _search(db, tenant_id, session, question, most)
     except Exception as error:  # noqa: BLE001 (whatever is wrong with recall, the window is right without it)
         log.warning("recall_failed", session_id=session.session_id, error=type(error).__name__)
         return None
-
-
-def _limit_time(db: Transaction, settings: RecallSettings) -> None:
-    """Bound what follows in this transaction. Compiling a plan would take longer than any search runs."""
-    timeout = func.set_config("statement_timeout", f"{settings.recall_timeout_ms}ms", True)  # noqa: FBT003 (SQL)
-    db.execute(select(timeout, func.set_config("jit", "off", True)))  # noqa: FBT003 (SQL)
 
 
 def _search(

@@ -20,9 +20,20 @@ Transaction: TypeAlias = Connection
 IDLE_S = 1.0
 """A connection that was not used for longer is tested before it is used again."""
 
+BRIEF_CONNECTIONS = 8
+"""How many reads that may fail run at once in a process."""
 
-def make_engine(settings: DatabaseSettings) -> Engine:
-    """Open a pool whose every connection commits durably and gives up in time."""
+
+def make_engine(settings: DatabaseSettings, **more: Any) -> Engine:
+    """Open a pool whose every connection commits durably and gives up in time.
+
+    Args:
+        settings: Where, and the limits.
+        more: Further parameters of the server's sessions.
+
+    Returns:
+        A pool that opens its connections when they are needed.
+    """
     options = " ".join(
         f"-c {name}={value}"
         for name, value in {
@@ -31,6 +42,7 @@ def make_engine(settings: DatabaseSettings) -> Engine:
             "lock_timeout": settings.lock_timeout_ms,
             "idle_in_transaction_session_timeout": settings.idle_in_transaction_timeout_ms,
             "timezone": "UTC",
+            **more,
         }.items()
     )
     engine = create_engine(
@@ -84,4 +96,28 @@ def transaction() -> Iterator[Transaction]:
 def reading() -> Iterator[Transaction]:
     """Read without a transaction: each statement sees what is committed when it starts."""
     with engine().connect() as connection:
+        yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+
+@lru_cache(maxsize=2)
+def _brief_engine(_pid: int, database_url: str, timeout_ms: int) -> Engine:
+    limits = {
+        "database_url": database_url,
+        "statement_timeout_ms": timeout_ms,
+        "pool_size": BRIEF_CONNECTIONS,
+        "pool_overflow": 0,
+        "pool_timeout_s": timeout_ms / 1000,
+    }
+    # To compile a plan would take longer than the statement may run.
+    return make_engine(database_settings().model_copy(update=limits), jit="off")
+
+
+@contextmanager
+def reading_briefly(timeout_ms: int) -> Iterator[Transaction]:
+    """Read what a caller can do without: each statement, and the wait for a connection, ends in time.
+
+    The connections are few and apart: what is slow here takes none from those who must have one.
+    """
+    pool = _brief_engine(os.getpid(), database_settings().database_url, timeout_ms)
+    with pool.connect() as connection:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
