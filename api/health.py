@@ -21,7 +21,7 @@ async def is_alive() -> dict[str, str]:
 
 @router.get("/readyz")
 def is_ready() -> Response:
-    """Say whether requests can be served, and when each background role was last at work, with which models."""
+    """Say whether requests can be served; when each background role was last at work, with which models."""
     checks: dict[str, Any] = {"tokenizer": count_text("ready") > 0}
     signs: dict[str, Sign] = {}
     try:

@@ -1,4 +1,4 @@
-"""The shared data, where it is there: real conversations, catalogs and counts that the tests read but never ship."""
+"""The shared data, where it is there: what the tests read of real conversations and never ship."""
 
 import gzip
 import json
