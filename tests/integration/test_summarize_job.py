@@ -160,7 +160,9 @@ def test_a_summary_on_a_base_that_is_no_longer_in_force_is_discarded(room: Room)
     assert room.summarize(Model(go_back)).startswith("discarded")
     assert room.states == [SummaryState.ACTIVE, SummaryState.SUPERSEDED]
     assert room.standing.session.summarized_seq == 8
-    assert room.work.state == WorkState.READY, "the turns are raw again, so there is work to do"
+    assert room.work.state == WorkState.READY, "the turns are raw again, so somebody must look"
+    assert room.summarize(Model()) == "rolled back; waits for a new turn"
+    room.add_turns(1)
     assert room.summarize(Model()) == "activated version 3"
     assert room.summaries[-1].base_version == 1
 
