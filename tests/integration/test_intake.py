@@ -287,7 +287,7 @@ def test_a_wrong_key_and_no_key_are_refused_alike(client: TestClient) -> None:
         "Basic abc",
         "Bearer aft_é_ü",
     ):
-        answer = client.get("/v1/sessions/s1", headers={"Authorization": value.encode()})
+        answer = client.get("/v1/sessions/s1", headers={b"Authorization": value.encode()})
         assert answer.status_code == 401, value
         assert answer.json()["type"] == "unauthorized"
         assert answer.headers["www-authenticate"] == "Bearer"
