@@ -11,7 +11,8 @@ def versions_to_thin(versions: Iterable[int]) -> list[int]:
 
     The newest `KEEP_ALL` all stay. Each level behind them is twice as long as the one before; it falls into
     `KEEP_ALL / 2` equal stretches, each of which keeps its newest version. A stretch of one level lies inside
-    one of the next, so no version that is gone is missed later.
+    one of the next: beside a version that is gone there is always one that is newer by a quarter of its
+    age at most.
 
     Args:
         versions: The versions that there are, each >= 1.
