@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from api.encoding import encode
 from api.recall import recall_report
 from context.assemble import Window
 from context.budget import Budget
@@ -26,7 +27,7 @@ def window_answer(
     """Write the answer; the messages' text goes out unread."""
     answer: dict[str, Any] = {
         "messages": [orjson.Fragment(item) for item in window.items],
-        "tools": tools,
+        "tools": orjson.Fragment(encode(tools)),
         "preflight": None,
         "utilization": utilization,
         "certificate": certificate_members(window.certificate),

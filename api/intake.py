@@ -1,17 +1,16 @@
 """From a turn event to rows: validated, described, counted; and the work that the turn makes due."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import orjson
 from pydantic import AwareDatetime, Field
 
 from api.call import Body, check_id
+from api.encoding import IN_ORDER, encode
 from api.errors import ProblemError
 from api.settings import api_settings
 from context.activation import calls_for_work
@@ -102,7 +101,7 @@ def read_messages(
 
 def _read_message(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> Message:
     facts = describe(body, wire, field)
-    raw = _encode(body)
+    raw = encode(body)
     limit = api_settings().max_message_bytes
     if len(raw) > limit:
         raise ProblemError(
@@ -126,15 +125,7 @@ def _read_message(body: JsonObject, wire: Wire, speaker: str | None, field: str)
 def _digest(event: TurnCompleted) -> bytes:
     """The same for the same event, whatever the order of its keys."""
     content = event.model_dump(mode="json", exclude={"session_id"}, exclude_none=True)
-    return hashlib.sha256(_encode(content, orjson.OPT_SORT_KEYS)).digest()
-
-
-def _encode(value: JsonObject, option: int = 0) -> bytes:
-    try:
-        return orjson.dumps(value, option=option)
-    except TypeError:  # an integer of more than 64 bits: valid JSON, and kept as sent
-        in_order = bool(option & orjson.OPT_SORT_KEYS)
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=in_order).encode()
+    return hashlib.sha256(encode(content, IN_ORDER)).digest()
 
 
 def _plausible(completed_at: datetime | None) -> tuple[datetime | None, tuple[str, ...]]:

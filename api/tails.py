@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from uuid import UUID
 
-import orjson
-
+from api.encoding import encode
 from context.assemble import Notes, Unread, new_message, notes_message
 from context.budget import Budget
 from context.emergency import with_note
@@ -100,7 +99,7 @@ def count_request_tools(tools: list[JsonObject] | None) -> ToolsCount:
     """The size of the tool definitions; they are the same in most requests."""
     if not tools:
         return NO_TOOLS
-    known = counts.find(hashlib.sha256(orjson.dumps(tools)).digest(), lambda: _count_tools(tools))
+    known = counts.find(hashlib.sha256(encode(tools)).digest(), lambda: _count_tools(tools))
     return ToolsCount(known.tokens, known.wide or 0, known.messages)
 
 

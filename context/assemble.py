@@ -221,10 +221,13 @@ class _Assembly:
             urgency *= 2
 
     def _messages(self) -> tuple[Message, ...]:
-        notes = [message for message in (self.notes, self.recalled.message) if message]
+        """The summary, the turns, then recall, which differs each time: nothing before it changes with it."""
+        notes = [self.notes] if self.notes else []
+        recalled = [self.recalled.message] if self.recalled.message else []
         shorter = dict(zip(map(id, self.history.open_turn), self.open_turn.messages, strict=True))
         ending = [shorter.get(id(message), message) for message in self.history.ending]
-        return (*notes, *(message for turn in reversed(self.taken) for message in turn.messages), *ending)
+        turns = (message for turn in reversed(self.taken) for message in turn.messages)
+        return (*notes, *turns, *recalled, *ending)
 
     def _priced(self) -> int:
         """What the messages of the window cost part by part."""
@@ -287,11 +290,11 @@ class _Assembly:
         if notes and self.notes:
             origin = f"summary {notes.version}, messages {notes.from_seq}-{notes.to_seq}"
             blocks.append(Block("summary", self._notes_cost(), origin, "notes"))
+        if seqs:
+            blocks.append(Block("history", history, f"messages {seqs[0]}-{seqs[-1]}", "conversation"))
         if self.recalled.message:
             origin = f"messages {name_messages(self.recalled.blocks)}"
             blocks.append(Block("recall", self.recalled.cost, origin, "conversation"))
-        if seqs:
-            blocks.append(Block("history", history, f"messages {seqs[0]}-{seqs[-1]}", "conversation"))
         return (*blocks, Block("new", self.fixed["new_messages"], "request", "conversation"))
 
     def _exclusions(self) -> tuple[Exclusion, ...]:

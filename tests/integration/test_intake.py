@@ -322,3 +322,14 @@ def test_the_turn_and_its_due_work_are_committed_together(client: TestClient) ->
 def test_a_few_short_turns_make_no_work(client: TestClient) -> None:
     post(client, turn())
     assert rows("select count(*) from due_work")[0][0] == 0
+
+
+def test_integers_of_any_length_come_back_from_tools_and_messages(client: TestClient) -> None:
+    huge = 10**30
+    post(client, turn("t1", {"role": "user", "content": "x", "n": huge}))
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"maximum": huge}}}]
+    asked = {"model": "gpt-4o", "tools": tools, "messages": [{"role": "user", "content": "?"}]}
+    answer = client.post("/v1/sessions/s1/context", content=json.dumps(asked).encode())
+    assert answer.status_code == 200
+    assert answer.json()["tools"] == tools
+    assert answer.json()["messages"][0]["n"] == huge
