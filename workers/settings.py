@@ -10,7 +10,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 class WorkerSettings(BaseSettings):
     """Read once from `AFTERTURN_*`; pairs that would undo each other are refused."""
 
-    model_config = SettingsConfigDict(env_prefix="AFTERTURN_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
 
     broker_url: str = Field("redis://127.0.0.1:6379/0", description="Redis or Valkey, for hints only.")
     lease_s: float = Field(20, gt=0, description="A lease that nobody renews is free after this.")
