@@ -15,8 +15,8 @@ from context.recall.region import RECALL_TAG
 from context.recall.selection import RecallBlock
 from context.tokens import count_text
 from context.types import JsonObject, Wire
-from tests.unit.histories import number, says
-from tests.unit.windows import check_window, request, requests
+from tests.unit.histories import answers, calls, number, says
+from tests.unit.windows import check_window, counted, request, requests
 
 NOTES = Notes(1, 1, 30, "They spoke about the depot.")
 TALK = number([says("user", "good morning"), says("assistant", "hello")], 31)
@@ -42,13 +42,25 @@ def excluded(window: Window) -> list[tuple[str, str]]:
     return [(exclusion.what, exclusion.why) for exclusion in window.certificate.excluded]
 
 
-def test_the_region_stands_between_the_summary_and_the_turns_in_the_users_role() -> None:
+def test_the_region_stands_right_before_the_new_message_in_the_users_role() -> None:
+    """What comes before it is the same in the next request, and the provider can keep it."""
     window = build_messages(request(TALK, notes=NOTES, recall=(GATE, FERRY)))
-    notes, recalled, *turns = contents(window)
+    notes, *turns, recalled, new = contents(window)
     assert "They spoke about the depot." in notes
+    assert turns == ["good morning", "hello"]
     assert recalled.startswith(f"<{RECALL_TAG}>")
-    assert turns == ["good morning", "hello", "And now?"]
-    assert json.loads(window.items[1])["role"] == "user"
+    assert new == "And now?"
+    assert json.loads(window.items[-2])["role"] == "user"
+
+
+def test_where_a_turn_goes_on_the_region_stands_before_that_turn() -> None:
+    """Between a call and its result nothing may stand."""
+    open_turn = number([says("user", "look"), *calls(["c1"])], 33)
+    asked = request([*TALK, *open_turn], new=counted(answers(["c1"])), recall=(GATE,))
+    window = build_messages(asked)
+    check_window(asked, window, [])
+    places = [message.seq for message in window.messages]
+    assert places == [31, 32, 0, 33, 34, 0]
 
 
 def test_the_certificate_says_which_messages_are_recalled_and_that_people_said_them() -> None:
