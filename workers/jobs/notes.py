@@ -11,7 +11,7 @@ from context.assemble import Notes, notes_message
 from context.carry import carry_protected
 from context.compression import Cut
 from context.gate import Covered, Draft, GateSettings, Reason, Verdict, judge_summary
-from context.language import main_language
+from context.language import UNKNOWN, main_language
 from context.prompts import PROMPT_VERSION, SummaryInput, summary_messages
 from context.render import (
     LineKind,
@@ -59,6 +59,7 @@ class Segment:
         base: The summary that it builds on.
         cut: Where it ends.
         messages: What it covers beyond the base.
+        following: What was said since and stays raw, as far as it was read.
         context_window: The chat model's window, in tokens.
         more: Whether more raw messages follow than were read.
     """
@@ -67,6 +68,7 @@ class Segment:
     base: SummaryText | None
     cut: Cut
     messages: Sequence[Message]
+    following: Sequence[Message]
     context_window: int
     more: bool
 
@@ -169,15 +171,21 @@ def _input_tokens(asked: SummaryInput) -> int:
 
 def _request(desk: Desk, lines: tuple[RenderedLine, ...], *, aggressive: bool) -> SummaryInput:
     segment = desk.segment
-    spoken = main_language(line.text for line in lines if line.kind is LineKind.TEXT)
     return SummaryInput(
         lines=lines,
         budget_tokens=_summary_budget(segment, desk.llm),
-        language=segment.base.language if spoken == "und" and segment.base else spoken,
+        language=_language(segment, lines),
         previous_summary=segment.base.text if segment.base else None,
         participants=participants(lines),
         aggressive=aggressive,
     )
+
+
+def _language(segment: Segment, lines: Sequence[RenderedLine]) -> str:
+    """The language of the conversation as it goes on: a stretch in another one does not change the notes."""
+    following = render_transcript(segment.following)
+    spoken = main_language(line.text for line in (*lines, *following) if line.kind is LineKind.TEXT)
+    return segment.base.language if spoken == UNKNOWN and segment.base else spoken
 
 
 def _summary_budget(segment: Segment, llm: LlmSettings) -> int:

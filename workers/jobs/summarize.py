@@ -141,6 +141,7 @@ def _choose_segment(
         base=basis,
         cut=cut,
         messages=messages[: cut.stop],
+        following=messages[cut.stop :],
         context_window=budget.context_window,
         more=load.raw_messages > len(messages),
     )
