@@ -230,8 +230,8 @@ def _score(code: str, words: Counter[str]) -> float:
     """Add up the hits: a word that several languages share says less of each, and so does a single letter."""
     known = STOP_WORDS[code] & words.keys()
     hits = sum(words[word] * _telling(word) * (0.5 if len(word) == 1 else 1) for word in known)
-    letters = TELLING_LETTERS.get(code, "")
-    marked = sum(times for word, times in words.items() if any(letter in word for letter in letters))
+    letters = frozenset(TELLING_LETTERS.get(code, ""))
+    marked = sum(times for word, times in words.items() if not letters.isdisjoint(word)) if letters else 0
     return hits + marked
 
 
