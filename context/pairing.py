@@ -198,11 +198,19 @@ def _one_place_each(messages: Sequence[Message]) -> Sequence[Message]:
     """Divide messages whose results belong to several places."""
     if all(len(message.answer_ids) <= 1 for message in messages):
         return messages
+    owners = match_answers(messages)
+    answering: defaultdict[int, set[int]] = defaultdict(set)
+    for index, found in enumerate(owners):
+        for caller in found:
+            answering[caller].add(index)
     divided: list[Message] = []
-    for message, found in zip(messages, match_answers(messages), strict=True):
+    for index, (message, found) in enumerate(zip(messages, owners, strict=True)):
         callers = sorted(set(found) - {NO_CALL})
-        apart = len(callers) > 1 and not _are_one(messages[callers[0] : callers[-1] + 1], message)
-        divided += _divide(message, found, callers) if apart else [message]
+        together = len(callers) <= 1 or (
+            _are_one(messages[callers[0] : callers[-1] + 1], message)
+            and all(answering[caller] == {index} for caller in callers[:-1])
+        )
+        divided += [message] if together else _divide(message, found, callers)
     return divided
 
 

@@ -232,9 +232,13 @@ def test_a_message_without_the_named_ids_is_the_same_object(wire: Wire) -> None:
 
 
 @given(histories())
-def test_placing_answers_moves_messages_and_loses_none(messages: list[Message]) -> None:
+def test_placing_answers_moves_messages_and_loses_none(drawn: list[Message]) -> None:
+    messages = repair_pairs(drawn)[0]
     placed = place_answers(messages)
-    assert sorted(message.seq for message in placed) == [message.seq for message in messages]
+    assert sorted({message.seq for message in placed}) == [message.seq for message in messages]
+    assert sorted(i for m in placed for i in m.answer_ids) == sorted(
+        i for m in messages for i in m.answer_ids
+    )
     assert place_answers(placed) == placed
     assert [m for m in placed if not m.answer_ids] == [m for m in messages if not m.answer_ids]
 
@@ -244,6 +248,26 @@ def test_words_between_a_call_and_its_results_are_placed_after_them(wire: Wire) 
     asked, told = calls(["a", "b"], wire=wire), [*answers(["b"], wire=wire), *answers(["a"], wire=wire)]
     wait = says("user", "wait", wire)
     assert place_answers([*asked, told[0], wait, told[1], BOT]) == [*asked, *told, wait, BOT]
+
+
+def test_one_message_that_answers_calls_in_several_places_is_divided() -> None:
+    first, second = calls(["a"], wire=Wire.ANTHROPIC), calls(["b"], wire=Wire.ANTHROPIC)
+    wait, told = says("user", "wait", Wire.ANTHROPIC), answers(["a", "b"], wire=Wire.ANTHROPIC)
+    placed = place_answers(number([*first, wait, *second, *told]))
+    assert [message.seq for message in placed] == [1, 4, 2, 3, 4]
+    assert [message.answer_ids for message in placed] == [(), ("a",), (), (), ("b",)]
+
+
+def test_results_of_calls_that_one_response_made_piece_by_piece_stay_together() -> None:
+    pieces = [*calls(["a"], wire=Wire.ANTHROPIC), *calls(["b"], wire=Wire.ANTHROPIC)]
+    items = [*pieces, *answers(["a", "b"], wire=Wire.ANTHROPIC)]
+    assert place_answers(items) == items
+
+
+def test_open_calls_that_share_an_id_get_their_answers_at_once() -> None:
+    twice = [*calls(["a"], wire=Wire.RESPONSES), *calls(["a"], wire=Wire.RESPONSES)]
+    told = answers(["a", "a"], wire=Wire.RESPONSES)
+    assert [m.seq for m in place_answers(number([*twice, *told]))] == [1, 4, 2, 3]
 
 
 def test_responses_items_stay_where_they_are() -> None:
