@@ -208,7 +208,7 @@ def _one_place_each(messages: Sequence[Message]) -> Sequence[Message]:
         callers = sorted(set(found) - {NO_CALL})
         together = len(callers) <= 1 or (
             _are_one(messages[callers[0] : callers[-1] + 1], message)
-            and all(answering[caller] == {index} for caller in callers[:-1])
+            and all(answering[between] <= {index} for between in range(callers[0], callers[-1]))
         )
         divided += [message] if together else _divide(message, found, callers)
     return divided
