@@ -30,7 +30,7 @@ up: venv
 	@$(PY) -m afterturn up --port $(PORT)
 
 test: venv lint
-	$(PY) -m pytest -n 2
+	$(PY) -m pytest -n 2 --dist loadfile
 
 lint: venv
 	$(PY) -m ruff check .

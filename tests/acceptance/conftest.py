@@ -1,6 +1,7 @@
 """A whole running stack: API, dispatcher, worker and beat as processes, on real servers."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -15,11 +16,13 @@ ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
 @pytest.fixture(scope="session")
 def running_stack() -> Iterator[Stack]:
     """The stack; call `poll` on it before reading pids that may have changed."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("SUMMARIZER_MODEL", "extractive")
-        environment.setenv("CONTEXT_PLANNER_MODEL", "extractive")
-        with Stack(roles=ROLES) as stack:
-            yield stack
+    with ExitStack() as running:
+        # The keeper takes the environment along at its start; no other test sees it.
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("SUMMARIZER_MODEL", "extractive")
+            environment.setenv("CONTEXT_PLANNER_MODEL", "extractive")
+            stack = running.enter_context(Stack(roles=ROLES))
+        yield stack
 
 
 @pytest.fixture

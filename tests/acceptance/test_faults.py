@@ -57,7 +57,11 @@ def process(command: list[str], settings: Mapping[str, str], log: Path) -> Itera
             yield
         finally:
             started.terminate()
-            started.wait(30)
+            try:
+                started.wait(30)
+            except subprocess.TimeoutExpired:
+                started.kill()
+                started.wait()
 
 
 def test_a_pool_process_killed_while_the_model_answers(platform: Platform) -> None:

@@ -59,7 +59,7 @@ def test_a_file_is_replayed_whole_and_again_changes_nothing(stack: Stack, client
     first = replay(stack, FILE, "--session", "twice")
     assert first.returncode == 0, first.stderr
     assert counts(first.stdout) | {"turns sent": 43, "new": 43, "duplicates": 0} == counts(first.stdout)
-    assert counts(first.stdout)["summaries made"] >= 1
+    assert counts(first.stdout)["summaries"] >= 1
     second = replay(stack, FILE, "--session", "twice")
     assert second.returncode == 0, second.stderr
     assert counts(second.stdout) | {"new": 0, "duplicates": 43} == counts(second.stdout)
