@@ -9,10 +9,11 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from api.errors import ProblemError, validation_error
+from api.errors import ProblemError
 from api.settings import ApiSettings, api_settings
+from api.validation import validation_error
 from context.errors import InvalidInputError
-from context.sanitize import parse_json
+from context.sanitize import REPLACEMENT, parse_json
 from models.session import reading
 from models.tenant import Caller, find_caller
 
@@ -54,21 +55,21 @@ class Call:
 
     def body(self, model: type[Model]) -> Model:
         """Read the body as JSON, cleaned, against a schema."""
-        return read_as(model, self.raw)
+        return read_as(model, self.raw)[0]
 
 
-def read_as(model: type[Model], raw: bytes) -> Model:
-    """Read JSON, cleaned once at the door, against a schema.
+def read_as(model: type[Model], raw: bytes) -> tuple[Model, bool]:
+    """Read JSON, cleaned once at the door, against a schema; and say whether anything had to be cleaned.
 
     Raises:
         AfterturnError: Where it is not JSON, or not of the schema; the field is named.
     """
     try:
-        value, _changed = parse_json(raw, max_depth=api_settings().max_depth)
+        value, cleaned = parse_json(raw, max_depth=api_settings().max_depth)
     except InvalidInputError as error:
         raise ProblemError("invalid-json", error.message, **error.numbers) from None
     try:
-        return model.model_validate(value)
+        return model.model_validate(value), cleaned
     except ValidationError as error:
         raise validation_error(error) from None
 
@@ -127,14 +128,22 @@ def check_id(value: str, field: str) -> str:
     """Refuse an id that could not stand in a path, a log line or a key.
 
     Raises:
-        ProblemError: The id is empty, too long, or holds a character that is not printable, or a slash.
+        ProblemError: The id is empty, too long, not UTF-8, a step of a path, or holds a slash or a character
+            that is not printable.
     """
     if not 1 <= len(value) <= MAX_ID_CHARS:
         raise ProblemError(
             "invalid-input", f"{field}: 1 to {MAX_ID_CHARS} characters", field=field, limit=MAX_ID_CHARS
         )
-    if not value.isprintable() or "/" in value or "\\" in value:
-        raise ProblemError("invalid-input", f"{field}: no slash, no control character", field=field)
+    if REPLACEMENT in value:
+        # Different ids would become one, and two conversations with them.
+        raise ProblemError("invalid-input", f"{field}: is not UTF-8, or was not once", field=field)
+    if not value.isprintable() or "/" in value or "\\" in value or value in {".", ".."}:
+        raise ProblemError(
+            "invalid-input",
+            f"{field}: printable characters without a slash, and not '.' or '..'",
+            field=field,
+        )
     return value
 
 

@@ -12,7 +12,7 @@ from api.activation import Asked, cache_report, settle, wants_work
 from api.answers import utilization_of, window_answer
 from api.calibration import calibrations
 from api.call import Body, BodyCall, SessionId, documented
-from api.intake import MAX_WINDOW, read_messages
+from api.intake import MAX_WINDOW, MIN_WINDOW, read_messages
 from api.recall import recall
 from api.settings import api_settings
 from api.tails import count_request_tools, notes_of, read_tail, system_message
@@ -40,7 +40,9 @@ class ContextRequest(Body):
     """The request that is about to be sent to a model, as far as the platform knows it."""
 
     model: str = Field(min_length=1, max_length=200, description="The model that will answer.")
-    context_window: int | None = Field(None, ge=1, le=MAX_WINDOW, description="Its window, in tokens.")
+    context_window: int | None = Field(
+        None, ge=MIN_WINDOW, le=MAX_WINDOW, description="Its window, in tokens."
+    )
     max_tokens: int | None = Field(None, ge=1, le=MAX_WINDOW, description="The output limit.")
     system_prompt: str | None = Field(None, description="The platform's own instructions.")
     messages: list[JsonObject] = Field(min_length=1, description="The new message or messages.")

@@ -6,11 +6,11 @@ import orjson
 import structlog
 from fastapi import FastAPI, Request, Response, status
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
+from api.validation import validation_error
 from context.errors import AfterturnError
 
 log = structlog.get_logger()
@@ -63,17 +63,6 @@ def problem_of(error: AfterturnError) -> dict[str, Any]:
     """The members of a problem document, for a line of a batch."""
     status_code = STATUS_OF_CODE.get(error.code, 500)
     return {**error.numbers, "type": error.code, "status": status_code, "detail": error.message}
-
-
-def validation_error(error: ValidationError | RequestValidationError) -> AfterturnError:
-    """Turn the first complaint of a schema into a sentence that names the field; never its value."""
-    first = error.errors()[0]
-    place = [part for part in first["loc"] if part not in ("body", "path", "query")]
-    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
-    text = "is not a known field; remove it" if first["type"] == "extra_forbidden" else first["msg"]
-    found = AfterturnError(f"{field or 'body'}: {text}", field=field or "body")
-    found.code = "invalid-input"
-    return found
 
 
 def install(app: FastAPI) -> None:

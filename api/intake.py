@@ -25,6 +25,10 @@ from models.settings import compression_settings
 from models.work import WorkKind, want
 
 MAX_WINDOW = 100_000_000
+MIN_WINDOW = 2
+"""A token in and a token out."""
+
+CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 
 
 class TurnCompleted(Body):
@@ -33,7 +37,9 @@ class TurnCompleted(Body):
     turn_id: str = Field(description="The platform's id of this turn; makes a second delivery harmless.")
     messages: list[JsonObject] = Field(min_length=1, description="The turn's messages, kept as sent.")
     model: str | None = Field(None, max_length=200, description="The model that answered.")
-    context_window: int | None = Field(None, ge=1, le=MAX_WINDOW, description="Its window, in tokens.")
+    context_window: int | None = Field(
+        None, ge=MIN_WINDOW, le=MAX_WINDOW, description="Its window, in tokens."
+    )
     usage: JsonObject | None = Field(None, description="The provider's usage report, as it came.")
     plan: JsonObject | None = Field(None, description="The plan that the turn followed, if there was one.")
     speaker: str | None = Field(None, max_length=200, description="Who speaks, where messages do not say.")
@@ -56,8 +62,13 @@ class Intake:
     notes: tuple[str, ...]
 
 
-def read_turn(session_id: str, event: TurnCompleted) -> Intake:
+def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -> Intake:
     """Validate an event, read each message's facts and count its tokens, once.
+
+    Args:
+        session_id: The conversation.
+        event: What the platform sent.
+        cleaned: Whether its text had to be cleaned at the door.
 
     Raises:
         AfterturnError: Something cannot be stored; the field and the limit are named.
@@ -85,7 +96,7 @@ def read_turn(session_id: str, event: TurnCompleted) -> Intake:
         user_id=event.user_id,
         completed_at=completed_at,
     )
-    return Intake(turn, (*clock, *_notes(messages)))
+    return Intake(turn, (*((CLEANED,) if cleaned else ()), *clock, *_notes(messages)))
 
 
 def read_messages(

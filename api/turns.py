@@ -33,7 +33,8 @@ router = APIRouter(prefix="/v1", tags=["turns"])
 def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     """Record a finished turn and the work it makes due; 202 after the commit, 200 for a second delivery."""
     caller = call.caller("write")
-    intake = read_turn(session_id, call.body(TurnCompleted))
+    event, cleaned = read_as(TurnCompleted, call.raw)
+    intake = read_turn(session_id, event, cleaned=cleaned)
     with transaction() as db:
         accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]
     if accepted.conflict:
@@ -73,8 +74,8 @@ def complete_turns(call: BatchCall) -> Response:
 
 def _read_line(line: bytes) -> Intake | AfterturnError:
     try:
-        event = read_as(TurnOfSession, line)
-        return read_turn(check_id(event.session_id, "session_id"), event)
+        event, cleaned = read_as(TurnOfSession, line)
+        return read_turn(check_id(event.session_id, "session_id"), event, cleaned=cleaned)
     except AfterturnError as error:
         return error
 

@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
+from api.intake import CLEANED
 from api.settings import api_settings
 from models import session
 from models.tenant import ensure_tenant
@@ -91,7 +92,9 @@ def test_a_message_is_stored_as_sent(client: TestClient) -> None:
 
 def test_nul_and_lone_surrogates_are_cleaned_in_keys_and_values(client: TestClient) -> None:
     body = rb'{"turn_id":"t1","messages":[{"role":"user","content":"a\u0000b\ud800c","k\u0000":"\udfff"}]}'
-    assert post(client, body).status_code == 202
+    answer = post(client, body)
+    assert answer.status_code == 202
+    assert answer.json()["notes"] == [CLEANED]
     stored = rows("select body from message")[0].body
     assert "\\u0000" not in stored
     assert "\\ud800" not in stored
@@ -117,7 +120,7 @@ REFUSED: dict[str, tuple[bytes | dict[str, Any], int, str]] = {
         400,
         "",
     ),
-    "an array": (b"[]", 422, "body"),
+    "an array": (b"[]", 422, "body: must be an object"),
     "no messages": ({"turn_id": "t1", "messages": []}, 422, "messages"),
     "no turn id": ({"messages": [{"role": "user", "content": "x"}]}, 422, "turn_id"),
     "an empty turn id": (turn(""), 422, "turn_id"),
@@ -138,6 +141,12 @@ REFUSED: dict[str, tuple[bytes | dict[str, Any], int, str]] = {
         422,
         "messages[0].tool_calls",
     ),
+    "a turn id with half a surrogate pair": (
+        rb'{"turn_id":"t\ud800","messages":[{"role":"user","content":"x"}]}',
+        422,
+        "turn_id",
+    ),
+    "a window without room": (turn("t1", context_window=1), 422, "context_window: must be at least 2"),
     "a window of zero": (turn("t1", context_window=0), 422, "context_window"),
     "a window beyond reason": (turn("t1", context_window=10**12), 422, "context_window"),
     "a time without a zone": (turn("t1", completed_at="2026-01-01T00:00:00"), 422, "completed_at"),
@@ -240,7 +249,7 @@ def test_ten_megabytes_of_text_are_refused_with_the_limit(client: TestClient) ->
     assert answer.json()["limit"] == api_settings().max_body_bytes
 
 
-@pytest.mark.parametrize("session_id", ["a%2Fb", "a%0Ab", "x" * 201, "a%5Cb"])
+@pytest.mark.parametrize("session_id", ["a%2Fb", "a%0Ab", "x" * 201, "a%5Cb", "a%FF", "%2E%2E", "%2E"])
 def test_a_session_id_that_could_not_stand_in_a_path_is_refused(client: TestClient, session_id: str) -> None:
     answer = post(client, turn(), session_id)
     assert answer.status_code in (404, 422)
