@@ -1,0 +1,69 @@
+"""What a schema complains about, in our own words: the field, the limit, and never the value."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from context.errors import InvalidInputError
+
+_PLACES = frozenset({"body", "path", "query"})
+_EXAMPLE = "2026-01-31T12:00:00Z"
+_A_TIME = f"must be a date and time with a zone, such as {_EXAMPLE}"
+_INTEGER = "must be a whole number"
+
+_TEXTS: Mapping[str, str] = {
+    "missing": "is missing",
+    "extra_forbidden": "is not a known field; remove it",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
+    "list_type": "must be a list",
+    "string_type": "must be a string",
+    "bool_type": "must be true or false",
+    "int_type": _INTEGER,
+    "int_parsing": _INTEGER,
+    "int_parsing_size": _INTEGER,
+    "int_from_float": _INTEGER,
+    "timezone_aware": f"has no zone; write it as {_EXAMPLE}",
+    "datetime_type": _A_TIME,
+    "datetime_parsing": _A_TIME,
+    "datetime_from_date_parsing": _A_TIME,
+    "datetime_object_invalid": _A_TIME,
+}
+
+_LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "too_short": ("min_length", lambda limit: f"holds too few: at least {limit}"),
+    "too_long": ("max_length", lambda limit: f"holds too many: at most {limit}"),
+    "string_too_short": ("min_length", lambda limit: f"is too short: at least {limit} characters"),
+    "string_too_long": ("max_length", lambda limit: f"is too long: at most {limit} characters"),
+    "greater_than_equal": ("ge", lambda limit: f"must be at least {limit}"),
+    "less_than_equal": ("le", lambda limit: f"must be at most {limit}"),
+}
+
+
+def validation_error(error: ValidationError | RequestValidationError) -> InvalidInputError:
+    """Turn the first complaint of a schema into a sentence that names the field and the limit.
+
+    Args:
+        error: What the schema found, at least one complaint.
+    """
+    first = error.errors()[0]
+    text, numbers = _in_words(first)
+    return InvalidInputError(_field(first["loc"]) or "body", text, **numbers)
+
+
+def _field(place: Sequence[str | int]) -> str:
+    steps = (part for part in place if part not in _PLACES)
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in steps).lstrip(".")
+
+
+def _in_words(complaint: Mapping[str, Any]) -> tuple[str, dict[str, object]]:
+    kind, facts = complaint["type"], complaint.get("ctx", {})
+    if kind in _LIMITS:
+        name, say = _LIMITS[kind]
+        return say(facts[name]), {"limit": facts[name]}
+    if kind == "enum":
+        return f"is unknown; allowed: {facts['expected']}", {}
+    return _TEXTS.get(kind, str(complaint["msg"])), {}
