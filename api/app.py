@@ -3,12 +3,14 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache, partial
 
 from anyio import to_thread
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import compress, contexts, errors, health, history, sessions, turns
+from api.description import describe_calls
 from api.settings import api_settings
 from context.tokens import count_text
 
@@ -56,4 +58,5 @@ def make_app() -> FastAPI:
         app.include_router(module.router)
     errors.install(app)
     app.add_middleware(ServerTiming)
+    app.openapi = cache(partial(describe_calls, app))  # type: ignore[method-assign]
     return app
