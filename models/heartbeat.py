@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import delete, func, select, text
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import distinct_on, insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, Timestamp
@@ -46,7 +46,7 @@ def last_signs(db: Transaction) -> dict[str, Sign]:
     """The newest sign of each role, whichever of its processes gave it."""
     rows = db.execute(
         select(Heartbeat.role, Heartbeat.seen_at, Heartbeat.detail)
-        .distinct(Heartbeat.role)
+        .ext(distinct_on(Heartbeat.role))
         .order_by(Heartbeat.role, Heartbeat.seen_at.desc())
     )
     return {row.role: Sign(row.seen_at, row.detail) for row in rows}

@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready
+from celery.signals import after_task_publish, beat_init, celeryd_init, worker_process_init, worker_ready
 from kombu import Exchange, Queue
 from kombu.transport.redis import Channel
 
@@ -116,4 +116,10 @@ def _worker_lives(**_: Any) -> None:
 @beat_init.connect
 def _beat_lives(**_: Any) -> None:
     configure_logging()
+    show_life("beat")
+    after_task_publish.connect(_beat_still_lives, weak=False)
+
+
+def _beat_still_lives(**_: Any) -> None:
+    """Beat is at work when a tick has left it, not when its process merely exists."""
     show_life("beat")
