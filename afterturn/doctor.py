@@ -1,6 +1,5 @@
 """`afterturn doctor`: what is in force, what is missing, and whether everything answers."""
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +11,9 @@ from rich.table import Table
 
 from afterturn.checks import Finding, check_all, check_role, guarded
 from afterturn.settings_report import Group, current_groups, unknown_variables
-from afterturn.stack.home import ADDRESSES
-from afterturn.target import DATA_DIRECTORY
+from afterturn.target import DATA_DIRECTORY, use_running_stack
+
+PIPED_WIDTH = 140
 
 app = typer.Typer(add_completion=False)
 
@@ -24,8 +24,9 @@ def doctor(
     alive: Annotated[str | None, typer.Option(help="Only ask whether this role is at work.")] = None,
 ) -> None:
     """Print the settings in force and check database, broker, background, tokenizer and models."""
-    console = Console()
-    use_running_stack(data_dir, console)
+    console = make_console()
+    if use_running_stack(data_dir):
+        console.print(f"looking at the stack that runs in {data_dir}")
     if alive is not None:
         finish(console, [guarded(alive, lambda: check_role(alive))])
     else:
@@ -54,20 +55,20 @@ def finish(console: Console, findings: Sequence[Finding]) -> None:
         raise typer.Exit(1)
 
 
-def use_running_stack(data_dir: Path, console: Console) -> None:
-    """Look at the embedded stack of a directory, unless the environment names a database itself."""
-    file = data_dir / ADDRESSES
-    if "AFTERTURN_DATABASE_URL" in os.environ or not file.exists():
-        return
-    addresses = json.loads(file.read_text())
-    os.environ["AFTERTURN_DATABASE_URL"] = addresses["database_url"]
-    os.environ["AFTERTURN_BROKER_URL"] = addresses["broker_url"]
-    console.print(f"looking at the stack that runs in {data_dir}")
+def make_console() -> Console:
+    """A console wide enough to read where nobody's window sets the width."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_WIDTH)
+    return console
 
 
 def settings_table(groups: list[Group]) -> Table:
-    """Every setting, those that somebody chose marked."""
-    table = Table("setting", "value", "from", "meaning", title="settings in force", title_justify="left")
+    """Every setting, those that somebody chose marked; a name that is cut could not be set."""
+    table = Table(title="settings in force", title_justify="left")
+    table.add_column("setting", no_wrap=True)
+    for column in ("value", "from", "meaning"):
+        table.add_column(column, overflow="fold")
     for group in groups:
         table.add_section()
         for setting in group.settings:

@@ -1,9 +1,11 @@
-"""Which API a command talks to: named, in the environment, or the stack of this directory."""
+"""What a command talks to: named, in the environment, or the stack of this directory."""
 
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from afterturn.stack.home import ADDRESSES
 
 DATA_DIRECTORY = Path(".afterturn")
 """Where `afterturn up` keeps its data unless it is told otherwise."""
@@ -41,6 +43,24 @@ def find_target(base_url: str | None, api_key: str | None, directory: Path = DAT
         f"no API {missing}: run `make up` first (it writes {directory}/), "
         "or give --base-url and --api-key, or set AFTERTURN_BASE_URL and AFTERTURN_API_KEY"
     )
+
+
+def use_running_stack(directory: Path) -> bool:
+    """Take the servers of the stack that runs in a directory, unless the environment names a database itself.
+
+    Args:
+        directory: The stack's data directory.
+
+    Returns:
+        Whether the stack's servers are used from now on.
+    """
+    file = directory / ADDRESSES
+    if "AFTERTURN_DATABASE_URL" in os.environ or not file.exists():
+        return False
+    addresses = json.loads(file.read_text())
+    os.environ["AFTERTURN_DATABASE_URL"] = addresses["database_url"]
+    os.environ["AFTERTURN_BROKER_URL"] = addresses["broker_url"]
+    return True
 
 
 def _stack_url(directory: Path) -> str | None:

@@ -51,6 +51,11 @@ class Caller:
     scopes: frozenset[str]
 
 
+def find_tenant(db: Transaction, name: str) -> UUID | None:
+    """The tenant of this name, if there is one."""
+    return db.execute(select(Tenant.tenant_id).where(Tenant.name == name)).scalar()
+
+
 def ensure_tenant(db: Transaction, name: str) -> UUID:
     """Find the tenant of this name, or make it; safe to call at once from many places."""
     db.execute(text("insert into tenant (name) values (:name) on conflict (name) do nothing"), {"name": name})
