@@ -19,6 +19,7 @@ LABEL_WIDTH = 15
 BAR_CELLS = 40
 QUESTION_CHARS = 160
 LINES_PER_SECTION = 2
+FIXED_PARTS = ("overhead", "system_prompt", "tools", "new")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Shown:
     def whole_tokens(self) -> int:
         """What the request would cost with the whole history in it, its fixed parts included."""
         used = self.window.answer["utilization"]
-        fixed = sum(used["breakdown"].get(part, 0) for part in ("system_prompt", "tools", "new"))
+        fixed = sum(used["breakdown"].get(part, 0) for part in FIXED_PARTS)
         return int(used["tokens"]["raw_history"]) + int(fixed)
 
     @property

@@ -210,8 +210,8 @@ def _report(
     _say(console, f"turns sent       {turns} in {sent_s:.1f} s")
     _say(console, f"  new            {tally.new}")
     _say(console, f"  duplicates     {tally.duplicates}")
-    _say(console, f"  repaired       {tally.noted} (accepted although calls or results are missing)")
-    _say(console, f"summaries made   {summaries[0]}" + (f", {summaries[1]} rejected" if summaries[1] else ""))
+    _say(console, f"  with a note    {tally.noted} (calls or results are missing, or text was cleaned)")
+    _say(console, f"summaries        {summaries[0]}" + (f", {summaries[1]} rejected" if summaries[1] else ""))
     if state:
         _say(console, f"summarized       {state.summarized} of {state.messages} messages")
         if state.pending:
