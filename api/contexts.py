@@ -19,6 +19,7 @@ from api.tails import count_request_tools, notes_of, read_tail, system_message
 from context.activation import Activation
 from context.assemble import Unread, Window, WindowRequest, build_messages
 from context.budget import Budget, choose_budget
+from context.certificate import Exclusion
 from context.emergency import certify_left_out
 from context.recall.question import find_question
 from context.tokens import ToolsCount
@@ -86,6 +87,7 @@ def respond(
     activation: Activation | None = None,
 ) -> Response:
     """Write a window down as an answer."""
+    window = _name_unread(request, window)
     utilization = {
         **utilization_of(window, standing, asked.budget, model=request.model, goal=request.focus),
         "cache": cache_report(standing, asked, window.certificate, activation),
@@ -99,6 +101,19 @@ def respond(
         window, wire=request.wire, tools=request.tools, utilization=utilization, standing=standing
     )
     return Response(answer, media_type="application/json")
+
+
+def _name_unread(request: ContextRequest, window: Window) -> Window:
+    """Name what the request asks for and the window does not hold: nothing is left out in silence."""
+    unread = [
+        Exclusion(name, "not-supported-yet", None)
+        for name in ("catalog", "attachments")
+        if getattr(request, name)
+    ]
+    if not unread:
+        return window
+    certificate = window.certificate
+    return replace(window, certificate=replace(certificate, excluded=(*certificate.excluded, *unread)))
 
 
 @dataclass(frozen=True)

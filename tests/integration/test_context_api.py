@@ -337,3 +337,20 @@ def test_real_conversations_fit_every_window_in_every_format(client: TestClient,
     for session_id, model, size, wire in asked:
         answer = window(client, session_id=session_id, model=model, context_window=size, wire=wire)
         check(answer, wire)
+
+
+def test_what_cannot_be_read_yet_is_named_instead_of_dropped_in_silence(client: TestClient) -> None:
+    answer = client.post(
+        "/v1/sessions/s1/context",
+        json={
+            "model": "gpt-4o",
+            "messages": [{"role": "user", "content": "x"}],
+            "attachments": [{"id": "a1"}],
+            "catalog": "tools",
+        },
+    )
+    left_out = answer.json()["certificate"]["excluded"]
+    assert [(item["what"], item["why"]) for item in left_out] == [
+        ("catalog", "not-supported-yet"),
+        ("attachments", "not-supported-yet"),
+    ]
