@@ -3,10 +3,12 @@
 import uvicorn
 
 from api.settings import api_settings
+from models.observe import configure_logging
 
 
 def main() -> None:
     """Listen until told to stop; requests under way are finished first."""
+    configure_logging()
     settings = api_settings()
     uvicorn.run(
         "api.app:make_app",

@@ -9,7 +9,8 @@ from celery.signals import after_task_publish, beat_init, celeryd_init, worker_p
 from kombu import Exchange, Queue
 from kombu.transport.redis import Channel
 
-from workers.observe import configure_logging, models_in_use, show_life
+from models.observe import configure_logging
+from workers.observe import models_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
 

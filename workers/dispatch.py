@@ -12,11 +12,12 @@ from celery import Celery
 from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.exc import SQLAlchemyError
 
+from models.observe import configure_logging
 from models.session import transaction
 from models.settings import database_settings
 from models.work import WAKE_CHANNEL, Hint, WorkKind, take_hints
 from workers.app import app
-from workers.observe import configure_logging, show_life
+from workers.observe import show_life
 from workers.schedule import TaskName
 from workers.settings import WorkerSettings, worker_settings
 
