@@ -22,7 +22,7 @@ from models.conversation import SessionState
 from models.log import AcceptedTurn, NewTurn, accept_turns
 from models.session import Transaction
 from models.settings import compression_settings
-from models.work import WorkKind, want
+from models.work import WorkKind, want_each
 
 MAX_WINDOW = 100_000_000
 MIN_WINDOW = 2
@@ -172,28 +172,23 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
     """Append turns and ask for the work that they make due, in one transaction."""
     answers, sessions = accept_turns(db, tenant_id, turns)
     changed = {answer.session_id for answer in answers if not answer.duplicate}
-    for session_id in sorted(changed):
-        want_summary(db, tenant_id, sessions[session_id])
+    due = [session_id for session_id in changed if is_due(sessions[session_id])]
+    if due:
+        delay_s = compression_settings().summarize_debounce_s
+        want_each(db, tenant_id, WorkKind.SUMMARIZE, due, delay_s=delay_s)
     return answers
 
 
-def want_summary(db: Transaction, tenant_id: UUID, session: SessionState) -> None:
-    """Ask for a summary where the session's next request presses, or one should be prepared for later."""
+def is_due(session: SessionState) -> bool:
+    """Whether the session's next request presses, or a summary should be prepared for later."""
     settings = compression_settings()
-    if calls_for_work(
+    return calls_for_work(
         session.load,
         session.prepared_load,
         session.budget,
         settings.thresholds,
         settings.activation_settings,
-    ):
-        want(
-            db,
-            tenant_id,
-            WorkKind.SUMMARIZE,
-            session.session_id,
-            delay_s=settings.summarize_debounce_s,
-        )
+    )
 
 
 def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger, CheckConstraint, Text, func, select, text, update
+from sqlalchemy import ARRAY, BigInteger, CheckConstraint, Text, bindparam, func, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -184,14 +184,20 @@ def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) 
     return found
 
 
-def _lock_existing(db: Transaction, tenant_id: UUID, session_ids: list[str]) -> dict[str, SessionState]:
-    rows = db.execute(
-        select(*STATE_COLUMNS)
-        .where(Session.tenant_id == tenant_id, Session.session_id == func.any(session_ids))
-        .order_by(Session.session_id)
-        .with_for_update(key_share=True)
+_LOCK = (
+    select(*STATE_COLUMNS)
+    .where(
+        Session.tenant_id == bindparam("tenant_id"),
+        Session.session_id == func.any(bindparam("session_ids", type_=ARRAY(Text))),
     )
-    return {row.session_id: SessionState(*row) for row in rows}
+    .order_by(Session.session_id)
+    .with_for_update(key_share=True)
+)
+
+
+def _lock_existing(db: Transaction, tenant_id: UUID, session_ids: list[str]) -> dict[str, SessionState]:
+    rows = db.execute(_LOCK, {"tenant_id": tenant_id, "session_ids": session_ids})
+    return {row[0]: SessionState(*row) for row in rows}
 
 
 def remember_request(

@@ -1,18 +1,24 @@
 """Due work: what is to be done, who has it, and how it went. This table is the queue."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from uuid import UUID, uuid4
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     CheckConstraint,
     ColumnElement,
     Identity,
     Index,
+    Interval,
+    Text,
     Update,
-    and_,
+    Uuid,
+    bindparam,
     case,
     false,
     func,
@@ -23,7 +29,7 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey, Timestamp
@@ -98,15 +104,6 @@ class Claim:
     refusals: int = 0
 
 
-@dataclass(frozen=True)
-class Hint:
-    """What the dispatcher tells the broker: an id and where to send it."""
-
-    work_id: int
-    kind: WorkKind
-    isolated: bool
-
-
 def want(
     db: Transaction, tenant_id: UUID, kind: WorkKind, key: str, *, delay_s: float = 0, awaited: bool = False
 ) -> None:
@@ -116,83 +113,66 @@ def want(
     notices at its end that it is wanted again. Dead work stays dead, and counts what asked for it.
     Work that rests is not due before its rest is over, whoever waits for it.
     """
-    due_at = func.now() + timedelta(seconds=delay_s)
-    row = insert(DueWork).values(
-        tenant_id=tenant_id, kind=kind, key=key, state=WorkState.READY, due_at=due_at, awaited=awaited
-    )
-    idle = DueWork.state == WorkState.IDLE
-    db.execute(
-        row.on_conflict_do_update(
-            index_elements=[DueWork.tenant_id, DueWork.kind, DueWork.key],
-            set_={
-                "state": case((idle, WorkState.READY), else_=DueWork.state),
-                "due_at": _after_rest(
-                    case(
-                        (idle, row.excluded.due_at),
-                        (
-                            true() if awaited else DueWork.last_error.is_(None),
-                            func.least(DueWork.due_at, row.excluded.due_at),
-                        ),
-                        else_=DueWork.due_at,
-                    )
-                ),
-                "wanted": DueWork.wanted + 1,
-                "awaited": or_(DueWork.awaited, row.excluded.awaited),
-                "hinted_until": case((idle, None), else_=DueWork.hinted_until),
-            },
-        )
-    )
+    want_each(db, tenant_id, kind, [key], delay_s=delay_s, awaited=awaited)
+
+
+def want_each(
+    db: Transaction,
+    tenant_id: UUID,
+    kind: WorkKind,
+    keys: Sequence[str],
+    *,
+    delay_s: float = 0,
+    awaited: bool = False,
+) -> None:
+    """Ask for work on several keys at once; see `want`."""
+    values = {"tenant_id": tenant_id, "kind": kind.value, "delay": timedelta(seconds=delay_s)}
+    db.execute(_wish(awaited), {**values, "keys": sorted(set(keys))})
     if awaited:
-        db.execute(select(func.pg_notify(WAKE_CHANNEL, kind)))
+        db.execute(_WAKE, {"kind": kind.value})
+
+
+_WAKE = select(func.pg_notify(WAKE_CHANNEL, bindparam("kind", type_=Text)))
+
+
+@lru_cache
+def _wish(awaited: bool) -> Insert:
+    """The statement of `want`, built once: to build it each time costs more than to run it."""
+    asked = select(
+        bindparam("tenant_id", type_=Uuid),
+        bindparam("kind", type_=Text),
+        func.unnest(bindparam("keys", type_=ARRAY(Text))),
+        literal(WorkState.READY.value),
+        func.now() + bindparam("delay", type_=Interval),
+        true() if awaited else false(),
+    )
+    columns = ["tenant_id", "kind", "key", "state", "due_at", "awaited"]
+    row = insert(DueWork).from_select(columns, asked)
+    idle = DueWork.state == WorkState.IDLE
+    return row.on_conflict_do_update(
+        index_elements=[DueWork.tenant_id, DueWork.kind, DueWork.key],
+        set_={
+            "state": case((idle, WorkState.READY), else_=DueWork.state),
+            "due_at": _after_rest(
+                case(
+                    (idle, row.excluded.due_at),
+                    (
+                        true() if awaited else DueWork.last_error.is_(None),
+                        func.least(DueWork.due_at, row.excluded.due_at),
+                    ),
+                    else_=DueWork.due_at,
+                )
+            ),
+            "wanted": DueWork.wanted + 1,
+            "awaited": or_(DueWork.awaited, row.excluded.awaited),
+            "hinted_until": case((idle, None), else_=DueWork.hinted_until),
+        },
+    )
 
 
 def _after_rest(due_at: ColumnElement[datetime]) -> ColumnElement[datetime]:
     """No earlier than the rest ends; NULL is no rest, and `greatest` passes it over."""
     return func.greatest(due_at, DueWork.rests_until)
-
-
-def _written(state: WorkState) -> ColumnElement[str]:
-    """The state as a part of the statement: only then does a prepared plan know the partial index."""
-    return literal(state, literal_execute=True)
-
-
-_MAY_BE_DUE = and_(
-    or_(DueWork.state == _written(WorkState.READY), DueWork.state == _written(WorkState.RUNNING)),
-    DueWork.due_at <= func.now(),
-)
-"""What the partial index answers. Running work was due when it was claimed, and is due no later since."""
-
-
-def take_hints(db: Transaction, *, limit: int, hint_lifetime_s: float) -> list[Hint]:
-    """Pick due work to hint at, and remember that it was hinted until the hint has expired.
-
-    Work with an expired lease is due too: that is how a crash is found. Several dispatchers may
-    call at once; each row goes to one of them. A kind that only newer code knows is left to it.
-    """
-    due = (
-        select(DueWork.work_id)
-        .where(
-            _MAY_BE_DUE,
-            or_(DueWork.state == WorkState.READY, DueWork.lease_until < func.now()),
-            or_(DueWork.hinted_until.is_(None), DueWork.hinted_until <= func.now()),
-            DueWork.kind.in_(list(WorkKind)),
-        )
-        .order_by(DueWork.awaited.desc(), DueWork.due_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("due")
-        .prefix_with("materialized", dialect="postgresql")
-    )
-    rows = db.execute(
-        update(DueWork)
-        .where(DueWork.work_id == due.c.work_id)
-        .values(hinted_until=func.now() + timedelta(seconds=hint_lifetime_s))
-        .returning(DueWork.work_id, DueWork.kind, DueWork.crashes, DueWork.state)
-    )
-    return [
-        Hint(row.work_id, WorkKind(row.kind), isolated=row.crashes > 0 or row.state == WorkState.RUNNING)
-        for row in rows
-    ]
 
 
 def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) -> Claim | None:

@@ -12,10 +12,11 @@ from celery import Celery
 from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.exc import SQLAlchemyError
 
+from models.hints import Hint, take_hints
 from models.observe import configure_logging
 from models.session import transaction
 from models.settings import database_settings
-from models.work import WAKE_CHANNEL, Hint, WorkKind, take_hints
+from models.work import WAKE_CHANNEL, WorkKind
 from workers.app import app
 from workers.observe import show_life
 from workers.schedule import TaskName

@@ -24,7 +24,8 @@ from sqlalchemy import text
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.servers import valkey_program
 from models import session
-from models.work import Hint, WorkKind, WorkState, find_work, want
+from models.hints import Hint
+from models.work import WorkKind, WorkState, find_work, want
 from tests.waiting import wait_until
 from workers.app import app
 from workers.dispatch import ROUTES, Waker, dispatch_once, hint_sender, run

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
+from models.hints import take_hints
 from models.tenant import ensure_tenant
 from models.work import (
     WorkKind,
@@ -16,7 +17,6 @@ from models.work import (
     put_off,
     redrive,
     renew,
-    take_hints,
     want,
 )
 from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts, row, take

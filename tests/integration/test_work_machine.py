@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import Connection, Engine, RootTransaction
 
+from models.hints import take_hints
 from models.tenant import ensure_tenant
 from models.work import (
     Claim,
@@ -30,7 +31,6 @@ from models.work import (
     redrive,
     renew,
     rest,
-    take_hints,
     want,
 )
 from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts

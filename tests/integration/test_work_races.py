@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 
 from models import session
-from models.work import Claim, WorkKind, WorkState, claim, list_work, take_hints, want
+from models.hints import take_hints
+from models.work import Claim, WorkKind, WorkState, claim, list_work, want
 from tests.integration.works import MAX_CRASHES
 
 MANY = 50_000
