@@ -1,6 +1,5 @@
 """`afterturn doctor` on a running stack and on none."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from afterturn.stack.request import Addresses
+from tests.acceptance.environment import untouched
 from tests.data import ROOT
 
 
@@ -16,7 +16,7 @@ def doctor(directory: Path, *options: str, **environment: str) -> "subprocess.Co
     return subprocess.run(
         [sys.executable, "-m", "afterturn", "doctor", "--data-dir", str(directory), *options],
         cwd=ROOT,
-        env={**os.environ, "COLUMNS": "200", **environment},
+        env=untouched(COLUMNS="200", **environment),
         check=False,
         capture_output=True,
         text=True,

@@ -1,6 +1,5 @@
 """`afterturn keys` on the stack that runs in a directory, and where nothing runs."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,16 +7,16 @@ from pathlib import Path
 import httpx
 
 from afterturn.stack.request import Addresses
+from tests.acceptance.environment import untouched
 from tests.data import ROOT
 from tests.waiting import wait_until
 
 
 def keys(directory: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    others = {name: value for name, value in os.environ.items() if not name.startswith("AFTERTURN_")}
     return subprocess.run(
         [sys.executable, "-m", "afterturn", "keys", *arguments, "--data-dir", str(directory)],
         cwd=ROOT,
-        env={**others, **environment},
+        env=untouched(**environment),
         check=False,
         capture_output=True,
         text=True,
