@@ -21,6 +21,12 @@ TenantKey = Annotated[
 ]
 """The first column of every key: whose row it is."""
 
+TenantPart = Annotated[UUID, mapped_column(primary_key=True)]
+"""The same in a row that belongs to a session: its session's key proves the tenant.
+
+A reference to the tenant as well would have every intake at once lock that one row of it.
+"""
+
 Timestamp = Annotated[datetime, mapped_column(DateTime(timezone=True))]
 CreatedAt = Annotated[datetime, mapped_column(DateTime(timezone=True), server_default=func.now())]
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.types import Message
-from models.base import Base, CreatedAt, TenantKey
+from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY, SessionState, lock_sessions
 from models.session import Transaction
 
@@ -35,7 +35,7 @@ class Turn(Base):
         CheckConstraint("first_seq <= last_seq", name="range_is_ordered"),
     )
 
-    tenant_id: Mapped[TenantKey]
+    tenant_id: Mapped[TenantPart]
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     turn_index: Mapped[int] = mapped_column(primary_key=True)
     turn_id: Mapped[str] = mapped_column(Text(collation="C"))
@@ -65,7 +65,7 @@ class StoredMessage(Base):
         CheckConstraint("wire in ('openai', 'anthropic', 'responses')", name="wire_is_known"),
     )
 
-    tenant_id: Mapped[TenantKey]
+    tenant_id: Mapped[TenantPart]
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
     turn_index: Mapped[int]

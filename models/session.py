@@ -24,11 +24,12 @@ BRIEF_CONNECTIONS = 8
 """How many reads that may fail run at once in a process."""
 
 
-def make_engine(settings: DatabaseSettings, **more: Any) -> Engine:
+def make_engine(settings: DatabaseSettings, *, autocommit: bool = False, **more: Any) -> Engine:
     """Open a pool whose every connection commits durably and gives up in time.
 
     Args:
         settings: Where, and the limits.
+        autocommit: Whether each statement stands alone; without it, a transaction holds several.
         more: Further parameters of the server's sessions.
 
     Returns:
@@ -50,6 +51,8 @@ def make_engine(settings: DatabaseSettings, **more: Any) -> Engine:
         pool_size=settings.pool_size,
         max_overflow=settings.pool_overflow,
         pool_timeout=settings.pool_timeout_s,
+        isolation_level="AUTOCOMMIT" if autocommit else "READ COMMITTED",
+        hide_parameters=True,
         connect_args={"options": options, "connect_timeout": 5, "application_name": "afterturn"},
     )
     event.listen(engine, "checkin", _remember_use)
@@ -92,11 +95,19 @@ def transaction() -> Iterator[Transaction]:
         yield connection
 
 
+@lru_cache(maxsize=2)
+def _reading_engine(_pid: int, database_url: str) -> Engine:
+    return make_engine(database_settings().model_copy(update={"database_url": database_url}), autocommit=True)
+
+
 @contextmanager
 def reading() -> Iterator[Transaction]:
-    """Read without a transaction: each statement sees what is committed when it starts."""
-    with engine().connect() as connection:
-        yield connection.execution_options(isolation_level="AUTOCOMMIT")
+    """Read without a transaction: each statement sees what is committed when it starts.
+
+    From a pool of its own: to turn a connection to and fro at every read would double its cost.
+    """
+    with _reading_engine(os.getpid(), database_settings().database_url).connect() as connection:
+        yield connection
 
 
 @lru_cache(maxsize=2)
@@ -109,7 +120,7 @@ def _brief_engine(_pid: int, database_url: str, timeout_ms: int) -> Engine:
         "pool_timeout_s": timeout_ms / 1000,
     }
     # To compile a plan would take longer than the statement may run.
-    return make_engine(database_settings().model_copy(update=limits), jit="off")
+    return make_engine(database_settings().model_copy(update=limits), autocommit=True, jit="off")
 
 
 @contextmanager
@@ -120,4 +131,4 @@ def reading_briefly(timeout_ms: int) -> Iterator[Transaction]:
     """
     pool = _brief_engine(os.getpid(), database_settings().database_url, timeout_ms)
     with pool.connect() as connection:
-        yield connection.execution_options(isolation_level="AUTOCOMMIT")
+        yield connection

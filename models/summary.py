@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
-from models.base import Base, CreatedAt, TenantKey
+from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY, Session, SessionState
 from models.history import tokens_between
 from models.session import Transaction
@@ -62,7 +62,7 @@ class Summary(Base):
         ),
     )
 
-    tenant_id: Mapped[TenantKey]
+    tenant_id: Mapped[TenantPart]
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     version: Mapped[int] = mapped_column(primary_key=True)
     generation: Mapped[int]
@@ -88,7 +88,7 @@ class SummaryPart(Base):
     __tablename__ = "summary_part"
     __table_args__ = (ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),)
 
-    tenant_id: Mapped[TenantKey]
+    tenant_id: Mapped[TenantPart]
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     input_sha256: Mapped[bytes] = mapped_column(primary_key=True)
     text: Mapped[str]

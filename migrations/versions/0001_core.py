@@ -80,8 +80,6 @@ create table turn (
     completed_at timestamptz,
     received_at timestamptz not null default now(),
     constraint pk_turn primary key (tenant_id, session_id, turn_index),
-    constraint fk_turn_tenant_id_tenant foreign key (tenant_id)
-        references tenant (tenant_id) on delete cascade,
     constraint fk_turn_tenant_id_session_id_session foreign key (tenant_id, session_id)
         references session (tenant_id, session_id) on delete cascade,
     constraint ck_turn_range_is_ordered check (first_seq <= last_seq)
@@ -102,8 +100,6 @@ create table message (
     answer_ids text[],
     body text not null,
     constraint pk_message primary key (tenant_id, session_id, seq),
-    constraint fk_message_tenant_id_tenant foreign key (tenant_id)
-        references tenant (tenant_id) on delete cascade,
     constraint fk_message_tenant_id_session_id_session foreign key (tenant_id, session_id)
         references session (tenant_id, session_id) on delete cascade,
     constraint ck_message_seq_counts_from_1 check (seq >= 1),
@@ -132,8 +128,6 @@ create table summary (
     created_at timestamptz not null default now(),
     activated_at timestamptz,
     constraint pk_summary primary key (tenant_id, session_id, version),
-    constraint fk_summary_tenant_id_tenant foreign key (tenant_id)
-        references tenant (tenant_id) on delete cascade,
     constraint fk_summary_tenant_id_session_id_session foreign key (tenant_id, session_id)
         references session (tenant_id, session_id) on delete cascade,
     constraint ck_summary_range_is_ordered check (1 <= from_seq and from_seq <= to_seq),
@@ -156,8 +150,6 @@ create table summary_part (
     tokens integer not null,
     created_at timestamptz not null default now(),
     constraint pk_summary_part primary key (tenant_id, session_id, input_sha256),
-    constraint fk_summary_part_tenant_id_tenant foreign key (tenant_id)
-        references tenant (tenant_id) on delete cascade,
     constraint fk_summary_part_tenant_id_session_id_session foreign key (tenant_id, session_id)
         references session (tenant_id, session_id) on delete cascade
 );
