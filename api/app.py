@@ -7,6 +7,7 @@ from functools import cache, partial
 
 from anyio import to_thread
 from fastapi import FastAPI
+from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import compress, contexts, errors, health, history, sessions, turns
@@ -48,7 +49,7 @@ async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
 
 def make_app() -> FastAPI:
     """Build the application."""
-    app = FastAPI(
+    app = FastAPIOffline(  # its pages come from the package: a machine without the internet shows them too
         title="Afterturn",
         version="1",
         summary="The background half of a chat platform: turns in, contexts that fit out.",
