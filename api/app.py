@@ -14,6 +14,7 @@ from api import compress, contexts, errors, health, history, sessions, turns
 from api.description import describe_calls
 from api.settings import api_settings
 from context.tokens import count_text
+from models.settings import require_settings
 
 
 class ServerTiming:
@@ -41,7 +42,8 @@ class ServerTiming:
 
 @asynccontextmanager
 async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
-    """Set the number of threads, and load the token ranks before the first request needs them."""
+    """Refuse wrong settings, set the number of threads, load the token ranks before a request needs them."""
+    require_settings()
     to_thread.current_default_thread_limiter().total_tokens = api_settings().api_threads
     await to_thread.run_sync(count_text, "warm")
     yield

@@ -121,3 +121,13 @@ class RecallSettings(BaseSettings):
 def recall_settings() -> RecallSettings:
     """Read the settings once; they do not change afterwards."""
     return RecallSettings()
+
+
+def require_settings() -> None:
+    """Read every setting of this module: a process with a wrong one fails at its start, not at a call.
+
+    Raises:
+        ValidationError: A setting is wrong; it is named, and its value is not shown.
+    """
+    for read in (database_settings, compression_settings, recall_settings):
+        read()

@@ -9,7 +9,10 @@ from celery.signals import after_task_publish, beat_init, celeryd_init, worker_p
 from kombu import Exchange, Queue
 from kombu.transport.redis import Channel
 
+from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
+from models.budget import budget_settings
 from models.observe import configure_logging
+from models.settings import require_settings
 from workers.observe import models_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
@@ -83,18 +86,28 @@ app.conf.update(
 )
 
 
+def _require_settings() -> LlmSettings:
+    """Refuse wrong settings. Celery logs what a receiver raises and goes on; only an exit ends the worker."""
+    try:
+        require_settings()
+        budget_settings()
+        llm = llm_settings()
+        llm.check_below(
+            task_soft_limit_s=settings.task_soft_limit_s, task_hard_limit_s=settings.task_hard_limit_s
+        )
+    except ValueError as error:
+        raise SystemExit(f"a setting is wrong: {error}") from None
+    return llm
+
+
 @celeryd_init.connect
 def _prepare_parent(**_: Any) -> None:
     """Load what every child needs once, before the fork, and share its pages with them."""
     from context.tokens import count_text  # noqa: PLC0415 (beat and flower import this module too)
     from llm.gateway import preload  # noqa: PLC0415
-    from llm.settings import EXTRACTIVE, llm_settings  # noqa: PLC0415
 
+    llm = _require_settings()
     configure_logging()
-    llm = llm_settings()
-    llm.check_below(
-        task_soft_limit_s=settings.task_soft_limit_s, task_hard_limit_s=settings.task_hard_limit_s
-    )
     if {llm.summarizer_model, llm.context_planner_model} != {EXTRACTIVE}:
         preload()
     count_text("warm")
