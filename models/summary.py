@@ -330,18 +330,19 @@ def list_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> list[Su
 
 
 def refused_through(
-    db: Transaction, tenant_id: UUID, session_id: str, *, generation: int, prompt_version: str
+    db: Transaction, tenant_id: UUID, session: SessionState, *, prompt_version: str
 ) -> int | None:
-    """Where the newest summary ends, if it was refused and builds on what is still the newest; else None.
+    """Where the newest summary ends, if it was refused after the last turn, on what is still the newest base.
 
-    To ask for the same again would be refused again: only a new turn changes the question.
+    To ask for the same at once would be refused again. A new turn is a new attempt, even where it does not
+    move the end: of a long history the oldest part alone is read, and that stays what it is.
     """
     newest = (
-        select(Summary.to_seq, Summary.state, Summary.base_version)
+        select(Summary.to_seq, Summary.state, Summary.base_version, Summary.created_at)
         .where(
             Summary.tenant_id == tenant_id,
-            Summary.session_id == session_id,
-            Summary.generation == generation,
+            Summary.session_id == session.session_id,
+            Summary.generation == session.generation,
             Summary.prompt_version == prompt_version,
         )
         .order_by(Summary.version.desc())
@@ -350,7 +351,9 @@ def refused_through(
     row = db.execute(newest).one_or_none()
     if row is None or row.state != SummaryState.REJECTED:
         return None
-    basis = find_basis(db, tenant_id, session_id)
+    if session.last_turn_at is not None and row.created_at < session.last_turn_at:
+        return None
+    basis = find_basis(db, tenant_id, session.session_id)
     return row.to_seq if row.base_version == (basis.version if basis else None) else None
 
 

@@ -80,7 +80,7 @@ class Chat(Room):
             for table, columns in (
                 ("session", ("last_turn_at",)),
                 ("due_work", ("due_at", "rests_until", "finished_at")),
-                ("summary", ("activated_at",)),
+                ("summary", ("created_at", "activated_at")),
             ):
                 changes = ", ".join(f"{column} = {column} {age}" for column in columns)
                 db.execute(text(f"update {table} set {changes}"), {"s": seconds})  # noqa: S608

@@ -60,6 +60,16 @@ def test_the_first_refusal_only_waits_for_the_next_turn(chat: Chat) -> None:
     assert chat.work_off() == "activated version 2: pressure"
 
 
+def test_a_refusal_of_the_oldest_part_of_a_long_history_waits_for_the_next_turn_too(
+    chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.jobs.summarize.MOST_MESSAGES", 6)
+    chat.say(8)
+    assert chat.work_off(Garbage()).startswith("rejected")
+    chat.say()
+    assert chat.work_off().startswith("activated")
+
+
 def test_a_session_that_rests_says_until_when_and_why(chat: Chat) -> None:
     refuse(chat, 2)
     breaker = chat.show()["breaker"]

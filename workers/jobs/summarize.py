@@ -110,9 +110,7 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
             up_to_seq=session.last_seq,
             most=MOST_MESSAGES,
         )
-        refused_to = refused_through(
-            db, held.tenant_id, held.key, generation=session.generation, prompt_version=PROMPT_VERSION
-        )
+        refused_to = refused_through(db, held.tenant_id, session, prompt_version=PROMPT_VERSION)
         is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
     pressed = find_trigger(session.load, standing.budget, thresholds) is not None
     early = prepare_thresholds(thresholds, activation, pressed=pressed)
