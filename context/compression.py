@@ -148,7 +148,7 @@ def plan_cut(messages: Sequence[Message], load: Load, budget: Budget, thresholds
     Returns:
         The cut, or None where no finished turn may go.
     """
-    ready = _eligible(messages, more=load.raw_messages > len(messages))
+    ready = count_ready(messages, more=load.raw_messages > len(messages))
     target = _target(messages, load, budget, thresholds)
     stop = find_safe_boundary(messages[:ready], min(target, ready))
     if stop == 0:
@@ -157,8 +157,16 @@ def plan_cut(messages: Sequence[Message], load: Load, budget: Budget, thresholds
     return Cut(stop, covered[0].seq, covered[-1].seq, sum(message.tokens for message in covered))
 
 
-def _eligible(messages: Sequence[Message], *, more: bool) -> int:
-    """How many messages come before the first turn that waits for something or was not read to its end."""
+def count_ready(messages: Sequence[Message], *, more: bool) -> int:
+    """Count the messages before the first turn that waits for something or was not read to its end.
+
+    Args:
+        messages: The oldest raw messages.
+        more: Whether others follow that are not given here.
+
+    Returns:
+        How many may be summarized, 0 to all.
+    """
     turns = split_turns(messages)
     ready = turns[: count_eligible(turns)]
     if more and len(ready) == len(turns):

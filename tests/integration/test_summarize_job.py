@@ -1,5 +1,6 @@
 """The summarize job while the world changes under it: what is late is thrown away, what is new is kept."""
 
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -12,7 +13,7 @@ from models import session
 from models.conversation import reset_session
 from models.summary import SummaryState, activate_version, retire_summaries
 from models.work import WorkState
-from tests.integration.summarizing import Model, Room
+from tests.integration.summarizing import Model, Room, dialogue
 from workers.jobs.lifecycle import LEASE_LOST, LeaseLostError
 
 
@@ -165,6 +166,27 @@ def test_a_summary_on_a_base_that_is_no_longer_in_force_is_discarded(room: Room)
     room.add_turns(1)
     assert room.summarize(Model()) == "activated version 3"
     assert room.summaries[-1].base_version == 1
+
+
+def test_a_turn_longer_than_what_is_read_at_once_is_summarized_whole(
+    tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.jobs.summarize.MOST_MESSAGES", 4)
+    room = Room(tenant_id)
+    question, answer = dialogue(1)
+    steps = [message for number in range(4) for message in _step(f"call_{number}")]
+    room.add(question, *steps, answer)
+    room.add_turns(3)
+    assert room.summarize(Model()) == "activated version 1"
+    assert room.standing.session.summarized_seq == 10
+
+
+def _step(call_id: str) -> list[dict[str, Any]]:
+    call = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call_id, "content": "The seal was whole at the gate. " * 5},
+    ]
 
 
 def test_a_result_without_its_lease_writes_nothing_at_all(room: Room) -> None:

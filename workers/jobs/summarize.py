@@ -13,7 +13,7 @@ from context.activation import (
     choose_activation,
     prepare_thresholds,
 )
-from context.compression import Thresholds, find_trigger, plan_cut
+from context.compression import Thresholds, count_ready, find_trigger, plan_cut
 from context.gate import GateSettings
 from context.prompts import PROMPT_VERSION
 from context.types import Message
@@ -42,6 +42,9 @@ log = structlog.get_logger()
 
 MOST_MESSAGES = 1_000
 """What one summary reads at once; a longer history is summarized in as many rounds as it takes."""
+
+MOST_OF_A_TURN, MOST_TOKENS = 20_000, 2_000_000
+"""Where reading ends even if no turn has: one as large as this stays raw."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +105,8 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
             return _Task("the session is gone")
         session = standing.session
         basis = find_basis(db, held.tenant_id, held.key)
-        messages = load_oldest(
-            db,
-            held.tenant_id,
-            held.key,
-            after_seq=max(session.start_seq, basis.to_seq if basis else 0),
-            up_to_seq=session.last_seq,
-            most=MOST_MESSAGES,
-        )
+        after_seq = max(session.start_seq, basis.to_seq if basis else 0)
+        messages = _load_raw(db, held, after_seq, session.last_seq)
         refused_to = refused_through(db, held.tenant_id, session, prompt_version=PROMPT_VERSION)
         is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
     pressed = find_trigger(session.load, standing.budget, thresholds) is not None
@@ -122,6 +119,20 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
     waiting = session.generation if session.has_prepared else None
     why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
     return _Task(segment, waiting, why)
+
+
+def _load_raw(db: Transaction, held: Claim, after_seq: int, last_seq: int) -> list[Message]:
+    """Read the oldest raw messages, and on until a turn among them has ended, however many steps it took."""
+    messages: list[Message] = []
+    while len(messages) < MOST_OF_A_TURN and sum(message.tokens for message in messages) < MOST_TOKENS:
+        part = load_oldest(
+            db, held.tenant_id, held.key, after_seq=after_seq, up_to_seq=last_seq, most=MOST_MESSAGES
+        )
+        messages += part
+        if len(part) < MOST_MESSAGES or count_ready(messages, more=True):
+            break
+        after_seq = part[-1].seq
+    return messages
 
 
 def _choose_segment(
