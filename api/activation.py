@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
 from context.activation import Activation, Moment, calls_for_work, choose_activation, is_cold
 from context.budget import Budget
 from context.certificate import Certificate
@@ -11,9 +14,11 @@ from context.prompt_cache import cache_ttl_s, estimate_cache, is_other_model, sp
 from context.tokens import guarantee
 from models.conversation import SessionState
 from models.freshness import Standing, find_standing
-from models.session import reading, transaction
+from models.session import hinting, reading
 from models.settings import compression_settings
 from models.summary import activate_prepared
+
+log = structlog.get_logger()
 
 FULL = 0.95
 """A window fuller than this has no room left that could be counted on."""
@@ -64,6 +69,7 @@ def settle(tenant_id: UUID, standing: Standing, asked: Asked) -> tuple[Standing,
     """Put the prepared summary in force where this request is a good moment for it; no model is called.
 
     The request after this one then starts alike, so the choice is stored. Two reads at once store it once.
+    Where a write holds the session, the next read does it: none waits for that.
 
     Returns:
         How the session stands now, and why the summary took effect; None where none did.
@@ -74,8 +80,12 @@ def settle(tenant_id: UUID, standing: Standing, asked: Asked) -> tuple[Standing,
     why = choose_activation(asked.moment(standing), compression_settings().activation_settings)
     if why is None:
         return standing, None
-    with transaction() as db:
-        version = activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+    try:
+        with hinting() as db:
+            version = activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+    except SQLAlchemyError as error:
+        log.warning("activation_put_off", session_id=session.session_id, error=type(error).__name__)
+        return standing, None
     with reading() as db:
         settled = find_standing(db, tenant_id, session.session_id, asked.model)
     return settled or standing, why if version is not None else None

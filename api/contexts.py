@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
+import structlog
 from fastapi import APIRouter, Response
 from pydantic import Field
+from sqlalchemy.exc import SQLAlchemyError
 
 from api.activation import Asked, cache_report, settle, wants_work
 from api.answers import utilization_of, window_answer
@@ -28,9 +30,10 @@ from context.types import JsonObject, Message, Wire
 from models.conversation import remember_request
 from models.freshness import Standing, find_standing
 from models.limit import find_limit
-from models.session import reading, transaction
+from models.session import hinting, reading, transaction
 from models.work import DueWork, WorkKind, WorkState, find_work, want
 
+log = structlog.get_logger()
 router = APIRouter(prefix="/v1", tags=["context"])
 
 POLL_S = 0.02
@@ -201,7 +204,7 @@ def gather(
 def _learn(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
     """Remember what this request spends beside history, and ask for a summary where it presses.
 
-    Both are hints for the background: the answer does not depend on them.
+    Both are hints for the background: the answer does not depend on them, and the next read leaves them anew.
     """
     session, budget = standing.session, asked.budget
     window = session.context_window if "context_window" in budget.assumed else budget.used_window
@@ -210,20 +213,23 @@ def _learn(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
     pressing = wants_work(standing, asked)
     if seen == now and not pressing:
         return
-    with transaction() as db:
-        if seen != now:
-            remember_request(
-                db,
-                tenant_id,
-                session,
-                model=asked.model,
-                context_window=window,
-                system_tokens=asked.system_tokens,
-                tools_tokens=asked.tools_tokens,
-                max_tokens=budget.max_tokens,
-            )
-        if pressing:
-            want(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+    try:
+        with hinting() as db:
+            if seen != now:
+                remember_request(
+                    db,
+                    tenant_id,
+                    session,
+                    model=asked.model,
+                    context_window=window,
+                    system_tokens=asked.system_tokens,
+                    tools_tokens=asked.tools_tokens,
+                    max_tokens=budget.max_tokens,
+                )
+            if pressing:
+                want(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)
 
 
 def _rests(work: DueWork) -> bool:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -19,6 +19,9 @@ Transaction: TypeAlias = Connection
 
 IDLE_S = 1.0
 """A connection that was not used for longer is tested before it is used again."""
+
+HINT_LOCK_MS = 100
+"""How long a read waits, to leave a hint, for a row that a write holds."""
 
 BRIEF_CONNECTIONS = 8
 """How many reads that may fail run at once in a process."""
@@ -93,6 +96,18 @@ def transaction() -> Iterator[Transaction]:
     """Commit everything done inside, or roll all of it back."""
     with engine().begin() as connection:
         yield connection
+
+
+@contextmanager
+def hinting() -> Iterator[Transaction]:
+    """Write what a caller can do without: it gives up soon where another transaction holds the row.
+
+    Raises:
+        OperationalError: The row was held for longer than `HINT_LOCK_MS`.
+    """
+    with transaction() as db:
+        db.execute(text(f"set local lock_timeout = {HINT_LOCK_MS}"))
+        yield db
 
 
 @lru_cache(maxsize=2)

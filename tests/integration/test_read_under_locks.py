@@ -1,0 +1,46 @@
+"""A context is read in time while a write holds its session: what a read leaves behind can wait."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Engine, text
+
+from models.settings import compression_settings
+from models.summary import SummaryState
+from tests.integration.activating import Chat
+
+
+@pytest.fixture
+def chat(client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch) -> Iterator[Chat]:
+    """A session of four turns, with a summary that waits for a cold cache."""
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_MESSAGE_COUNT", "10")
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_KEEP_MESSAGES", "2")
+    compression_settings.cache_clear()
+    talk = Chat(client, tenant_id)
+    talk.say(4)
+    assert talk.work_off() == "prepared version 1"
+    yield talk
+    compression_settings.cache_clear()
+
+
+def test_a_read_leaves_no_hint_where_a_write_holds_the_session(chat: Chat, engine: Engine) -> None:
+    with engine.begin() as writer:
+        writer.execute(text("select 1 from session for update"))
+        answer = chat.read(system_prompt="Answer in one sentence.")
+        assert answer["certificate"]["tail"] == [1, 8]
+        assert chat.show()["tokens"]["system_prompt"] == 0
+    chat.read(system_prompt="Answer in one sentence.")
+    assert chat.show()["tokens"]["system_prompt"] > 0
+
+
+def test_a_read_puts_an_activation_off_where_a_write_holds_the_session(chat: Chat, engine: Engine) -> None:
+    chat.pass_by(301)
+    with engine.begin() as writer:
+        writer.execute(text("select 1 from session for update"))
+        answer = chat.read()
+        assert answer["certificate"]["tail"] == [1, 8]
+        assert answer["utilization"]["cache"]["activation"] is None
+    assert chat.states == [SummaryState.PREPARED]
+    assert chat.read()["utilization"]["cache"]["activation"] == "cold cache"
