@@ -1,6 +1,7 @@
 """The context of the next request: what fits, and the proof."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
@@ -30,7 +31,7 @@ from context.types import JsonObject, Message, Wire
 from models.conversation import remember_request
 from models.freshness import Standing, find_standing
 from models.limit import find_limit
-from models.session import hinting, reading, transaction
+from models.session import hinting, reading
 from models.work import DueWork, WorkKind, WorkState, find_work, want
 
 log = structlog.get_logger()
@@ -246,7 +247,7 @@ def wait_for_work(tenant_id: UUID, session_id: str, wait_ms: int) -> None:
         return
     if work.state == WorkState.READY:
         # Running work is not asked for again: it would have to run once more.
-        with transaction() as db:
+        with suppress(SQLAlchemyError), hinting() as db:
             want(db, tenant_id, WorkKind.SUMMARIZE, session_id, awaited=True)
     while work is not None and work.state in _PENDING and (left_s := deadline - time.monotonic()) > 0:
         time.sleep(min(POLL_S, left_s))
