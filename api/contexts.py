@@ -111,7 +111,7 @@ def _name_unread(request: ContextRequest, window: Window) -> Window:
     """Name what the request asks for and the window does not hold: nothing is left out in silence."""
     unread = [
         Exclusion(name, "not-supported-yet", None)
-        for name in ("catalog", "attachments")
+        for name in ("catalog", "attachments", "focus", "planner_model", "summarizer_model")
         if getattr(request, name)
     ]
     if not unread:

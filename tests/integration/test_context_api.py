@@ -347,10 +347,16 @@ def test_what_cannot_be_read_yet_is_named_instead_of_dropped_in_silence(client: 
             "messages": [{"role": "user", "content": "x"}],
             "attachments": [{"id": "a1"}],
             "catalog": "tools",
+            "focus": "prices",
+            "planner_model": "a",
+            "summarizer_model": "b",
         },
     )
     left_out = answer.json()["certificate"]["excluded"]
     assert [(item["what"], item["why"]) for item in left_out] == [
         ("catalog", "not-supported-yet"),
         ("attachments", "not-supported-yet"),
+        ("focus", "not-supported-yet"),
+        ("planner_model", "not-supported-yet"),
+        ("summarizer_model", "not-supported-yet"),
     ]
