@@ -25,25 +25,17 @@ from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.servers import valkey_program
 from models import session
 from models.hints import Hint
-from models.work import WorkKind, WorkState, find_work, want
+from models.work import WorkKind, WorkState, want
+from tests.integration.works import QUICK, commit_work, state
 from tests.waiting import wait_until
 from workers.app import app
 from workers.dispatch import ROUTES, Waker, dispatch_once, hint_sender, run
 from workers.settings import WorkerSettings
 
-QUICK = WorkerSettings(lease_s=1, renew_s=0.1, backoff_s=2, backoff_max_s=300, max_attempts=3)
-
 
 @pytest.fixture
 def work_id(tenant_id: UUID) -> int:
-    with session.transaction() as db:
-        want(db, tenant_id, WorkKind.SUMMARIZE, "s1")
-    return int(state(tenant_id).work_id)
-
-
-def state(tenant_id: UUID) -> Any:
-    with session.reading() as db:
-        return find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+    return commit_work(tenant_id)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -13,23 +12,15 @@ from sqlalchemy.exc import OperationalError
 from llm.failures import Cause, LlmFailure
 from models import session
 from models.budget import BudgetDeniedError, Denial
-from models.work import Claim, WorkKind, WorkState, find_work, finish, want
+from models.work import Claim, WorkKind, WorkState, finish
+from tests.integration.works import QUICK, commit_work, state
 from workers.jobs.lifecycle import LEASE_LOST, NOT_DUE, Handler, backoff_s, run_work
 from workers.settings import WorkerSettings
-
-QUICK = WorkerSettings(lease_s=1, renew_s=0.1, backoff_s=2, backoff_max_s=300, max_attempts=3)
 
 
 @pytest.fixture
 def work_id(tenant_id: UUID) -> int:
-    with session.transaction() as db:
-        want(db, tenant_id, WorkKind.SUMMARIZE, "s1")
-    return int(state(tenant_id).work_id)
-
-
-def state(tenant_id: UUID) -> Any:
-    with session.reading() as db:
-        return find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+    return commit_work(tenant_id)
 
 
 def wait_s(tenant_id: UUID) -> float:

@@ -1,11 +1,14 @@
-"""Helpers for tests of due work inside one transaction."""
+"""Helpers for tests of due work: inside one transaction, and committed."""
 
 from uuid import UUID
 
 from sqlalchemy import Connection, text
 
-from models.work import Claim, DueWork, WorkKind, claim, find_work
+from models import session
+from models.work import Claim, DueWork, WorkKind, claim, find_work, want
+from workers.settings import WorkerSettings
 
+QUICK = WorkerSettings(lease_s=1, renew_s=0.1, backoff_s=2, backoff_max_s=300, max_attempts=3)
 MAX_CRASHES = 3
 MAX_ATTEMPTS = 5
 
@@ -44,3 +47,16 @@ def take(db: Connection, work_id: int, lease_s: float = 20) -> Claim:
     held = claim(db, work_id, lease_s=lease_s, max_crashes=MAX_CRASHES)
     assert held is not None
     return held
+
+
+def commit_work(tenant: UUID) -> int:
+    """Make a session's summary due for good, and say which work that is."""
+    with session.transaction() as db:
+        want(db, tenant, WorkKind.SUMMARIZE, "s1")
+    return int(state(tenant).work_id)
+
+
+def state(tenant: UUID) -> DueWork:
+    """That work as it is committed now."""
+    with session.reading() as db:
+        return row(db, tenant)
