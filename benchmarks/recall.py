@@ -23,10 +23,10 @@ from benchmarks.report import save
 from context.recall.passages import Passage, make_passages
 from context.recall.ranking import Hit, find_ranges, weigh_terms
 from context.recall.selection import RecallBlock, select_recall, stats_of
-from context.recall.words import query_terms
 from context.render import RenderLimits, render_transcript
 from context.tokens.text import count_text
 from context.types import Message, Role
+from context.words import query_terms
 from tests.data import DATA, read_jsonl
 
 MAX_FACTS = 25

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from context.identifiers import extract_identifiers, normal
-from context.recall.words import index_terms, query_terms
+from context.words import index_terms, query_terms
 
 _CITED = re.compile(r"\[\s*\d{1,9}(?:\s*[,;\u2013-]\s*\d{1,9})*\s*\]")
 _LABEL = re.compile(

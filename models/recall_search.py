@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from context.recall.passages import Passage
 from context.recall.ranking import Hit, RecallStats, find_ranges, weigh_terms
-from context.recall.words import query_terms
+from context.words import query_terms
 from models.recall import RecallKey
 from models.session import Transaction
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from context.recall.words import index_terms
 from context.render import LineKind, RenderedLine, RenderLimits
+from context.words import index_terms
 
 PASSAGE_TOKENS = 50
 """The size to which messages are cut: a short message stays whole, a long one is found by its sentences."""

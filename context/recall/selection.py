@@ -8,7 +8,7 @@ from itertools import accumulate, groupby, pairwise
 from context.recall.passages import Passage
 from context.recall.ranking import RecallStats, score_passages, weigh_terms
 from context.recall.region import disarm, label
-from context.recall.words import query_terms
+from context.words import query_terms
 
 _ELLIPSIS = "\u2026"
 _INDENT = "\n    "

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.recall.words import QUERY_TERMS, index_terms, query_terms
+from context.words import QUERY_TERMS, index_terms, query_terms
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
