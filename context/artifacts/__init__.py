@@ -1,0 +1,1 @@
+"""Artifacts: large tool results and documents, stored once, read for a focus."""
