@@ -1,0 +1,19 @@
+"""Make room for priors.
+
+Locks: none.
+Old code: sees no change.
+Back: nothing to lose.
+"""
+
+revision = "0011"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Change nothing yet."""
+
+
+def downgrade() -> None:
+    """Change nothing yet."""
