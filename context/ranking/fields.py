@@ -1,0 +1,126 @@
+"""The fields of an entry: which of its words say what it does, and how much each kind says."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
+
+from context.catalog.types import Entry
+from context.types import JsonObject
+
+MAX_FIELD_CHARS = 4_000
+"""What a field says beyond this is not read: a description that long repeats itself."""
+MAX_SCHEMA_DEPTH = 6
+MAX_SCHEMA_NAMES = 200
+GROUP_FIELDS = ("server_title", "server_description", "category", "tags", "title")
+"""Fields beyond the catalog's own that speak of an entry's group."""
+
+
+class Field(IntEnum):
+    """What a word of an entry belongs to; a set of them is a bit mask."""
+
+    NAME = 1
+    KEYWORDS = 2
+    CONTENT = 4
+    SUPERSEDES = 8
+    DESCRIPTION = 16
+    USE = 32
+    PARAMETERS = 64
+    PARAMETER_TEXT = 128
+    STEPS = 256
+    GROUP = 512
+
+
+LABELS: Mapping[Field, str] = {
+    Field.NAME: "name",
+    Field.KEYWORDS: "keywords",
+    Field.CONTENT: "accepts or produces",
+    Field.SUPERSEDES: "supersedes",
+    Field.DESCRIPTION: "description",
+    Field.USE: "typical use",
+    Field.PARAMETERS: "parameter",
+    Field.PARAMETER_TEXT: "parameter's description",
+    Field.STEPS: "step",
+    Field.GROUP: "group",
+}
+
+
+def read_fields(entry: Entry) -> dict[Field, str]:
+    """Read the text of each field of an entry.
+
+    Args:
+        entry: A pack or a pipeline.
+
+    Returns:
+        Text by field, each at most `MAX_FIELD_CHARS`; fields without text are left out.
+    """
+    names, texts = _schema_words(entry.input_schema)
+    parts: dict[Field, Sequence[str]] = {
+        Field.NAME: _distinct(entry.entry_id, entry.name),
+        Field.KEYWORDS: entry.intent_keywords,
+        Field.CONTENT: (*entry.accepts, *entry.produces),
+        Field.SUPERSEDES: entry.supersedes,
+        Field.DESCRIPTION: (entry.description,),
+        Field.USE: (entry.typical_use,),
+        Field.PARAMETERS: names,
+        Field.PARAMETER_TEXT: texts,
+        Field.STEPS: tuple(_step_words(entry.steps)),
+        Field.GROUP: tuple(_group_words(entry)),
+    }
+    joined = {field: "\n".join(words)[:MAX_FIELD_CHARS] for field, words in parts.items()}
+    return {field: text for field, text in joined.items() if text.strip()}
+
+
+def _distinct(*names: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _group_words(entry: Entry) -> Iterator[str]:
+    yield entry.group
+    for key in GROUP_FIELDS:
+        yield from _strings(entry.extra.get(key))
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        yield from (item for item in value if isinstance(item, str))
+
+
+def _step_words(steps: Sequence[JsonObject]) -> Iterator[str]:
+    for step in steps:
+        yield from (
+            str(step[key]) for key in ("pack", "tool", "id", "name") if isinstance(step.get(key), str)
+        )
+
+
+def _schema_words(schema: JsonObject | Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """The names of all arguments, nested ones too, and what is said of them."""
+    if schema is None:
+        return [], []
+    if not isinstance(schema, Mapping):
+        return list(schema)[:MAX_SCHEMA_NAMES], []
+    names: list[str] = []
+    texts: list[str] = []
+    level: list[object] = [schema]
+    for _ in range(MAX_SCHEMA_DEPTH):
+        level = [inner for node in level for inner in _read_node(node, names, texts)]
+        if not level or len(names) >= MAX_SCHEMA_NAMES:
+            break
+    return names[:MAX_SCHEMA_NAMES], texts[:MAX_SCHEMA_NAMES]
+
+
+def _read_node(node: object, names: list[str], texts: list[str]) -> Iterator[object]:
+    if not isinstance(node, Mapping):
+        return
+    properties = node.get("properties")
+    if isinstance(properties, Mapping):
+        for name, inner in properties.items():
+            names.append(str(name))
+            yield inner
+    texts.extend(_strings(node.get("description")))
+    texts.extend(_strings(node.get("enum")))
+    yield node.get("items")
+    for key in ("anyOf", "oneOf", "allOf"):
+        options = node.get(key)
+        if isinstance(options, list):
+            yield from options

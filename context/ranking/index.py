@@ -1,0 +1,131 @@
+"""The index of a catalog: for each term, which entries have it and how much it says of them."""
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context.catalog.types import Catalog, Entry
+from context.ranking.fields import Field, read_fields
+from context.ranking.types import Ranked
+from context.ranking.weights import DEFAULT, Weights
+from context.words import index_terms
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The entries that have a term.
+
+    Attributes:
+        rarity: How much the term tells entries apart, >= 0.
+        places: Places in the catalog, rising.
+        impacts: How much the term says of each of them, in (0, saturation + 1).
+        fields: In which fields each has it, a bit mask of `Field`.
+    """
+
+    rarity: float
+    places: Sequence[int]
+    impacts: Sequence[float]
+    fields: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A keyword phrase of an entry: it counts when all of its terms are in the intent."""
+
+    place: int
+    text: str
+    terms: frozenset[str]
+
+
+@dataclass(frozen=True)
+class RankingIndex:
+    """All that ranking needs of a catalog; never changed after it is built, so threads may share it.
+
+    Attributes:
+        silent: Each entry as it is ranked where no word of the intent is its own, in the catalog's order.
+        place_of: Each entry's place in the catalog, by id.
+        postings: By term.
+        phrases: Keyword phrases, by the rarest of their terms.
+        weights: The constants that it was built with.
+    """
+
+    silent: tuple[Ranked, ...]
+    place_of: Mapping[str, int]
+    postings: Mapping[str, Postings]
+    phrases: Mapping[str, tuple[Phrase, ...]]
+    weights: Weights
+
+
+def build_index(catalog: Catalog, *, weights: Weights = DEFAULT) -> RankingIndex:
+    """Index a catalog for ranking.
+
+    Args:
+        catalog: The full catalog, before any compaction.
+        weights: The constants of scoring.
+
+    Returns:
+        An index that is never changed.
+    """
+    fields = [_field_terms(entry) for entry in catalog.entries]
+    postings = _build_postings(fields, weights)
+    return RankingIndex(
+        silent=tuple(Ranked(entry.entry_id, entry.kind, 0.0) for entry in catalog.entries),
+        place_of={entry.entry_id: place for place, entry in enumerate(catalog.entries)},
+        postings=postings,
+        phrases=_build_phrases(catalog.entries, postings),
+        weights=weights,
+    )
+
+
+def _field_terms(entry: Entry) -> dict[Field, list[str]]:
+    return {field: index_terms(text) for field, text in read_fields(entry).items()}
+
+
+def _build_postings(entries: Sequence[Mapping[Field, list[str]]], weights: Weights) -> dict[str, Postings]:
+    usual = _usual_lengths(entries)
+    found: dict[str, list[tuple[int, float, int]]] = defaultdict(list)
+    for place, fields in enumerate(entries):
+        mentions: dict[str, float] = defaultdict(float)
+        masks: dict[str, int] = defaultdict(int)
+        for field, terms in fields.items():
+            stretch = 1 - weights.length + weights.length * len(terms) / usual[field]
+            share = weights.fields[field] / stretch
+            for term in terms:
+                mentions[term] += share
+                masks[term] |= field
+        for term, amount in mentions.items():
+            impact = amount * (weights.saturation + 1) / (amount + weights.saturation)
+            found[term].append((place, impact, masks[term]))
+    return {term: _pack(rows, len(entries)) for term, rows in found.items()}
+
+
+def _pack(rows: list[tuple[int, float, int]], size: int) -> Postings:
+    places, impacts, fields = zip(*rows, strict=True)
+    rarity = math.log(1 + (size - len(rows) + 0.5) / (len(rows) + 0.5))
+    return Postings(rarity, array("i", places), array("f", impacts), array("H", fields))
+
+
+def _usual_lengths(entries: Sequence[Mapping[Field, list[str]]]) -> dict[Field, float]:
+    """The mean number of terms of each field, where it has any."""
+    totals: dict[Field, int] = defaultdict(int)
+    counts: dict[Field, int] = defaultdict(int)
+    for fields in entries:
+        for field, terms in fields.items():
+            totals[field] += len(terms)
+            counts[field] += 1
+    return {field: max(1.0, totals[field] / counts[field]) for field in counts}
+
+
+def _build_phrases(
+    entries: Sequence[Entry], postings: Mapping[str, Postings]
+) -> dict[str, tuple[Phrase, ...]]:
+    found: dict[str, list[Phrase]] = defaultdict(list)
+    for place, entry in enumerate(entries):
+        for text in entry.intent_keywords:
+            terms = frozenset(index_terms(text))
+            if terms:
+                rarest = max(sorted(terms), key=lambda term: postings[term].rarity)
+                found[rarest].append(Phrase(place, text, terms))
+    return {term: tuple(phrases) for term, phrases in found.items()}

@@ -1,0 +1,99 @@
+"""Rank a catalog's entries by how well they serve an intent."""
+
+from collections.abc import Mapping, Sequence
+
+from context.ranking.combine import combine
+from context.ranking.explain import explain_entry, surface_words
+from context.ranking.gap import judge_gap
+from context.ranking.index import RankingIndex
+from context.ranking.intent import read_intent
+from context.ranking.scoring import score_entries
+from context.ranking.types import Ranked, Ranking
+
+UNSURE_MARGIN = 0.4
+"""A first entry that leads the second by a smaller share of its score may well be the wrong one."""
+UNSURE_ENTRIES = 3
+
+
+def rank(
+    index: RankingIndex,
+    intent: str,
+    *,
+    priors: Mapping[str, float] | None = None,
+    explain: bool = False,
+    limit: int | None = None,
+) -> Ranking:
+    """Rank all entries of a catalog by how well they serve an intent.
+
+    Args:
+        index: The catalog's index.
+        intent: What the user wants, in any language, of any length.
+        priors: What history says of entries, by id, each in [0, 1]; unknown ids are passed over.
+        explain: Give each entry's reasons.
+        limit: The most entries, >= 0; None for all.
+
+    Returns:
+        The entries, best first, those that nothing speaks for last; equals in the catalog's order.
+    """
+    read = read_intent(intent)
+    lexical = score_entries(index, read)
+    known = _known_priors(index, priors)
+    scores = _combine_scores(lexical, known)
+    order = [place for place, score in enumerate(scores) if score > 0.0]
+    order.sort(key=scores.__getitem__, reverse=True)
+    entries = _list_entries(index, order, scores, lexical, known, limit=limit)
+    if explain:
+        words = surface_words(read.text)
+        for at, place in enumerate(order[: len(entries)]):
+            reasons = explain_entry(index, read, place, words=words, prior=known.get(place, 0.0))
+            entries[at] = entries[at]._replace(reasons=reasons)
+    return Ranking(entries=entries, gap=judge_gap(index, read, lexical))
+
+
+def is_unsure(entries: Sequence[Ranked]) -> bool:
+    """Tell whether the first entry stands out too little to rely on.
+
+    Args:
+        entries: A ranking's entries, best first.
+
+    Returns:
+        True where there are at least three and the first leads the second by less than `UNSURE_MARGIN`.
+    """
+    if len(entries) < UNSURE_ENTRIES:
+        return False
+    first, second = entries[0].score, entries[1].score
+    return first <= 0.0 or (first - second) / first < UNSURE_MARGIN
+
+
+def _known_priors(index: RankingIndex, priors: Mapping[str, float] | None) -> dict[int, float]:
+    known = ((index.place_of.get(entry_id), prior) for entry_id, prior in (priors or {}).items())
+    return {place: min(prior, 1.0) for place, prior in known if place is not None and prior > 0.0}
+
+
+def _combine_scores(lexical: list[float], known: Mapping[int, float]) -> list[float]:
+    if not known:
+        return lexical
+    best = max(lexical, default=0.0)
+    scores = list(lexical)
+    for place, prior in known.items():
+        scores[place] = combine(lexical[place], prior, best_lexical=best)
+    return scores
+
+
+def _list_entries(
+    index: RankingIndex,
+    order: list[int],
+    scores: list[float],
+    lexical: list[float],
+    known: Mapping[int, float],
+    *,
+    limit: int | None,
+) -> list[Ranked]:
+    silent = index.silent
+    entries = [
+        Ranked(silent[at].entry_id, silent[at].kind, scores[at], lexical[at], known.get(at, 0.0))
+        for at in order[:limit]
+    ]
+    if limit is None or len(entries) < limit:
+        entries += [entry for entry, score in zip(silent, scores, strict=True) if score <= 0.0]
+    return entries[:limit]

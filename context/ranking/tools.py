@@ -1,0 +1,41 @@
+"""Rank the tool definitions of one request, without a stored catalog."""
+
+from collections.abc import Mapping, Sequence
+
+from context.catalog.types import Catalog, Entry, EntryKind
+from context.ranking.index import build_index
+from context.ranking.rank import rank
+from context.ranking.types import Ranking
+from context.types import JsonObject
+
+
+def rank_tools(
+    tools: Sequence[JsonObject], intent: str, *, priors: Mapping[str, float] | None = None
+) -> Ranking:
+    """Rank tool definitions by how well they serve an intent.
+
+    Args:
+        tools: Definitions as a request carries them: of OpenAI chat or Responses, of Anthropic or of MCP.
+        intent: What the user wants.
+        priors: What history says of tools, by name, each in [0, 1].
+
+    Returns:
+        A ranking whose ids are the tools' names; definitions without a name are left out.
+    """
+    entries = tuple(entry for entry in map(_read_tool, tools) if entry.entry_id)
+    return rank(build_index(Catalog(entries)), intent, priors=priors)
+
+
+def _read_tool(tool: JsonObject) -> Entry:
+    inner = tool.get("function")
+    body = inner if isinstance(inner, Mapping) else tool
+    name = body.get("name")
+    description = body.get("description")
+    schema = next((body[key] for key in ("parameters", "input_schema", "inputSchema") if key in body), None)
+    return Entry(
+        entry_id=name if isinstance(name, str) else "",
+        kind=EntryKind.PACK,
+        name=name if isinstance(name, str) else "",
+        description=description if isinstance(description, str) else "",
+        input_schema=dict(schema) if isinstance(schema, Mapping) else None,
+    )
