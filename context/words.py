@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 
 import snowballstemmer
 
@@ -102,44 +103,79 @@ def content_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
     return terms if len(terms) <= limit else [*terms[: limit // 2], *terms[-(limit - limit // 2) :]]
 
 
-def _terms(text: str, little: frozenset[str] = frozenset()) -> Iterator[str]:
-    plain = _CONTRACTION.sub("", unicodedata.normalize("NFKC", text))
-    for run in _RUN.finditer(plain):
-        yield from _run_terms(run.group(), little)
+def written_runs(text: str) -> Iterator[str]:
+    """Find what stands together in writing: a word, a hyphenated word, a path, an address, an identifier.
+
+    Args:
+        text: Any text, in its compatible form (NFKC).
+
+    Yields:
+        Each run as it is written, in order.
+    """
+    return (run.group() for run in _RUN.finditer(text))
 
 
-def _run_terms(run: str, little: frozenset[str]) -> Iterator[str]:
-    words = _WORD.findall(run)
-    if len(words) > 1 and ("_" in run or _HAS_DIGIT.search(run)):
-        yield _fold(run)[:_MAX_WORD_CHARS]
-    for word in words:
-        folded = _fold(word)
-        if folded in little or word.casefold() in little:
-            continue
-        yield from _word_terms(folded)
-        humps = _HUMP.findall(word) if word.isascii() else ()
-        if len(humps) > 1:
-            yield from (_stem(hump.lower()) for hump in humps)
+def run_words(run: str) -> list[str]:
+    """List the words of a run, as they are written."""
+    return _WORD.findall(run)
 
 
-def _fold(word: str) -> str:
+def fold_word(word: str) -> str:
+    """Take from a word its case, its accents and its vowel points."""
     folded = word.casefold()
     if folded.isascii():
         return folded
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", folded)))
 
 
-def _word_terms(word: str) -> Iterator[str]:
+def word_pieces(word: str) -> Iterator[str]:
+    """Cut a folded word where its writing has no blanks; such a stretch gives its pairs of characters.
+
+    Args:
+        word: A word of `fold_word`.
+
+    Yields:
+        The word itself where it is spelled with letters alone.
+    """
     if word.isascii():
-        yield _stem(word[:_MAX_WORD_CHARS])
+        yield word
         return
     for piece in filter(None, _UNSPACED.split(word)):
-        if not _UNSPACED.match(piece):
-            yield _stem(piece[:_MAX_WORD_CHARS])
-        elif len(piece) == 1:
+        if len(piece) == 1 or not _UNSPACED.match(piece):
             yield piece
         else:
             yield from (piece[i : i + 2] for i in range(len(piece) - 1))
+
+
+def _terms(text: str, little: frozenset[str] = frozenset()) -> Iterator[str]:
+    plain = _CONTRACTION.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text))
+    if little:
+        return chain.from_iterable(_run_terms(run, little) for run in written_runs(plain))
+    return chain.from_iterable(map(_indexed_terms, written_runs(plain)))
+
+
+def _indexed_terms(run: str) -> tuple[str, ...]:
+    return _known_terms(run) if len(run) <= _MAX_WORD_CHARS else tuple(_run_terms(run, frozenset()))
+
+
+@lru_cache(maxsize=32_768)
+def _known_terms(run: str) -> tuple[str, ...]:
+    """Most runs of a text have stood in it before."""
+    return tuple(_run_terms(run, frozenset()))
+
+
+def _run_terms(run: str, little: frozenset[str]) -> Iterator[str]:
+    words = run_words(run)
+    if len(words) > 1 and ("_" in run or _HAS_DIGIT.search(run)):
+        yield fold_word(run)[:_MAX_WORD_CHARS]
+    for word in words:
+        folded = fold_word(word)
+        if folded in little or word.casefold() in little:
+            continue
+        yield from (_stem(piece[:_MAX_WORD_CHARS]) for piece in word_pieces(folded))
+        humps = _HUMP.findall(word) if word.isascii() else ()
+        if len(humps) > 1:
+            yield from (_stem(hump.lower()) for hump in humps)
 
 
 @lru_cache(maxsize=32_768)
