@@ -1,0 +1,50 @@
+"""What models cost: the ledger by day, purpose and model, as a table."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.target import DATA_DIRECTORY
+from models.budget import budget_settings
+from models.ledger import DayUsage, spent_today, usage_by_day
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def usage(
+    tenant: Annotated[str, typer.Option(help="Whose calls.")] = FIRST_TENANT,
+    days: Annotated[int, typer.Option(min=1, max=400, help="How many days, today included.")] = 30,
+    data_dir: Annotated[Path, typer.Option(help="Where a stack may run.")] = DATA_DIRECTORY,
+) -> None:
+    """Show what models cost by day, purpose and model, and what is left of today's caps."""
+    now = datetime.now(UTC)
+    with operator_transaction(data_dir) as db:
+        owner = known_tenant(db, tenant)
+        first = now.date() - timedelta(days=days - 1)
+        rows = usage_by_day(db, owner, first_day=first, last_day=now.date())
+        spent = spent_today(db, owner, now=now)
+    Console().print(_table(rows) if rows else "no calls")
+    caps = budget_settings().caps
+    print(f"today: {spent.tokens} tokens of {caps.tenant_tokens_per_day or 'no cap'}, ", end="")
+    print(f"{spent.usd:.4f} USD of {caps.tenant_usd_per_day or 'no cap'} charged")
+
+
+def _table(rows: list[DayUsage]) -> Table:
+    table = Table("day", "purpose", "model", "calls", "failed", "in", "cached", "out", "USD")
+    for row in rows:
+        numbers = (row.calls, row.failed + row.lost, row.input_tokens, row.cached_tokens, row.output_tokens)
+        table.add_row(str(row.day), row.purpose, row.model, *map(str, numbers), _price(row))
+    return table
+
+
+def _price(row: DayUsage) -> str:
+    """A sum of known prices; unknown ones are counted beside it, never 0."""
+    unknown = f"{row.unpriced_calls} unknown" if row.unpriced_calls else ""
+    known = f"{row.price_usd:.4f}" if row.price_usd or not unknown else ""
+    return " + ".join(filter(None, (known, unknown)))

@@ -1,0 +1,100 @@
+"""What models cost a tenant: the ledger by day, purpose and model; the caps, and what is left of them."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+
+from api.call import Body, BodyCall
+from api.errors import ProblemError
+from models.budget import budget_settings, next_day
+from models.ledger import DayUsage, Spent, spent_today, usage_by_day
+from models.session import reading
+
+router = APIRouter(prefix="/v1", tags=["usage"])
+
+DEFAULT_DAYS = 30
+MOST_DAYS = 400
+
+
+class DayRange(Body):
+    """Which days to answer for, in UTC; both ends are included."""
+
+    first: date | None = Field(
+        None, alias="from", description="The first day; without it, 29 before the last."
+    )
+    last: date | None = Field(None, alias="to", description="The last day; without it, today.")
+
+
+@router.get("/usage")
+def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
+    """Answer with calls, tokens and known prices by day, purpose and model; unknown prices are counted."""
+    caller = call.caller("read")
+    now = datetime.now(UTC)
+    first, last = _range(days, now.date())
+    with reading() as db:
+        rows = usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
+        spent = spent_today(db, caller.tenant_id, now=now)
+    answer = {
+        "from": first,
+        "to": last,
+        "usage": [_day(row) for row in rows],
+        "total": _total(rows),
+        "caps": _caps(spent, now),
+    }
+    return Response(orjson.dumps(answer, default=_number), media_type="application/json")
+
+
+def _range(days: DayRange, today: date) -> tuple[date, date]:
+    last = days.last or today
+    first = days.first or last - timedelta(days=min(DEFAULT_DAYS - 1, (last - date.min).days))
+    if not 0 <= (last - first).days < MOST_DAYS:
+        raise ProblemError(
+            "invalid-input",
+            f"from, to: a range of 1 to {MOST_DAYS} days, the first one not after the last",
+            field="from",
+            limit=MOST_DAYS,
+        )
+    return first, last
+
+
+def _day(row: DayUsage) -> dict[str, Any]:
+    return {**row.__dict__, "price_usd": _known(row.price_usd, row)}
+
+
+def _known(price_usd: Decimal, row: DayUsage) -> Decimal | None:
+    """None where no call of the row has a known price: a sum of nothing is not 0."""
+    return None if row.unpriced_calls and not price_usd else price_usd
+
+
+def _total(rows: list[DayUsage]) -> dict[str, Any]:
+    sums = ("calls", "failed", "lost", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
+    return {
+        **{name: sum(getattr(row, name) for row in rows) for name in sums},
+        "known_price_usd": sum((row.price_usd for row in rows), Decimal(0)),
+        "unpriced_calls": sum(row.unpriced_calls for row in rows),
+    }
+
+
+def _caps(spent: Spent, now: datetime) -> dict[str, Any]:
+    caps = budget_settings().caps
+    return {
+        "resets_at": next_day(now),
+        "tenant": [
+            _cap("tokens", caps.tenant_tokens_per_day, spent.tokens),
+            _cap("usd", caps.tenant_usd_per_day, spent.usd),
+        ],
+        "session": {"tokens_per_day": caps.session_tokens_per_day, "usd_per_day": caps.session_usd_per_day},
+    }
+
+
+def _cap(unit: str, cap: int | Decimal | None, used: int | Decimal) -> dict[str, Any]:
+    left = None if cap is None else max(cap - used, 0)
+    return {"unit": unit, "cap_per_day": cap, "charged_today": used, "left": left}
+
+
+def _number(value: object) -> float | str:
+    return float(value) if isinstance(value, Decimal) else str(value)
