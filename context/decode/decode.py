@@ -1,0 +1,136 @@
+"""From a reply to the value that it holds, or to the cause for which it holds none."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from context.decode.shape import has_shape
+from context.decode.strict import NotJsonError, read_strict
+from context.decode.types import Accept, DecodeCause, Decoded, How, Repair
+from context.decode.walk import Found, Walk, by_trust, walk
+from context.refusals import REFUSALS
+
+_FILTERED = frozenset(
+    {"content_filter", "safety", "refusal", "prohibited_content", "blocklist", "recitation"}
+)
+_CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
+_MARGINS = "\ufeff\u200b\u2060 \t\r\n"
+_WRAPPER = re.compile(r"\A(`{3,}|~{3,})[^\n`~]*\n(.*)\n[ \t]*\1[ \t]*\Z", re.DOTALL)
+_ONLY_FENCES = re.compile(r"(?:\s*(?:`{3,}|~{3,})[\w-]*)*\s*\Z")
+_HEAD_CHARS = 240
+_REFUSING_KEYS = frozenset({"refusal", "refused"})
+
+_Accepts = Callable[[object], bool]
+
+
+def decode_json(reply: str | None, *, accept: Accept, finish_reason: str | None = None) -> Decoded:
+    """Read the JSON value that a model was asked for.
+
+    Looked at in this order: the whole reply; the whole without a fence around it; every whole value in it,
+    outside of thinking, a fenced one before a bare one and a later before an earlier; the same with repairs.
+    Nothing is ever completed: what was cut off is no answer. The time is linear in the reply's length.
+
+    Args:
+        reply: The reply's text; None where there was none.
+        accept: Which values are an answer: a predicate, or a JSON schema. An accepted value in an object or
+            list of its own, or written as JSON in a string, is taken out.
+        finish_reason: Why the model stopped, where the provider said.
+
+    Returns:
+        The value, or the cause: `safety` (refused or filtered), `truncated`, `empty`, `malformed` (which is
+        also a value of another shape).
+    """
+    accepts = _predicate(accept)
+    reason = (finish_reason or "").casefold()
+    text = (reply or "").strip(_MARGINS)
+    if reason in _FILTERED:
+        return _failed(DecodeCause.SAFETY, "the provider's filter ended the reply")
+    whole = _whole(text, accepts)
+    if whole is not None:
+        return whole
+    walked = walk(text)
+    if not walked.cut_off:
+        answer = _chosen(walked.found, accepts)
+        if answer is not None:
+            return answer
+    return _failure(text, walked, was_cut=reason in _CUT_OFF)
+
+
+def _predicate(accept: Accept) -> _Accepts:
+    if callable(accept):
+        return accept
+    schema = accept
+    return lambda value: has_shape(value, schema)
+
+
+def _failed(cause: DecodeCause, detail: str) -> Decoded:
+    return Decoded(cause=cause, detail=detail)
+
+
+def _whole(text: str, accepts: _Accepts) -> Decoded | None:
+    """The whole as it is, or inside of a fence that begins with its first line and ends with its last."""
+    wrapped = _WRAPPER.match(text)
+    for how, inner in ((How.RAW, text), (How.FENCE, wrapped[2].strip(_MARGINS) if wrapped else "")):
+        try:
+            value, end, repairs = read_strict(inner) if inner else (None, -1, frozenset[Repair]())
+        except NotJsonError:
+            continue
+        if end == len(inner) and not repairs - {Repair.CLEANED}:
+            for taken in _layers(value):
+                if accepts(taken):
+                    return Decoded(taken, how=how, repairs=tuple(sorted(repairs)))
+    return None
+
+
+def _layers(value: object) -> Iterator[object]:
+    """A value, and what it only wraps: the sole member of an object or a list, JSON written in a string."""
+    for _ in range(4):
+        yield value
+        if isinstance(value, str):
+            try:
+                inner, end, _repairs = read_strict(value.strip() or " ")
+            except NotJsonError:
+                return
+            if end != len(value.strip()) or not isinstance(inner, dict | list):
+                return
+            value = inner
+        elif isinstance(value, dict | list) and len(value) == 1:
+            value = next(iter(value.values())) if isinstance(value, dict) else value[0]
+        else:
+            return
+
+
+def _chosen(found: list[Found], accepts: _Accepts) -> Decoded | None:
+    for item in by_trust(found):
+        for taken in _layers(item.value):
+            if accepts(taken):
+                how = How.FENCE if item.fenced else How.CANDIDATE
+                return Decoded(taken, how=how, repairs=tuple(sorted(item.repairs)))
+    values = [item.value for item in found]
+    if len(values) > 1 and accepts(values):
+        repairs = frozenset[Repair]().union(*(item.repairs for item in found)) | {Repair.JOINED}
+        return Decoded(values, how=How.CANDIDATE, repairs=tuple(sorted(repairs)))
+    return None
+
+
+def _failure(text: str, walked: Walk, *, was_cut: bool) -> Decoded:
+    if was_cut or walked.cut_off:
+        return _failed(DecodeCause.TRUNCATED, "the reply ends before its answer does")
+    if not walked.answered or _ONLY_FENCES.match(text):
+        return _failed(DecodeCause.EMPTY, "nothing but thinking" if text else "no text")
+    if _refuses(text) or any(_is_refusal(item.value) for item in walked.found):
+        return _failed(DecodeCause.SAFETY, "the model declined")
+    if walked.found:
+        return _failed(DecodeCause.MALFORMED, "JSON of another shape than was asked for")
+    why = (
+        "nested too deeply" if walked.too_deep else "too much that is no JSON" if walked.spent else "no JSON"
+    )
+    return _failed(DecodeCause.MALFORMED, why)
+
+
+def _refuses(text: str) -> bool:
+    head = " ".join(text[:_HEAD_CHARS].replace("\u2019", "'").casefold().split())
+    return head.startswith(REFUSALS)
+
+
+def _is_refusal(value: object) -> bool:
+    return isinstance(value, dict) and any(value.get(key) for key in _REFUSING_KEYS)
