@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from context.types import JsonObject
 
@@ -33,7 +34,8 @@ class Entry:
         input_schema: JSON schema of its arguments, or a list of their names; None where it has none.
         output_schema: The same of its result.
         group: Its server, API or family; empty for none.
-        novel_since: Position in time (a day number) since which it is known; None for always.
+        novel_since: Position in time (a day number, days since 1970-01-01) since which it is known; None
+            for always.
         extra: Fields beyond these, as sent.
     """
 
@@ -57,12 +59,30 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The entries of one digest, in the order in which they were sent.
+    """The entries of one digest.
 
     Attributes:
-        entries: Packs and pipelines.
+        entries: Packs, then pipelines, each in the order of their ids: the order in which they were sent
+            says nothing, and servers list their tools now in one and now in another.
         digest: SHA-256 of the canonical bytes, in hex: the version.
+        packs_key: What the document calls its packs, `tools` or `packs`; answers call them the same.
     """
 
     entries: tuple[Entry, ...]
     digest: str = ""
+    packs_key: str = "tools"
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each entry stands, by its id."""
+        return {entry.entry_id: place for place, entry in enumerate(self.entries)}
+
+    @property
+    def packs(self) -> int:
+        """How many packs there are."""
+        return sum(entry.kind is EntryKind.PACK for entry in self.entries)
+
+    @property
+    def pipelines(self) -> int:
+        """How many pipelines there are."""
+        return len(self.entries) - self.packs

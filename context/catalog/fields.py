@@ -1,0 +1,135 @@
+"""The fields of one entry as it was sent, wherever the shape keeps them: each read as what it must be."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from context.errors import InvalidInputError
+from context.types import JsonObject
+
+_HOLDERS = ("function", "metadata")
+"""Objects in which shapes put an entry's fields."""
+
+
+class Fields:
+    """Reads one entry, and names the field that is not as it must be."""
+
+    def __init__(self, place: str, item: object) -> None:
+        """Open an entry.
+
+        Args:
+            place: Where it stands in the document, as in `tools[3]`.
+            item: What was sent.
+
+        Raises:
+            InvalidInputError: It is no object.
+        """
+        self.place = place
+        if not isinstance(item, Mapping):
+            raise InvalidInputError(place, "must be an object")
+        self._holders: list[tuple[str, Mapping[str, Any]]] = [
+            (f"{place}.{key}", item[key]) for key in _HOLDERS if isinstance(item.get(key), Mapping)
+        ]
+        own = {
+            key: value for key, value in item.items() if not isinstance(value, Mapping) or key not in _HOLDERS
+        }
+        self._holders.insert(0, (place, own))
+
+    def name(self, keys: Sequence[str], limit_chars: int) -> str:
+        """Read what the entry is called: the first of these fields.
+
+        Raises:
+            InvalidInputError: None of them is there, or it is empty, too long, or holds control characters.
+        """
+        found = [each for each in map(self._find_in_order, keys) if each is not None]
+        field, value = found[0] if found else (f"{self.place}.{keys[0]}", None)
+        if value is None:
+            raise InvalidInputError(field, "is missing")
+        if not isinstance(value, str) or not value.strip() or len(value) > limit_chars:
+            raise InvalidInputError(
+                field, f"must be a text of 1 to {limit_chars} characters", limit=limit_chars
+            )
+        if any(character < " " or character == "\x7f" for character in value):
+            raise InvalidInputError(field, "holds a control character")
+        return value
+
+    def text(self, keys: Sequence[str]) -> str:
+        """Read a text, "" where there is none; a list of texts is joined."""
+        field, value = self._find(keys)
+        if value is None:
+            return ""
+        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return "\n".join(value)
+        if not isinstance(value, str):
+            raise InvalidInputError(field, "must be a text")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Read a list of texts; a text alone is a list of one."""
+        field, value = self._find((key,))
+        if value is None or value == "":
+            return ()
+        if isinstance(value, str):
+            return (value,)
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise InvalidInputError(field, "must be a list of texts")
+        return tuple(value)
+
+    def schema(self, keys: Sequence[str]) -> JsonObject | tuple[str, ...] | None:
+        """Read a schema, or the names of fields that stand for one."""
+        field, value = self._find(keys)
+        if value is None or isinstance(value, dict):
+            return value or None
+        if not isinstance(value, list):
+            raise InvalidInputError(field, "must be a JSON schema or a list of names")
+        if value and all(isinstance(each, Mapping) for each in value):
+            return _schema_of_parameters(field, value)
+        if not all(isinstance(each, str) for each in value):
+            raise InvalidInputError(field, "must be a list of names, or of objects with a `name`")
+        return tuple(value) or None
+
+    def steps(self) -> tuple[JsonObject, ...]:
+        """Read a pipeline's steps; a step that is only a name becomes an object."""
+        field, value = self._find(("steps",))
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            raise InvalidInputError(field, "must be a list of steps")
+        steps = tuple({"name": step} if isinstance(step, str) else step for step in value)
+        for number, step in enumerate(steps):
+            if not isinstance(step, dict):
+                raise InvalidInputError(f"{field}[{number}]", "must be an object or a name")
+        return steps
+
+    def beyond(self, known: Collection[str]) -> JsonObject:
+        """Everything beside the known fields, as sent; what the entry itself says comes before the rest."""
+        found: JsonObject = {}
+        for _, holder in reversed(self._holders):
+            found.update({key: value for key, value in holder.items() if key not in known})
+        return found
+
+    def _find(self, keys: Sequence[str]) -> tuple[str, Any]:
+        found = [each for each in map(self._find_in_order, keys) if each is not None]
+        return found[0] if found else (f"{self.place}.{keys[0]}", None)
+
+    def _find_in_order(self, key: str) -> tuple[str, Any] | None:
+        return next(
+            (
+                (f"{place}.{key}", holder[key])
+                for place, holder in self._holders
+                if holder.get(key) is not None
+            ),
+            None,
+        )
+
+
+def _schema_of_parameters(field: str, parameters: Sequence[Mapping[str, Any]]) -> JsonObject:
+    """A list of parameters, each with its name, as the JSON schema that says the same."""
+    properties = {}
+    for number, parameter in enumerate(parameters):
+        if not isinstance(parameter.get("name"), str):
+            raise InvalidInputError(f"{field}[{number}].name", "is missing")
+        properties[parameter["name"]] = {
+            key: value for key, value in parameter.items() if key not in {"name", "required"}
+        }
+    required = [each["name"] for each in parameters if each.get("required") is True]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
