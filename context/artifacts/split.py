@@ -1,0 +1,267 @@
+"""Take large tool results out of a message, leaving a pointer in their place, and put them back."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from context.artifacts.content import PREVIEW_CHARS, artifact_id_of, count_lines, preview_of
+from context.artifacts.kinds import kind_of
+from context.artifacts.pointer import Described, Reference, read_pointer, write_continuation, write_pointer
+from context.artifacts.positions import ResultTexts, read_results, rewrite_results
+from context.artifacts.subjects import UNKNOWN_SUBJECT, Subject, subject_of
+from context.artifacts.toolcalls import NO_CALLS, ToolCall
+from context.artifacts.types import Artifact, ArtifactType, ContentKind
+from context.tokens import Count, EncodingName, count_text, measure_message
+from context.types import JsonObject, Message
+
+_JOINT = "\n"
+"""Stands between the texts of a result that has several."""
+
+
+@dataclass(frozen=True)
+class SplitArtifact:
+    """A tool result that was taken out of a message.
+
+    Attributes:
+        artifact_id: Named by its content.
+        content: The whole text; several texts of one result joined by line breaks.
+        kind: How it is built.
+        lines: Its lines, >= 0.
+        tokens: Its cost in the canonical count, >= 0.
+        tokens_wide: The same in the second count.
+        preview: Its beginning and end.
+        place: Which result of its message it was, from 0.
+        call_id: The call that it answers.
+        tool: The tool; empty where the call is not known.
+        subject: What the call read or wrote.
+    """
+
+    artifact_id: str
+    content: str
+    kind: ContentKind
+    lines: int
+    tokens: int
+    tokens_wide: int
+    preview: str
+    place: int
+    call_id: str
+    tool: str
+    subject: Subject
+
+    @property
+    def size_chars(self) -> int:
+        """Length of the whole text."""
+        return len(self.content)
+
+    def as_artifact(
+        self, *, source: str, timestamp: datetime, metadata: Mapping[str, object] | None = None
+    ) -> Artifact:
+        """Make the artifact that plans work with.
+
+        Args:
+            source: Where it comes from, such as `step_1:web_scraper`.
+            timestamp: When it was made.
+            metadata: Further facts.
+        """
+        known = {"tool": self.tool, "subject": self.subject.text, "writes": self.subject.writes}
+        return Artifact(
+            artifact_id=self.artifact_id,
+            artifact_type=ArtifactType.TOOL_RESULT,
+            kind=self.kind,
+            size_chars=self.size_chars,
+            tokens=self.tokens,
+            tokens_wide=self.tokens_wide,
+            source=source,
+            timestamp=timestamp,
+            preview=self.preview,
+            content=self.content,
+            metadata={**known, **(metadata or {})},
+        )
+
+
+@dataclass(frozen=True)
+class Split:
+    """A message without its large results.
+
+    Attributes:
+        message: The message, counted anew; the very same object where nothing was taken out.
+        artifacts: What was taken out, in order; equal contents each stand in it.
+    """
+
+    message: Message
+    artifacts: tuple[SplitArtifact, ...] = ()
+
+
+def split_results(
+    message: Message,
+    *,
+    least_chars: int,
+    calls: Mapping[str, ToolCall] = NO_CALLS,
+    preview_chars: int = PREVIEW_CHARS,
+) -> Split:
+    """Take the large tool results out of a message; a pointer with a preview stays for each.
+
+    A result stays as it is where it is shorter than `least_chars`, or where its pointer would cost as much.
+    Media, ids, error flags and all other fields stay. A short result that is written like a pointer is taken
+    out too, whatever its size: so a pointer in a result's place was always written here.
+
+    Args:
+        message: A message of any wire format; its own counts are not read.
+        least_chars: From how many characters on a result is large, >= 1.
+        calls: The calls of its turn, for the names of the tools and what they read.
+        preview_chars: The most characters of a preview, >= 1.
+
+    Returns:
+        The message and what was taken out of it. `restore_results` is the way back.
+    """
+    artifacts: list[SplitArtifact] = []
+
+    def rewrite(result: ResultTexts) -> Sequence[str]:
+        if not _is_large(result, least_chars):
+            return result.texts
+        artifact, fresh = _taken_out(result, calls, preview_chars)
+        if not _saves(artifact, result, fresh):
+            return result.texts
+        artifacts.append(artifact)
+        return fresh
+
+    body = rewrite_results(message, rewrite)
+    return Split(_rewritten(message, body), tuple(artifacts)) if artifacts else Split(message)
+
+
+def pointed_artifacts(message: Message) -> tuple[str, ...]:
+    """List the artifacts that the pointers of a message name, in order, each once.
+
+    Args:
+        message: A stored message.
+    """
+    texts = (text for result in read_results(message) for text in result.texts)
+    return tuple(dict.fromkeys(found.artifact_id for found in map(read_pointer, texts) if found))
+
+
+def restore_results(
+    message: Message, contents: Mapping[str, str], *, counts: Mapping[str, Count] | None = None
+) -> Message:
+    """Put the whole results back where pointers stand: the message as it was sent.
+
+    What is checked: a pointer counts in a result's place only, never in words of a user or a model; it must
+    be the whole text; its id must be in `contents`; and a content must be the one that its id names. What the
+    caller must see to: that `contents` holds only artifacts that were taken out of this very message, looked
+    up by its tenant, session and place. Then no text can name its way to anything else.
+
+    Args:
+        message: A stored message.
+        contents: Whole contents by artifact id; a pointer to another one stays.
+        counts: Stored counts of the contents by artifact id; with them no content is counted again.
+
+    Returns:
+        The message with its results, and what it costs with them; the same object where nothing was put back.
+    """
+    restored: list[tuple[str, Reference]] = []
+
+    def put_back(text: str) -> str:
+        found = read_pointer(text)
+        content = contents.get(found.artifact_id) if found else None
+        whole = found.read(content) if found and content is not None else None
+        if found is None or content is None or whole is None or not _is_named(content, found.artifact_id):
+            return text
+        restored.append((text, found))
+        return whole
+
+    body = rewrite_results(message, lambda result: [put_back(text) for text in result.texts])
+    if not restored:
+        return message
+    known = _count_by_parts(message, restored, counts or {})
+    return _rewritten(message, body, known)
+
+
+def _is_named(content: str, artifact_id: str) -> bool:
+    return artifact_id_of(content) == artifact_id
+
+
+def _is_large(result: ResultTexts, least_chars: int) -> bool:
+    length = sum(map(len, result.texts)) + len(_JOINT) * (len(result.texts) - 1)
+    return length >= least_chars or _is_forged(result)
+
+
+def _is_forged(result: ResultTexts) -> bool:
+    return any(read_pointer(text) is not None for text in result.texts)
+
+
+def _saves(artifact: SplitArtifact, result: ResultTexts, fresh: Sequence[str]) -> bool:
+    """Whether the pointer is smaller, in both counts; one that somebody forged must go in any case."""
+    if _is_forged(result):
+        return True
+    if sum(map(len, fresh)) >= len(artifact.content):
+        return False
+    tokens, wide = _both_counts("".join(fresh))
+    return tokens < artifact.tokens and wide < artifact.tokens_wide
+
+
+def _both_counts(text: str) -> tuple[int, int]:
+    return count_text(text), count_text(text, EncodingName.WIDE)
+
+
+def _taken_out(
+    result: ResultTexts, calls: Mapping[str, ToolCall], preview_chars: int
+) -> tuple[SplitArtifact, list[str]]:
+    content = _JOINT.join(result.texts)
+    call = calls.get(result.call_id)
+    tokens, wide = _both_counts(content)
+    artifact = SplitArtifact(
+        artifact_id=artifact_id_of(content),
+        content=content,
+        kind=kind_of(content),
+        lines=count_lines(content),
+        tokens=tokens,
+        tokens_wide=wide,
+        preview=preview_of(content, preview_chars),
+        place=result.place,
+        call_id=result.call_id,
+        tool=call.name if call else result.name,
+        subject=subject_of(call.name, call.arguments) if call else UNKNOWN_SUBJECT,
+    )
+    return artifact, _pointers(artifact, result.texts)
+
+
+def _pointers(artifact: SplitArtifact, texts: Sequence[str]) -> list[str]:
+    described = Described(
+        artifact.artifact_id,
+        artifact.tool,
+        artifact.kind,
+        artifact.size_chars,
+        artifact.lines,
+        artifact.tokens,
+        artifact.preview,
+    )
+    if len(texts) == 1:
+        return [write_pointer(described)]
+    spans, start = [], 0
+    for text in texts:
+        spans.append((start, start + len(text)))
+        start += len(text) + len(_JOINT)
+    further = [write_continuation(artifact.artifact_id, span) for span in spans[1:]]
+    return [write_pointer(described, spans[0]), *further]
+
+
+def _count_by_parts(
+    message: Message, restored: Sequence[tuple[str, Reference]], counts: Mapping[str, Count]
+) -> Count | None:
+    """Count from what is stored: exact where every pointer stood for a whole artifact; else None."""
+    if message.tokens_wide is None:
+        return None
+    tokens, wide = message.tokens, message.tokens_wide
+    for pointer, found in restored:
+        count = counts.get(found.artifact_id)
+        if count is None or count.wide is None or found.start is not None:
+            return None
+        less = _both_counts(pointer)
+        tokens, wide = tokens + count.tokens - less[0], wide + count.wide - less[1]
+    return Count(max(tokens, 0), max(wide, 0))
+
+
+def _rewritten(message: Message, body: JsonObject, count: Count | None = None) -> Message:
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    count = count or measure_message(body, message.wire)
+    return replace(message, raw=raw, tokens=count.tokens, tokens_wide=count.wide)

@@ -1,0 +1,1 @@
+"""Artifacts, tested as pure functions."""

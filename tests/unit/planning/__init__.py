@@ -1,0 +1,1 @@
+"""Planning, tested as pure functions."""
