@@ -8,9 +8,11 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from api.call import BodyCall, SessionId, documented
-from api.contexts import ContextRequest, ask, budget_of, fill_window, gather, read_request, respond
 from api.errors import ProblemError
 from api.intake import MAX_WINDOW
+from api.window.gather import fill_window, gather
+from api.window.request import ContextRequest, ask, budget_of, read_request
+from api.window.respond import respond
 from context.assemble import Notes
 from context.emergency import EmergencyCut
 from context.provider_errors import ErrorKind, classify

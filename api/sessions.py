@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Path, Response
 
-from api.answers import freshness
 from api.call import BodyCall, SessionId
 from api.errors import not_found
+from api.window.answers import freshness
 from models.conversation import reset_session
 from models.freshness import find_standing
 from models.session import reading, transaction

@@ -6,7 +6,6 @@ import orjson
 from fastapi import APIRouter, Response, status
 from starlette.background import BackgroundTask
 
-from api.calibration import learning
 from api.call import BatchCall, BodyCall, SessionId, check_id, documented, read_as
 from api.errors import ProblemError, problem_of
 from api.intake import (
@@ -19,6 +18,7 @@ from api.intake import (
     store_turns,
 )
 from api.settings import api_settings
+from api.window.calibration import learning
 from context.errors import AfterturnError
 from models.session import transaction
 

@@ -25,7 +25,7 @@ from rich.table import Table
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from api.app import make_app
-from api.recall import recall
+from api.window.recall import recall
 from benchmarks.report import save
 from context.budget import Budget
 from models import session

@@ -12,8 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from afterturn.conversations.formats import read_conversations
-from api.calibration import SETTLED_OBSERVATIONS, calibrations
 from api.settings import api_settings
+from api.window.calibration import SETTLED_OBSERVATIONS, calibrations
 from context.tokens import UNCALIBRATED, Calibration, Count, count_message, estimate, measure_message, total
 from context.types import JsonObject
 from models import session

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from api.contexts import ContextRequest
 from api.intake import TurnCompleted
 from api.validation import validation_error
+from api.window.request import ContextRequest
 
 TURN: dict[str, Any] = {"turn_id": "t1", "messages": [{"role": "user", "content": "x"}]}
 ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "x"}]}

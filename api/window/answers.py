@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from api.encoding import encode
-from api.recall import recall_report
+from api.window.recall import recall_report
 from context.assemble import Window
 from context.budget import Budget
 from context.certificate import Certificate

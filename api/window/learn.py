@@ -1,0 +1,45 @@
+"""What a context request teaches the background; the answer does not depend on it."""
+
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.window.activation import Asked, wants_work
+from models.conversation import remember_request
+from models.freshness import Standing
+from models.session import hinting
+from models.work import WorkKind, want
+
+log = structlog.get_logger()
+
+
+def learn_request(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
+    """Remember what this request spends beside history, and ask for a summary where it presses.
+
+    Both are hints for the background: the answer does not depend on them, and the next read leaves them anew.
+    """
+    session, budget = standing.session, asked.budget
+    window = session.context_window if "context_window" in budget.assumed else budget.used_window
+    seen = (session.system_tokens, session.tools_tokens, session.max_tokens, session.context_window)
+    now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window)
+    pressing = wants_work(standing, asked)
+    if seen == now and not pressing:
+        return
+    try:
+        with hinting() as db:
+            if seen != now:
+                remember_request(
+                    db,
+                    tenant_id,
+                    session,
+                    model=asked.model,
+                    context_window=window,
+                    system_tokens=asked.system_tokens,
+                    tools_tokens=asked.tools_tokens,
+                    max_tokens=budget.max_tokens,
+                )
+            if pressing:
+                want(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", session_id=session.session_id, error=type(error).__name__)

@@ -1,0 +1,81 @@
+"""What a context request brings, read and counted before any history is."""
+
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from api.call import Body
+from api.intake import MAX_WINDOW, MIN_WINDOW, read_messages
+from api.window.activation import Asked
+from api.window.tails import count_request_tools, system_message
+from context.budget import Budget, choose_budget
+from context.tokens import ToolsCount
+from context.tokens.tools import TOOLS_OVERHEAD
+from context.types import JsonObject, Message, Wire
+
+
+class ContextRequest(Body):
+    """The request that is about to be sent to a model, as far as the platform knows it."""
+
+    model: str = Field(min_length=1, max_length=200, description="The model that will answer.")
+    context_window: int | None = Field(
+        None, ge=MIN_WINDOW, le=MAX_WINDOW, description="Its window, in tokens."
+    )
+    max_tokens: int | None = Field(None, ge=1, le=MAX_WINDOW, description="The output limit.")
+    system_prompt: str | None = Field(None, description="The platform's own instructions.")
+    messages: list[JsonObject] = Field(min_length=1, description="The new message or messages.")
+    tools: list[JsonObject] | None = Field(None, description="Tool definitions of the request.")
+    catalog: str | None = Field(None, description="A stored catalog instead of `tools`.")
+    attachments: list[JsonObject] | None = Field(None, description="Documents of the request.")
+    focus: str | None = Field(None, max_length=2_000, description="What artifacts are read for.")
+    budget: int | None = Field(None, ge=1, le=MAX_WINDOW, description="A lower limit of input tokens.")
+    wire: Wire = Field(Wire.OPENAI, description="The format of `messages`, in and out.")
+    wait_ms: int = Field(0, ge=0, description="How long to wait for work that is under way.")
+    planner_model: str | None = Field(None, max_length=200, description="The model that plans.")
+    summarizer_model: str | None = Field(None, max_length=200, description="The model that summarizes.")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a request brings, read and counted."""
+
+    new: list[Message]
+    system: Message | None
+    tools: ToolsCount
+
+    @property
+    def tools_tokens(self) -> int:
+        """The canonical count of the tool definitions."""
+        return self.tools.tokens + TOOLS_OVERHEAD if self.tools.tools else 0
+
+
+def read_request(request: ContextRequest) -> Given:
+    """Read what a request brings.
+
+    Raises:
+        AfterturnError: One of its messages can never be sent, or its output limit leaves no room.
+    """
+    budget_of(request, None)
+    new = read_messages(request.messages, request.wire)
+    return Given(new, system_message(request.system_prompt), count_request_tools(request.tools))
+
+
+def budget_of(request: ContextRequest, learned_limit: int | None) -> Budget:
+    """Settle the budget, within what the model is known to take."""
+    return choose_budget(
+        request.context_window,
+        request.max_tokens,
+        ceiling=learned_limit,
+        input_limit=request.budget,
+    )
+
+
+def ask(request: ContextRequest, given: Given, learned_limit: int | None) -> Asked:
+    """Say what the request spends beside history."""
+    return Asked(
+        request.model,
+        budget_of(request, learned_limit),
+        given.system.tokens if given.system else 0,
+        given.tools_tokens,
+        sum(message.tokens for message in given.new),
+    )
