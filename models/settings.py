@@ -1,4 +1,4 @@
-"""What the API and the workers both go by: how to reach Postgres, when to summarize, what to recall."""
+"""What the API and the workers both go by: Postgres, summaries, recall, artifacts."""
 
 from functools import lru_cache
 
@@ -123,11 +123,59 @@ def recall_settings() -> RecallSettings:
     return RecallSettings()
 
 
+class ArtifactSettings(BaseSettings):
+    """What becomes an artifact, how long readings of it are kept, and which uploads are taken."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    artifact_split_chars: int = Field(
+        5_000, ge=500, description="A tool result of more characters leaves its message."
+    )
+    artifact_preview_chars: int = Field(600, ge=1, description="What of it stays there to be seen.")
+    artifact_debounce_s: float = Field(1.0, ge=0, description="Uses within this time make one job.")
+    artifact_summary_ttl_s: float = Field(30 * 86_400, gt=0, description="How long a summary of one is kept.")
+    artifact_cache_bytes: int = Field(64 * 2**20, ge=2**20, description="What a tenant's summaries may take.")
+    artifact_idle_s: float = Field(
+        86_400, ge=7_200, description="An artifact that nothing uses is dropped after this time."
+    )
+    attachment_max_bytes: int = Field(20 * 2**20, ge=1_024, description="The largest upload.")
+    attachment_max_chars: int = Field(5_000_000, ge=1_000, description="The longest text of an upload.")
+    pdf_max_pages: int = Field(2_000, ge=1, description="The most pages of a PDF.")
+    pdf_max_stream_bytes: int = Field(
+        64 * 2**20, ge=2**20, description="What one compressed part of a PDF may grow to."
+    )
+    pdf_memory_bytes: int = Field(
+        768 * 2**20, ge=128 * 2**20, description="The memory of the process that reads a PDF."
+    )
+    pdf_timeout_s: float = Field(20, gt=0, description="The longest that a PDF is read.")
+
+    @model_validator(mode="after")
+    def _bounds_agree(self) -> "ArtifactSettings":
+        pairs = (
+            ("artifact_preview_chars", "artifact_split_chars"),
+            ("artifact_split_chars", "attachment_max_chars"),
+            ("attachment_max_chars", "attachment_max_bytes"),
+            ("pdf_max_stream_bytes", "pdf_memory_bytes"),
+        )
+        for low, high in pairs:
+            if getattr(self, low) >= getattr(self, high):
+                raise ValueError(f"AFTERTURN_{low.upper()} must be below AFTERTURN_{high.upper()}")
+        return self
+
+
+@lru_cache
+def artifact_settings() -> ArtifactSettings:
+    """Read the settings once; they do not change afterwards."""
+    return ArtifactSettings()
+
+
 def require_settings() -> None:
     """Read every setting of this module: a process with a wrong one fails at its start, not at a call.
 
     Raises:
         ValidationError: A setting is wrong; it is named, and its value is not shown.
     """
-    for read in (database_settings, compression_settings, recall_settings):
+    for read in (database_settings, compression_settings, recall_settings, artifact_settings):
         read()

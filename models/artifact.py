@@ -1,0 +1,340 @@
+"""Artifacts: tool results and documents, each content stored once a tenant, and read by its id."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import CheckConstraint, LargeBinary, SmallInteger, Text, bindparam, func, select, text, update
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.artifacts.types import Artifact, ArtifactType, ContentKind
+from context.language import detect_language
+from models.base import Base, CreatedAt, TenantKey
+from models.session import Transaction
+
+DETECT_CHARS = 4_000
+"""The language of a text is told by its beginning."""
+
+PLAIN = "text/plain"
+
+
+class StoredArtifact(Base):
+    """A content and what is known of it alone; who uses it stands in other tables."""
+
+    __tablename__ = "artifact"
+    __table_args__ = (
+        CheckConstraint("artifact_type in ('tool_result', 'document')", name="type_is_known"),
+        CheckConstraint("size_chars >= 1 and size_bytes >= size_chars", name="sizes_are_counted"),
+        CheckConstraint("tokens >= 0 and tokens_wide >= 0", name="tokens_are_counted"),
+        CheckConstraint("(passages is null) = (indexed_with is null)", name="index_says_its_version"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    artifact_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    content_sha256: Mapped[bytes] = mapped_column(LargeBinary)
+    artifact_type: Mapped[str]
+    kind: Mapped[str]
+    title: Mapped[str] = mapped_column(server_default=text("''"))
+    media_type: Mapped[str] = mapped_column(server_default=text("'text/plain'"))
+    size_chars: Mapped[int]
+    size_bytes: Mapped[int]
+    tokens: Mapped[int]
+    tokens_wide: Mapped[int]
+    preview: Mapped[str]
+    language: Mapped[str] = mapped_column(server_default=text("''"))
+    content: Mapped[str]
+    passages: Mapped[bytes | None] = mapped_column(LargeBinary)
+    indexed_with: Mapped[int | None] = mapped_column(SmallInteger)
+    created_at: Mapped[CreatedAt]
+    last_used_at: Mapped[CreatedAt]
+
+
+@dataclass(frozen=True)
+class NewArtifact:
+    """A content ready to be stored: what takes time is done before a transaction opens.
+
+    Attributes:
+        artifact: The value, its content with it.
+        content_sha256: Of the content's UTF-8 bytes.
+        size_bytes: How many those are.
+        media_type: What the content was before it became text.
+        language: Of its beginning, as `detect_language` names it.
+    """
+
+    artifact: Artifact
+    content_sha256: bytes
+    size_bytes: int
+    media_type: str = PLAIN
+    language: str = ""
+
+    @property
+    def content(self) -> str:
+        """The whole text."""
+        return self.artifact.content or ""
+
+
+def new_artifact(artifact: Artifact, *, media_type: str = PLAIN) -> NewArtifact:
+    """Prepare an artifact for storing.
+
+    Args:
+        artifact: A value with its content, which is clean text.
+        media_type: What the content was.
+
+    Raises:
+        ValueError: The content is not there, or is empty.
+    """
+    if not artifact.content:
+        raise ValueError("an artifact is stored with its content")
+    data = artifact.content.encode()
+    language = detect_language(artifact.content[:DETECT_CHARS])
+    return NewArtifact(artifact, hashlib.sha256(data).digest(), len(data), media_type, language)
+
+
+@dataclass(frozen=True)
+class ArtifactFacts:
+    """What is known of a stored artifact, its text apart."""
+
+    artifact_id: str
+    artifact_type: ArtifactType
+    kind: ContentKind
+    title: str
+    media_type: str
+    size_chars: int
+    size_bytes: int
+    tokens: int
+    tokens_wide: int
+    preview: str
+    language: str
+    created_at: datetime
+    last_used_at: datetime
+    indexed_with: int | None
+
+
+_FACTS = [StoredArtifact.__table__.c[name] for name in ArtifactFacts.__dataclass_fields__]
+_IDS = bindparam("artifact_ids", type_=ARRAY(Text))
+_AMONG = (
+    StoredArtifact.tenant_id == bindparam("tenant_id"),
+    StoredArtifact.artifact_id == func.any(_IDS),
+)
+
+_STORE = text(
+    """
+    insert into artifact (tenant_id, artifact_id, content_sha256, artifact_type, kind, title, media_type,
+        size_chars, size_bytes, tokens, tokens_wide, preview, language, content)
+    select :tenant_id, a.* from unnest(
+        cast(:artifact_id as text[]), cast(:content_sha256 as bytea[]), cast(:artifact_type as text[]),
+        cast(:kind as text[]), cast(:title as text[]), cast(:media_type as text[]),
+        cast(:size_chars as int[]), cast(:size_bytes as int[]), cast(:tokens as int[]),
+        cast(:tokens_wide as int[]), cast(:preview as text[]), cast(:language as text[]),
+        cast(:content as text[])) as a (artifact_id)
+    order by a.artifact_id
+    on conflict (tenant_id, artifact_id) do update set last_used_at = now()
+        where artifact.last_used_at < now() - interval '1 hour'
+    returning new.artifact_id, old.artifact_id is null
+    """
+)
+"""A row that is there is locked whether or not its time of use is raised: nobody drops it meanwhile.
+
+In the order of the ids, so that two events cannot wait for each other.
+"""
+
+
+def store_artifacts(db: Transaction, tenant_id: UUID, new: Iterable[NewArtifact]) -> frozenset[str]:
+    """Store contents, each once, whoever else stores the same at the same time.
+
+    Returns:
+        The ids of those that were not there before.
+    """
+    rows = {entry.artifact.artifact_id: _row(entry) for entry in new}
+    if not rows:
+        return frozenset()
+    columns = {name: [row[name] for row in rows.values()] for name in next(iter(rows.values()))}
+    stored = db.execute(_STORE, {"tenant_id": tenant_id, **columns})
+    return frozenset(artifact_id for artifact_id, fresh in stored if fresh)
+
+
+def _row(new: NewArtifact) -> dict[str, object]:
+    artifact = new.artifact
+    return {
+        "artifact_id": artifact.artifact_id,
+        "content_sha256": new.content_sha256,
+        "artifact_type": artifact.artifact_type.value,
+        "kind": artifact.kind.value,
+        "title": artifact.title,
+        "media_type": new.media_type,
+        "size_chars": artifact.size_chars,
+        "size_bytes": new.size_bytes,
+        "tokens": artifact.tokens,
+        "tokens_wide": artifact.tokens if artifact.tokens_wide is None else artifact.tokens_wide,
+        "preview": artifact.preview,
+        "language": new.language,
+        "content": new.content,
+    }
+
+
+_FIND = select(*_FACTS).where(
+    StoredArtifact.tenant_id == bindparam("tenant_id"),
+    StoredArtifact.artifact_id == bindparam("artifact_id"),
+)
+
+
+def find_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactFacts | None:
+    """What is known of an artifact; None where the tenant has no such one."""
+    row = db.execute(_FIND, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
+    return ArtifactFacts(row[0], ArtifactType(row[1]), ContentKind(row[2]), *row[3:]) if row else None
+
+
+_CONTENTS = select(StoredArtifact.artifact_id, StoredArtifact.content).where(*_AMONG)
+
+
+def load_contents(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> dict[str, str]:
+    """The whole texts of artifacts of this tenant, by id; unknown and foreign ids are simply not there."""
+    wanted = sorted(set(artifact_ids))
+    if not wanted:
+        return {}
+    rows = db.execute(_CONTENTS, {"tenant_id": tenant_id, "artifact_ids": wanted})
+    return {row[0]: row[1] for row in rows}
+
+
+_SLICE = text(
+    "select substr(content, :first, :length) from artifact "
+    "where tenant_id = :tenant_id and artifact_id = :artifact_id"
+)
+
+
+def load_slice(db: Transaction, tenant_id: UUID, artifact_id: str, *, start: int, length: int) -> str | None:
+    """Characters `[start, start + length)` of an artifact's text; None where there is no such artifact."""
+    found: str | None = db.execute(
+        _SLICE,
+        {"tenant_id": tenant_id, "artifact_id": artifact_id, "first": start + 1, "length": length},
+    ).scalar()
+    return found
+
+
+_PASSAGES = select(StoredArtifact.artifact_id, StoredArtifact.passages).where(
+    *_AMONG, StoredArtifact.indexed_with == bindparam("version")
+)
+
+
+def load_passages(
+    db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str], *, version: int
+) -> dict[str, bytes]:
+    """The prepared indexes of artifacts, by id; one that is missing or of another version is not there."""
+    wanted = sorted(set(artifact_ids))
+    if not wanted:
+        return {}
+    rows = db.execute(_PASSAGES, {"tenant_id": tenant_id, "artifact_ids": wanted, "version": version})
+    return {row[0]: row[1] for row in rows if row[1] is not None}
+
+
+def save_passages(
+    db: Transaction, tenant_id: UUID, artifact_id: str, passages: bytes, *, version: int
+) -> bool:
+    """Keep an artifact's prepared index. False where the artifact is gone, or has a newer one."""
+    done = db.execute(
+        update(StoredArtifact)
+        .where(
+            StoredArtifact.tenant_id == tenant_id,
+            StoredArtifact.artifact_id == artifact_id,
+            func.coalesce(StoredArtifact.indexed_with, -1) <= version,
+        )
+        .values(passages=passages, indexed_with=version)
+    )
+    return done.rowcount == 1
+
+
+_TOUCH = text(
+    "update artifact set last_used_at = now() where tenant_id = :tenant_id "
+    "and artifact_id = any(:artifact_ids) and last_used_at < now() - interval '1 hour'"
+)
+
+
+def touch_artifacts(db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str]) -> None:
+    """Say that artifacts were used; at most once an hour each is written."""
+    db.execute(_TOUCH, {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))})
+
+
+_LOCK = text(
+    "select artifact_id from artifact where tenant_id = :tenant_id and artifact_id = any(:artifact_ids) "
+    "order by artifact_id for update"
+)
+_DROP = text(
+    """
+    delete from artifact a where tenant_id = :tenant_id and artifact_id = any(:artifact_ids)
+        and not exists (select from artifact_use u
+            where u.tenant_id = a.tenant_id and u.artifact_id = a.artifact_id)
+        and not exists (select from artifact_attachment t
+            where t.tenant_id = a.tenant_id and t.artifact_id = a.artifact_id)
+    returning artifact_id
+    """
+)
+
+
+def drop_unused(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> list[str]:
+    """Drop those of these artifacts that nothing uses any more, and what was derived from them.
+
+    Locked first and judged by a second statement, which sees what others committed meanwhile: an event that
+    stores the same content at this moment comes wholly before or wholly after.
+
+    Returns:
+        The ids of those that are gone.
+    """
+    asked = {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))}
+    if not asked["artifact_ids"]:
+        return []
+    db.execute(_LOCK, asked)
+    return list(db.execute(_DROP, asked).scalars())
+
+
+_ORPHANS = text(
+    """
+    select tenant_id, artifact_id from artifact a
+    where last_used_at < now() - make_interval(secs => :idle_s)
+        and not exists (select from artifact_use u
+            where u.tenant_id = a.tenant_id and u.artifact_id = a.artifact_id)
+        and not exists (select from artifact_attachment t
+            where t.tenant_id = a.tenant_id and t.artifact_id = a.artifact_id)
+    order by tenant_id, artifact_id limit :most
+    """
+)
+
+
+def drop_orphans(db: Transaction, *, idle_s: float, most: int) -> int:
+    """Drop artifacts of any tenant that nothing uses and that nobody stored or read lately.
+
+    Args:
+        db: A transaction.
+        idle_s: How long they must have been idle, in seconds, >= 0.
+        most: The most that are dropped at once, >= 1.
+
+    Returns:
+        How many are gone.
+    """
+    orphans: dict[UUID, list[str]] = {}
+    for tenant_id, artifact_id in db.execute(_ORPHANS, {"idle_s": idle_s, "most": most}):
+        orphans.setdefault(tenant_id, []).append(artifact_id)
+    return sum(len(drop_unused(db, tenant_id, ids)) for tenant_id, ids in orphans.items())
+
+
+def artifact_value(facts: ArtifactFacts, *, source: str, at: datetime, **metadata: object) -> Artifact:
+    """A stored artifact as the pure functions take it, without its content."""
+    return Artifact(
+        artifact_id=facts.artifact_id,
+        artifact_type=facts.artifact_type,
+        kind=facts.kind,
+        size_chars=facts.size_chars,
+        tokens=facts.tokens,
+        source=source,
+        timestamp=at,
+        preview=facts.preview,
+        title=facts.title,
+        tokens_wide=facts.tokens_wide,
+        metadata=_known(metadata),
+    )
+
+
+def _known(metadata: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in metadata.items() if value not in ("", None)}

@@ -1,0 +1,177 @@
+"""Attachments: documents that somebody uploaded; each is an artifact, and stays until its owner goes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import (
+    ColumnElement,
+    ForeignKeyConstraint,
+    Index,
+    Text,
+    bindparam,
+    delete,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, distinct_on
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.artifacts.types import Artifact, ArtifactType, ContentKind
+from models.artifact import ArtifactFacts, StoredArtifact, artifact_value
+from models.artifact_use import ARTIFACT_KEY
+from models.base import Base, CreatedAt, TenantKey
+from models.session import Transaction
+
+
+class Attachment(Base):
+    """That a document was uploaded, and for whom; an empty id means for nobody in particular."""
+
+    __tablename__ = "artifact_attachment"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["tenant_id", "artifact_id"], ARTIFACT_KEY, deferrable=True, initially="DEFERRED"
+        ),
+        Index(None, "tenant_id", "session_id", postgresql_where=text("session_id <> ''")),
+        Index(None, "tenant_id", "user_id", postgresql_where=text("user_id <> ''")),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    artifact_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True, server_default=text("''"))
+    user_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True, server_default=text("''"))
+    title: Mapped[str] = mapped_column(server_default=text("''"))
+    source: Mapped[str] = mapped_column(server_default=text("''"))
+    media_type: Mapped[str]
+    attachment_type: Mapped[str] = mapped_column(server_default=text("'document'"))
+    uploaded_at: Mapped[CreatedAt]
+
+
+@dataclass(frozen=True)
+class NewAttachment:
+    """An upload of a document that is stored as an artifact.
+
+    Attributes:
+        artifact_id: Which artifact.
+        media_type: What the upload was.
+        title: What people call it.
+        source: Where it comes from, such as a URL or a path.
+        attachment_type: What it is for, such as `document` or `data`.
+        session_id: The session that it is for; empty for any.
+        user_id: Whose it is; empty for nobody in particular.
+    """
+
+    artifact_id: str
+    media_type: str
+    title: str = ""
+    source: str = ""
+    attachment_type: str = "document"
+    session_id: str = ""
+    user_id: str = ""
+
+
+@dataclass(frozen=True)
+class StoredAttachment:
+    """An attachment as its first upload named it, and what is known of its content."""
+
+    facts: ArtifactFacts
+    title: str
+    source: str
+    media_type: str
+    attachment_type: str
+    uploaded_at: datetime
+
+    @property
+    def value(self) -> Artifact:
+        """The same as the pure functions take it, without its content."""
+        name = self.title or self.facts.artifact_id
+        artifact = artifact_value(
+            self.facts, source=f"attachment:{name}", at=self.uploaded_at, origin=self.source
+        )
+        return Artifact(
+            **{**artifact.__dict__, "artifact_type": ArtifactType.DOCUMENT, "title": self.title},
+        )
+
+
+def add_attachment(db: Transaction, tenant_id: UUID, new: NewAttachment) -> bool:
+    """Record an upload, in the transaction that stores its artifact.
+
+    The names that the first upload for the same owner gave stay; a later one fills what was empty.
+
+    Returns:
+        Whether this owner had not uploaded it before.
+    """
+    row = upsert(Attachment).values(tenant_id=tenant_id, **new.__dict__)
+    filled = row.on_conflict_do_update(
+        index_elements=[
+            Attachment.tenant_id,
+            Attachment.artifact_id,
+            Attachment.session_id,
+            Attachment.user_id,
+        ],
+        set_={
+            "title": func.coalesce(func.nullif(Attachment.title, ""), row.excluded.title),
+            "source": func.coalesce(func.nullif(Attachment.source, ""), row.excluded.source),
+        },
+    ).returning(text("old.artifact_id is null"))
+    return bool(db.execute(filled).scalar_one())
+
+
+_FACTS = [StoredArtifact.__table__.c[name] for name in ArtifactFacts.__dataclass_fields__]
+_FIND = (
+    select(
+        Attachment.title,
+        Attachment.source,
+        Attachment.media_type,
+        Attachment.attachment_type,
+        Attachment.uploaded_at,
+        *_FACTS,
+    )
+    .join(
+        StoredArtifact,
+        (StoredArtifact.tenant_id == Attachment.tenant_id)
+        & (StoredArtifact.artifact_id == Attachment.artifact_id),
+    )
+    .where(
+        Attachment.tenant_id == bindparam("tenant_id"),
+        Attachment.artifact_id == func.any(bindparam("artifact_ids", type_=ARRAY(Text))),
+    )
+    .ext(distinct_on(Attachment.artifact_id))
+    .order_by(Attachment.artifact_id, Attachment.title == "", Attachment.uploaded_at)
+)
+_OWN_COLUMNS = 5
+
+
+def load_attachments(
+    db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]
+) -> dict[str, StoredAttachment]:
+    """The named attachments of this tenant, by id; what was never uploaded there is not there."""
+    wanted = sorted(set(artifact_ids))
+    if not wanted:
+        return {}
+    rows = db.execute(_FIND, {"tenant_id": tenant_id, "artifact_ids": wanted})
+    return {row.artifact_id: _stored(tuple(row)) for row in rows}
+
+
+def _stored(row: tuple[object, ...]) -> StoredAttachment:
+    own, facts = row[:_OWN_COLUMNS], row[_OWN_COLUMNS:]
+    known = ArtifactFacts(*(facts[0], ArtifactType(facts[1]), ContentKind(facts[2]), *facts[3:]))  # type: ignore[arg-type]
+    return StoredAttachment(known, *own)  # type: ignore[arg-type]
+
+
+def drop_session_attachments(db: Transaction, tenant_id: UUID, session_id: str) -> list[str]:
+    """Forget what was uploaded for a session. Returns the artifacts, for `drop_unused`."""
+    return _drop(db, tenant_id, Attachment.session_id == session_id)
+
+
+def drop_user_attachments(db: Transaction, tenant_id: UUID, user_id: str) -> list[str]:
+    """Forget what was uploaded for a user. Returns the artifacts, for `drop_unused`."""
+    return _drop(db, tenant_id, Attachment.user_id == user_id)
+
+
+def _drop(db: Transaction, tenant_id: UUID, owned: ColumnElement[bool]) -> list[str]:
+    gone = delete(Attachment).where(Attachment.tenant_id == tenant_id, owned)
+    return list(db.execute(gone.returning(Attachment.artifact_id)).scalars())

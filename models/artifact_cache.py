@@ -1,0 +1,144 @@
+"""Keeping the focus cache fresh and small: uses, expiry, a size bound; and how reads were answered."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from uuid import UUID
+
+from sqlalchemy import BigInteger, CheckConstraint, delete, func, select, text, tuple_, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.artifact_summary import ArtifactSummary, SummaryKey
+from models.base import Base, TenantKey
+from models.session import Transaction
+
+WAYS = ("exact", "near", "extract", "full", "none")
+"""How a read of an artifact can be answered."""
+
+
+class ArtifactReading(Base):
+    """How often a tenant's reads were answered in one way on one day."""
+
+    __tablename__ = "artifact_reading"
+    __table_args__ = (
+        CheckConstraint("how in ('exact', 'near', 'extract', 'full', 'none')", name="how_is_known"),
+        CheckConstraint("readings >= 0", name="readings_are_counted"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    day: Mapped[date] = mapped_column(primary_key=True)
+    how: Mapped[str] = mapped_column(primary_key=True)
+    readings: Mapped[int] = mapped_column(BigInteger)
+
+
+_COUNT = text(
+    """
+    insert into artifact_reading (tenant_id, day, how, readings)
+    select :tenant_id, current_date, c.*
+    from unnest(cast(:ways as text[]), cast(:counts as bigint[])) as c (how, readings)
+    order by c.how
+    on conflict (tenant_id, day, how) do update set readings = artifact_reading.readings + excluded.readings
+    """
+)
+
+
+def count_readings(db: Transaction, tenant_id: UUID, readings: Mapping[str, int]) -> None:
+    """Add to the day's counts; a way that did not occur is not written."""
+    counted = {how: count for how, count in readings.items() if count > 0}
+    if counted:
+        columns = {"ways": list(counted), "counts": list(counted.values())}
+        db.execute(_COUNT, {"tenant_id": tenant_id, **columns})
+
+
+def readings_since(db: Transaction, tenant_id: UUID, since: date) -> dict[str, int]:
+    """The counts of a tenant from a day on, by way."""
+    rows = db.execute(
+        select(ArtifactReading.how, func.sum(ArtifactReading.readings))
+        .where(ArtifactReading.tenant_id == tenant_id, ArtifactReading.day >= since)
+        .group_by(ArtifactReading.how)
+    )
+    return {how: int(count) for how, count in rows}
+
+
+_PARTS = tuple(SummaryKey.__dataclass_fields__)
+_KEY = tuple_(*(getattr(ArtifactSummary, name) for name in _PARTS))
+
+
+def touch_used(db: Transaction, tenant_id: UUID, keys: Sequence[SummaryKey]) -> None:
+    """Say that entries were read: what nobody reads makes room first."""
+    if keys:
+        wanted = [tuple(getattr(key, name) for name in _PARTS) for key in keys]
+        db.execute(
+            update(ArtifactSummary)
+            .where(ArtifactSummary.tenant_id == tenant_id, _KEY.in_(wanted))
+            .values(used_at=func.now(), uses=ArtifactSummary.uses + 1)
+        )
+
+
+_EXPIRE = text(
+    """
+    delete from artifact_summary where ctid = any(array(
+        select ctid from artifact_summary where expires_at <= now()
+        order by expires_at limit :most for update skip locked))
+    """
+)
+
+
+def expire(db: Transaction, *, most: int) -> int:
+    """Drop entries and wishes of any tenant whose time is over, at most so many at once. Returns how many."""
+    return db.execute(_EXPIRE, {"most": most}).rowcount
+
+
+_OVER = text(
+    """
+    select tenant_id from artifact_summary where state = 'ready'
+    group by tenant_id having sum(size_bytes) > :most_bytes order by tenant_id
+    """
+)
+_EVICT = text(
+    """
+    delete from artifact_summary where ctid = any(array(
+        select s.ctid from artifact_summary s join (
+            select artifact_id, focus_key, model, prompt_version, size_class, language,
+                sum(size_bytes) over (
+                    order by coalesce(used_at, ready_at) desc, artifact_id, focus_key, model, prompt_version,
+                        size_class, language) as kept_bytes
+            from artifact_summary where tenant_id = :tenant_id and state = 'ready'
+        ) newest using (artifact_id, focus_key, model, prompt_version, size_class, language)
+        where s.tenant_id = :tenant_id and newest.kept_bytes > :most_bytes
+        order by newest.kept_bytes desc limit :most for update of s skip locked))
+    """
+)
+
+
+def evict(db: Transaction, *, most_bytes: int, most: int) -> int:
+    """Make room where a tenant's entries together are larger than allowed: the least recently read go first.
+
+    Args:
+        db: A transaction.
+        most_bytes: What a tenant's entries may take, in bytes of text.
+        most: The most entries of one tenant that are dropped at once.
+
+    Returns:
+        How many are gone; call again while it is not 0.
+    """
+    tenants = db.execute(_OVER, {"most_bytes": most_bytes}).scalars().all()
+    limits = {"most_bytes": most_bytes, "most": most}
+    return sum(db.execute(_EVICT, {"tenant_id": tenant_id, **limits}).rowcount for tenant_id in tenants)
+
+
+def drop_session_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Forget what was asked in a session's words. Returns how many entries are gone."""
+    return db.execute(
+        delete(ArtifactSummary).where(
+            ArtifactSummary.tenant_id == tenant_id, ArtifactSummary.session_id == session_id
+        )
+    ).rowcount
+
+
+def drop_artifact_summaries(db: Transaction, tenant_id: UUID, artifact_id: str) -> int:
+    """Forget all that was read out of an artifact. Returns how many entries are gone."""
+    return db.execute(
+        delete(ArtifactSummary).where(
+            ArtifactSummary.tenant_id == tenant_id, ArtifactSummary.artifact_id == artifact_id
+        )
+    ).rowcount

@@ -1,0 +1,143 @@
+"""Reading the focus cache: what answers a focus exactly, and among what a near one is looked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, func, select
+
+from models.artifact_summary import KEY_COLUMNS, ArtifactSummary, ReadingState, SummaryKey
+from models.session import Transaction
+
+
+@dataclass(frozen=True)
+class ReadySummary:
+    """An entry that answers its focus."""
+
+    key: SummaryKey
+    focus: str
+    terms: Sequence[str]
+    text: str
+    tokens: int
+    tokens_wide: int
+    method: str
+    call_ids: Sequence[UUID]
+    ready_at: datetime
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry that may be near to a focus; its text is read by its key once it is chosen."""
+
+    key: SummaryKey
+    focus: str
+    terms: Sequence[str]
+    tokens: int
+
+
+def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | None]) -> ColumnElement[bool]:
+    """Entries in force of these artifacts; a part of the key that is None may be any."""
+    asked = [getattr(ArtifactSummary, name) == value for name, value in parts.items() if value is not None]
+    return and_(
+        ArtifactSummary.tenant_id == tenant_id,
+        ArtifactSummary.artifact_id.in_(sorted(set(artifact_ids))),
+        ArtifactSummary.state == ReadingState.READY,
+        ArtifactSummary.expires_at > func.now(),
+        *asked,
+    )
+
+
+_READY_COLUMNS = (
+    ArtifactSummary.focus,
+    ArtifactSummary.terms,
+    ArtifactSummary.text,
+    ArtifactSummary.tokens,
+    func.coalesce(ArtifactSummary.tokens_wide, ArtifactSummary.tokens),
+    func.coalesce(ArtifactSummary.method, ""),
+    ArtifactSummary.call_ids,
+    ArtifactSummary.ready_at,
+)
+
+
+def find_exact(
+    db: Transaction,
+    tenant_id: UUID,
+    artifact_ids: Sequence[str],
+    focus_key: str,
+    *,
+    size_class: str | None = None,
+    language: str | None = None,
+    model: str | None = None,
+    prompt_version: str | None = None,
+) -> dict[str, ReadySummary]:
+    """The entries that answer exactly this focus, by artifact; the newest where None leaves several.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose artifacts.
+        artifact_ids: Which ones.
+        focus_key: The focus, as `context.focus` names it.
+        size_class: Of which size; None for any.
+        language: In which language; None for any.
+        model: By which model; None for any.
+        prompt_version: By which prompt; None for any.
+    """
+    if not artifact_ids:
+        return {}
+    parts = {
+        "focus_key": focus_key,
+        "size_class": size_class,
+        "language": language,
+        "model": model,
+        "prompt_version": prompt_version,
+    }
+    rows = db.execute(
+        select(*KEY_COLUMNS, *_READY_COLUMNS)
+        .where(_ready(tenant_id, artifact_ids, parts))
+        .order_by(ArtifactSummary.ready_at)
+    )
+    return {row[0]: _summary(row) for row in rows}
+
+
+def load_ready(db: Transaction, tenant_id: UUID, key: SummaryKey) -> ReadySummary | None:
+    """One entry, or None where it is not in force any more."""
+    row = db.execute(
+        select(*KEY_COLUMNS, *_READY_COLUMNS).where(
+            key.of(tenant_id),
+            ArtifactSummary.state == ReadingState.READY,
+            ArtifactSummary.expires_at > func.now(),
+        )
+    ).one_or_none()
+    return _summary(row) if row else None
+
+
+def _summary(row: Any) -> ReadySummary:
+    length = len(KEY_COLUMNS)
+    return ReadySummary(SummaryKey(*row[:length]), *row[length:])
+
+
+def find_candidates(
+    db: Transaction,
+    tenant_id: UUID,
+    artifact_ids: Sequence[str],
+    *,
+    size_class: str | None = None,
+    language: str | None = None,
+    model: str | None = None,
+    most: int = 200,
+) -> list[Candidate]:
+    """The entries of artifacts among which a near focus is looked for, the latest used first; no texts."""
+    if not artifact_ids:
+        return []
+    parts = {"size_class": size_class, "language": language, "model": model}
+    latest = func.coalesce(ArtifactSummary.used_at, ArtifactSummary.ready_at)
+    rows = db.execute(
+        select(*KEY_COLUMNS, ArtifactSummary.focus, ArtifactSummary.terms, ArtifactSummary.tokens)
+        .where(_ready(tenant_id, artifact_ids, parts))
+        .order_by(latest.desc())
+        .limit(most)
+    )
+    length = len(KEY_COLUMNS)
+    return [Candidate(SummaryKey(*row[:length]), *row[length:]) for row in rows]

@@ -1,0 +1,217 @@
+"""Plans for a session's next context: asked for with a question, made by a worker, read by that question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, CheckConstraint, ForeignKeyConstraint, Text, Uuid, func, select, text, update
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, CreatedAt, TenantPart
+from models.conversation import SESSION_KEY
+from models.session import Transaction
+
+MOST_PLANS = 20
+"""What is kept of a session: its next question is rarely one of long ago."""
+
+
+class PlanState(StrEnum):
+    """Where a plan stands."""
+
+    WANTED = "wanted"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class StoredArtifactPlan(Base):
+    """How a model would use these artifacts for this question."""
+
+    __tablename__ = "artifact_plan"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        CheckConstraint("state in ('wanted', 'ready', 'failed')", name="state_is_known"),
+        CheckConstraint("(state = 'ready') = (plan is not null)", name="ready_has_a_plan"),
+        CheckConstraint("state <> 'failed' or reason is not null", name="failed_says_why"),
+        CheckConstraint("budget_tokens >= 0", name="budget_is_counted"),
+    )
+
+    tenant_id: Mapped[TenantPart]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    question_key: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    artifacts_digest: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    question: Mapped[str]
+    budget_tokens: Mapped[int]
+    model: Mapped[str]
+    state: Mapped[str]
+    plan: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
+    reason: Mapped[str | None]
+    call_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid), server_default=text("'{}'"))
+    created_at: Mapped[CreatedAt]
+    ready_at: Mapped[datetime | None]
+
+
+@dataclass(frozen=True)
+class PlanKey:
+    """What a plan answers: a question over certain artifacts, in a session."""
+
+    session_id: str
+    question_key: str
+    artifacts_digest: str
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """A plan as it stands."""
+
+    key: PlanKey
+    question: str
+    budget_tokens: int
+    model: str
+    state: PlanState
+    plan: dict[str, Any] | None
+    reason: str | None
+    call_ids: Sequence[UUID]
+    created_at: datetime
+    ready_at: datetime | None
+
+
+_KEY = tuple(PlanKey.__dataclass_fields__)
+_COLUMNS = [
+    StoredArtifactPlan.__table__.c[name]
+    for name in (*_KEY, *(name for name in PlanRow.__dataclass_fields__ if name != "key"))
+]
+
+_TRIM = text(
+    """
+    delete from artifact_plan where tenant_id = :tenant_id and session_id = :session_id
+        and (question_key, artifacts_digest) in (
+            select question_key, artifacts_digest from artifact_plan
+            where tenant_id = :tenant_id and session_id = :session_id
+            order by created_at desc, question_key, artifacts_digest offset :most)
+    """
+)
+
+
+def want_plan(
+    db: Transaction,
+    tenant_id: UUID,
+    key: PlanKey,
+    *,
+    question: str,
+    budget_tokens: int,
+    model: str,
+    most: int = MOST_PLANS,
+) -> PlanState:
+    """Ask for a plan; a failed one is asked for anew, one that is wanted or ready stays.
+
+    The session's oldest plans make room.
+
+    Returns:
+        Where it stands now.
+    """
+    row = upsert(StoredArtifactPlan).values(
+        tenant_id=tenant_id,
+        **key.__dict__,
+        question=question,
+        budget_tokens=budget_tokens,
+        model=model,
+        state=PlanState.WANTED,
+    )
+    asked = row.on_conflict_do_update(
+        index_elements=[StoredArtifactPlan.__table__.c[name] for name in ("tenant_id", *_KEY)],
+        set_={
+            "state": row.excluded.state,
+            "budget_tokens": row.excluded.budget_tokens,
+            "model": row.excluded.model,
+            "reason": None,
+            "created_at": func.now(),
+        },
+        where=StoredArtifactPlan.state == PlanState.FAILED,
+    ).returning(StoredArtifactPlan.state)
+    state = db.execute(asked).scalar()
+    if state is None:
+        found = find_plan(db, tenant_id, key)
+        return found.state if found else PlanState.WANTED
+    db.execute(_TRIM, {"tenant_id": tenant_id, "session_id": key.session_id, "most": most})
+    return PlanState(state)
+
+
+def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
+    """The plan for a question over certain artifacts, wherever it stands."""
+    row = db.execute(select(*_COLUMNS).where(*_of(tenant_id, key))).one_or_none()
+    return _plan(row) if row else None
+
+
+def take_wanted_plans(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[PlanRow]:
+    """The plans that a session waits for, the newest question first."""
+    rows = db.execute(
+        select(*_COLUMNS)
+        .where(
+            StoredArtifactPlan.tenant_id == tenant_id,
+            StoredArtifactPlan.session_id == session_id,
+            StoredArtifactPlan.state == PlanState.WANTED,
+        )
+        .order_by(StoredArtifactPlan.created_at.desc())
+        .limit(most)
+    )
+    return [_plan(row) for row in rows]
+
+
+def store_plan(
+    db: Transaction,
+    tenant_id: UUID,
+    key: PlanKey,
+    *,
+    plan: dict[str, Any] | None,
+    reason: str | None = None,
+    call_ids: Sequence[UUID] = (),
+) -> bool:
+    """Put in what came of a wish, in the transaction that finishes its work.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        key: Which plan.
+        plan: The plan; None where it failed.
+        reason: Why it failed; must be there without a plan.
+        call_ids: Its calls in the ledger.
+
+    Returns:
+        Whether it was stored; False where nobody waits for it any more.
+    """
+    done = db.execute(
+        update(StoredArtifactPlan)
+        .where(*_of(tenant_id, key), StoredArtifactPlan.state == PlanState.WANTED)
+        .values(
+            state=PlanState.FAILED if plan is None else PlanState.READY,
+            plan=plan,
+            reason=reason,
+            call_ids=list(call_ids),
+            ready_at=func.now(),
+        )
+    )
+    return done.rowcount == 1
+
+
+def drop_session_plans(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Forget what was asked and planned in a session. Returns how many plans are gone."""
+    return db.execute(
+        text("delete from artifact_plan where tenant_id = :tenant_id and session_id = :session_id"),
+        {"tenant_id": tenant_id, "session_id": session_id},
+    ).rowcount
+
+
+def _of(tenant_id: UUID, key: PlanKey) -> list[Any]:
+    own = [getattr(StoredArtifactPlan, name) == value for name, value in key.__dict__.items()]
+    return [StoredArtifactPlan.tenant_id == tenant_id, *own]
+
+
+def _plan(row: Any) -> PlanRow:
+    length = len(_KEY)
+    question, budget_tokens, model, state, *rest = row[length:]
+    return PlanRow(PlanKey(*row[:length]), question, budget_tokens, model, PlanState(state), *rest)

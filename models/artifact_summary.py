@@ -1,0 +1,284 @@
+"""The focus cache: what artifacts say about a question, asked for first, then ready or rejected."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    ColumnElement,
+    ForeignKeyConstraint,
+    Index,
+    Text,
+    Uuid,
+    and_,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+)
+from sqlalchemy import text as sql
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.artifact_use import ARTIFACT_KEY
+from models.base import Base, CreatedAt, TenantPart, Timestamp
+from models.conversation import SESSION_KEY
+from models.session import Transaction
+
+UNDECIDED = ""
+"""A wish's model or prompt version where the worker that fulfils it decides."""
+
+
+class ReadingState(StrEnum):
+    """Where an entry stands."""
+
+    WANTED = "wanted"
+    READY = "ready"
+    REJECTED = "rejected"
+
+
+class ArtifactSummary(Base):
+    """What one artifact says about one focus, as one model, prompt, size and language have it."""
+
+    __tablename__ = "artifact_summary"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        ForeignKeyConstraint(["tenant_id", "artifact_id"], ARTIFACT_KEY, ondelete="CASCADE"),
+        CheckConstraint(
+            "origin in ('turn', 'open_work', 'mined', 'general', 'asked', 'request')", name="origin_is_known"
+        ),
+        CheckConstraint("state in ('wanted', 'ready', 'rejected')", name="state_is_known"),
+        CheckConstraint(
+            "(state = 'ready') = (text is not null and tokens is not null and ready_at is not null)",
+            name="ready_has_a_text",
+        ),
+        CheckConstraint("text ~ '\\S'", name="text_is_not_blank"),
+        CheckConstraint("(state = 'rejected') = (rejected_because is not null)", name="rejected_says_why"),
+        Index(None, "expires_at"),
+        Index(None, "tenant_id", "session_id", postgresql_where=sql("session_id is not null")),
+    )
+
+    tenant_id: Mapped[TenantPart]
+    artifact_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    focus_key: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    model: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    prompt_version: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    size_class: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    language: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    focus: Mapped[str]
+    terms: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    origin: Mapped[str]
+    session_id: Mapped[str | None] = mapped_column(Text(collation="C"))
+    state: Mapped[str]
+    text: Mapped[str | None]
+    tokens: Mapped[int | None]
+    tokens_wide: Mapped[int | None]
+    size_bytes: Mapped[int] = mapped_column(server_default=sql("0"))
+    method: Mapped[str | None]
+    call_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid), server_default=sql("'{}'"))
+    rejected_because: Mapped[str | None]
+    created_at: Mapped[CreatedAt]
+    ready_at: Mapped[datetime | None]
+    used_at: Mapped[datetime | None]
+    uses: Mapped[int] = mapped_column(server_default=sql("0"))
+    expires_at: Mapped[Timestamp]
+
+
+@dataclass(frozen=True)
+class SummaryKey:
+    """What an entry answers; the tenant comes first, and the artifact's id stands for its content's hash."""
+
+    artifact_id: str
+    focus_key: str
+    size_class: str
+    language: str
+    model: str = UNDECIDED
+    prompt_version: str = UNDECIDED
+
+    def of(self, tenant_id: UUID) -> ColumnElement[bool]:
+        """The condition that a row is this entry's."""
+        own = [getattr(ArtifactSummary, name) == value for name, value in self.__dict__.items()]
+        return and_(ArtifactSummary.tenant_id == tenant_id, *own)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A summary that somebody wants.
+
+    Attributes:
+        key: Which one; the worker decides about a model or prompt that the wish leaves open.
+        focus: What the artifact is to be read for, in words; empty for the general focus.
+        terms: The same as terms, by which near focuses are found.
+        origin: Who says so: turn, open_work, mined, general, asked or request.
+        session_id: Whose words the focus is; None where it is nobody's.
+    """
+
+    key: SummaryKey
+    focus: str
+    terms: Sequence[str]
+    origin: str
+    session_id: str | None = None
+
+
+@dataclass(frozen=True)
+class MadeSummary:
+    """What came of a wish: a text that is good, or why there is none.
+
+    Attributes:
+        model: Who wrote it.
+        prompt_version: By which prompt.
+        language: In which language it is.
+        text: The text; None where it was rejected.
+        tokens: Its canonical count.
+        tokens_wide: Its wide count.
+        method: How it was made.
+        call_ids: Its calls in the ledger.
+        rejected_because: Why it is not good; None where it is.
+    """
+
+    model: str
+    prompt_version: str
+    language: str
+    text: str | None = None
+    tokens: int | None = None
+    tokens_wide: int | None = None
+    method: str | None = None
+    call_ids: Sequence[UUID] = ()
+    rejected_because: str | None = None
+
+
+_UNIQUE = [ArtifactSummary.__table__.c[name] for name in ("tenant_id", *SummaryKey.__dataclass_fields__)]
+_FRESH: dict[str, Any] = {
+    "text": None,
+    "tokens": None,
+    "tokens_wide": None,
+    "size_bytes": 0,
+    "method": None,
+    "call_ids": [],
+    "rejected_because": None,
+    "ready_at": None,
+    "created_at": func.now(),
+}
+
+
+def want_summary(
+    db: Transaction, tenant_id: UUID, wish: Wish, *, ttl_s: float, again: bool = False
+) -> ReadingState:
+    """Ask for a summary; the work itself is asked for by `models.work.want` in the same transaction.
+
+    What is wanted or ready already stays as it is; what has expired is asked for anew.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose artifact.
+        wish: Which summary, and why.
+        ttl_s: How long the wish stays, in seconds, > 0.
+        again: Whether one that was rejected is tried again.
+
+    Returns:
+        Where it stands now.
+    """
+    row = upsert(ArtifactSummary).values(
+        tenant_id=tenant_id,
+        **wish.key.__dict__,
+        focus=wish.focus,
+        terms=list(wish.terms),
+        origin=wish.origin,
+        session_id=wish.session_id,
+        state=ReadingState.WANTED,
+        expires_at=_after(ttl_s),
+    )
+    stale = ArtifactSummary.expires_at <= func.now()
+    retried = ArtifactSummary.state == ReadingState.REJECTED if again else stale
+    asked = row.on_conflict_do_update(
+        index_elements=_UNIQUE,
+        set_={
+            **_FRESH,
+            **{name: row.excluded[name] for name in ("focus", "terms", "origin", "session_id", "state")},
+            "expires_at": row.excluded.expires_at,
+        },
+        where=or_(stale, retried),
+    ).returning(ArtifactSummary.state)
+    state = db.execute(asked).scalar()
+    if state is None:
+        state = db.execute(select(ArtifactSummary.state).where(wish.key.of(tenant_id))).scalar_one()
+    return ReadingState(state)
+
+
+def _after(seconds: float) -> ColumnElement[datetime]:
+    return func.now() + timedelta(seconds=seconds)
+
+
+_ORDER = ("asked", "request", "turn", "open_work", "mined", "general")
+KEY_COLUMNS = [ArtifactSummary.__table__.c[name] for name in SummaryKey.__dataclass_fields__]
+
+
+def take_wanted(db: Transaction, tenant_id: UUID, artifact_id: str, *, most: int) -> list[Wish]:
+    """The wishes for an artifact, the likeliest to be read first; whoever holds its work fulfils them."""
+    urgency = case({origin: place for place, origin in enumerate(_ORDER)}, value=ArtifactSummary.origin)
+    rows = db.execute(
+        select(
+            *KEY_COLUMNS,
+            ArtifactSummary.focus,
+            ArtifactSummary.terms,
+            ArtifactSummary.origin,
+            ArtifactSummary.session_id,
+        )
+        .where(
+            ArtifactSummary.tenant_id == tenant_id,
+            ArtifactSummary.artifact_id == artifact_id,
+            ArtifactSummary.state == ReadingState.WANTED,
+            ArtifactSummary.expires_at > func.now(),
+        )
+        .order_by(urgency, ArtifactSummary.created_at, ArtifactSummary.focus_key)
+        .limit(most)
+    )
+    length = len(KEY_COLUMNS)
+    return [Wish(SummaryKey(*row[:length]), *row[length:]) for row in rows]
+
+
+def store_made(
+    db: Transaction, tenant_id: UUID, wanted: SummaryKey, made: MadeSummary, *, ttl_s: float
+) -> bool:
+    """Put in what came of a wish, in the transaction that finishes its work.
+
+    The entry moves to the key of what really wrote it. Nothing is written where the wish is gone: its
+    session or its artifact was erased meanwhile.
+
+    Returns:
+        Whether it was stored.
+    """
+    wish = db.execute(
+        delete(ArtifactSummary)
+        .where(wanted.of(tenant_id), ArtifactSummary.state == ReadingState.WANTED)
+        .returning(
+            ArtifactSummary.focus, ArtifactSummary.terms, ArtifactSummary.origin, ArtifactSummary.session_id
+        )
+    ).one_or_none()
+    if wish is None:
+        return False
+    ready = made.rejected_because is None
+    row = upsert(ArtifactSummary).values(
+        {
+            "tenant_id": tenant_id,
+            "artifact_id": wanted.artifact_id,
+            "focus_key": wanted.focus_key,
+            "size_class": wanted.size_class,
+            **wish._mapping,  # noqa: SLF001 (SQLAlchemy's public mapping view)
+            **made.__dict__,
+            "call_ids": list(made.call_ids),
+            "state": ReadingState.READY if ready else ReadingState.REJECTED,
+            "size_bytes": len((made.text or "").encode()),
+            "ready_at": func.now() if ready else None,
+            "expires_at": _after(ttl_s),
+        }
+    )
+    changed = {name: row.excluded[name] for name in (*_FRESH, "state", "expires_at", "focus", "terms")}
+    db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_=changed))
+    return True
