@@ -123,7 +123,7 @@ def _is_json(text: str) -> bool:
     if len(text) > WHOLE_CHARS:
         return re.match(r'[\ufeff\s]*(?:\{\s*"|\[\s*[\[{"\d\-tfn\]])', text) is not None
     try:
-        json.loads(text.lstrip("\ufeff"))
+        json.loads(text.lstrip("\ufeff \t\r\n"))
     except (ValueError, RecursionError):
         return False
     return True
