@@ -1,0 +1,1 @@
+"""Plans: which artifacts a window holds, and in what form."""

@@ -1,0 +1,100 @@
+"""Which model does what: the request's model answers, others plan and summarize."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from decimal import Decimal
+
+from context.errors import InvalidInputError
+
+DEFAULT_MODEL = "gpt-4o-mini"
+EXPENSIVE_USD_PER_INPUT_TOKEN = Decimal("0.00001")
+"""Ten dollars a million tokens: above it are the largest models only."""
+
+_SHOWN_MODELS = 10
+
+
+@dataclass(frozen=True)
+class ModelDefaults:
+    """The models of the settings.
+
+    Attributes:
+        context_planner: Plans how artifacts are used.
+        summarizer: Summarizes history and artifacts.
+    """
+
+    context_planner: str = DEFAULT_MODEL
+    summarizer: str = DEFAULT_MODEL
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The models of one request.
+
+    Attributes:
+        primary: Answers; named by the request.
+        context_planner: As in `ModelDefaults`.
+        summarizer: As in `ModelDefaults`.
+    """
+
+    primary: str
+    context_planner: str
+    summarizer: str
+
+    @classmethod
+    def from_request(
+        cls,
+        primary: str,
+        *,
+        planner: str | None = None,
+        summarizer: str | None = None,
+        defaults: ModelDefaults,
+        allowed: Collection[str],
+    ) -> "ModelConfig":
+        """Choose the models of a request.
+
+        Args:
+            primary: The model that answers.
+            planner: Another model for planning than the settings name; None for theirs.
+            summarizer: The same for summaries.
+            defaults: The models of the settings.
+            allowed: What a request may choose beside its own default, which is always allowed.
+
+        Raises:
+            InvalidInputError: A model may not be chosen; the field and what is allowed are named.
+        """
+        if not primary.strip():
+            raise InvalidInputError("model", "must not be empty")
+        return cls(
+            primary=primary,
+            context_planner=_chosen("planner_model", planner, defaults.context_planner, allowed),
+            summarizer=_chosen("summarizer_model", summarizer, defaults.summarizer, allowed),
+        )
+
+
+def is_expensive_primary(
+    price_per_input_token: Decimal | None, threshold: Decimal | float = EXPENSIVE_USD_PER_INPUT_TOKEN
+) -> bool:
+    """Tell whether a model's input is so expensive that a cheap model should choose it first.
+
+    A price that nobody knows is not expensive: models without one are mostly hosted by the platform itself,
+    and a planning call costs money for certain while what it would save is a guess. It is never taken as 0:
+    no cost is computed from it.
+
+    Args:
+        price_per_input_token: In US dollars; None where it is not known.
+        threshold: Expensive is what costs more than this, >= 0.
+
+    Returns:
+        True for a known price above the threshold.
+    """
+    return price_per_input_token is not None and price_per_input_token > Decimal(str(threshold))
+
+
+def _chosen(field: str, wanted: str | None, default: str, allowed: Collection[str]) -> str:
+    if wanted is None or wanted == default:
+        return default
+    if wanted in allowed:
+        return wanted
+    names = sorted({default, *allowed})
+    shown = ", ".join(names[:_SHOWN_MODELS]) + (" …" if len(names) > _SHOWN_MODELS else "")
+    raise InvalidInputError(field, f"{wanted[:80]!r} may not be chosen; allowed: {shown}", allowed=names)
