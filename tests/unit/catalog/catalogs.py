@@ -8,24 +8,18 @@ from context.catalog.read import read_catalog
 from context.catalog.types import Catalog
 from context.types import JsonObject
 
-WORDS = (
-    "search",
-    "mail",
-    "поиск",
-    "検索する",
-    "blog",
-    "e.g. a deck",
-    "draw",
-    "summarize",
-    "🙂",
-    'quo"ted',
-    "a\\b",
+TEXTS = (
+    "",
+    "Search the web.",
+    "Sends a mail, e.g. to a list. It waits for the answer.",
+    "Ищет письма. Только свои.",
+    "検索する。結果を返す。",
+    'Draws "what" you say\\write 🙂',
+    "No end of a sentence " * 9,
 )
 names = st.integers(0, 10_000).map(lambda number: f"tool-{number:05}")
-words = st.sampled_from(WORDS)
-texts = st.lists(words, max_size=12).map(" ".join)
-sentences = st.lists(texts, max_size=4).map(". ".join)
-phrases = st.lists(texts, max_size=4)
+texts = st.sampled_from(TEXTS)
+phrases = st.lists(texts, max_size=3)
 
 
 @st.composite
@@ -33,7 +27,7 @@ def schemas(draw: st.DrawFn) -> JsonObject:
     fields = draw(st.lists(st.sampled_from(("q", "limit", "path", "title")), max_size=4, unique=True))
     return {
         "type": "object",
-        "properties": {name: {"type": "string", "description": draw(sentences)} for name in fields},
+        "properties": {name: {"type": "string", "description": draw(texts)} for name in fields},
         "required": fields[:1],
     }
 
@@ -45,7 +39,7 @@ def metadata() -> st.SearchStrategy[JsonObject]:
             "intent_keywords": phrases,
             "accepts": phrases,
             "produces": phrases,
-            "typical_use": sentences,
+            "typical_use": texts,
             "limitations": phrases,
             "supersedes": st.lists(names, max_size=3),
         },
@@ -54,7 +48,7 @@ def metadata() -> st.SearchStrategy[JsonObject]:
 
 @st.composite
 def packs(draw: st.DrawFn, name: str) -> JsonObject:
-    base: JsonObject = {"name": name, "description": draw(sentences)}
+    base: JsonObject = {"name": name, "description": draw(texts)}
     shape = draw(st.sampled_from(("guide", "mcp", "openai", "responses", "anthropic")))
     if shape == "guide":
         return {**base, "metadata": draw(metadata())}
@@ -71,20 +65,20 @@ def packs(draw: st.DrawFn, name: str) -> JsonObject:
 @st.composite
 def pipelines(draw: st.DrawFn, name: str) -> JsonObject:
     steps = draw(
-        st.lists(st.fixed_dictionaries({"id": words, "pack": names, "inputs_used": phrases}), max_size=4)
+        st.lists(st.fixed_dictionaries({"id": texts, "pack": names, "inputs_used": phrases}), max_size=4)
     )
     return {
         "id": f"pipe.{name}",
         "name": draw(texts),
-        "description": draw(sentences),
+        "description": draw(texts),
         "metadata": draw(metadata()),
         "steps": steps,
-        "inputs": draw(st.lists(words, max_size=3)),
+        "inputs": draw(phrases),
     }
 
 
 @st.composite
-def documents(draw: st.DrawFn, most: int = 12) -> dict[str, Any]:
+def documents(draw: st.DrawFn, most: int = 8) -> dict[str, Any]:
     """A document as a client sends it, with ids that differ."""
     called = draw(st.lists(names, max_size=most, unique=True))
     cut = draw(st.integers(0, len(called)))
@@ -94,5 +88,5 @@ def documents(draw: st.DrawFn, most: int = 12) -> dict[str, Any]:
     }
 
 
-def catalogs(most: int = 12) -> st.SearchStrategy[Catalog]:
+def catalogs(most: int = 8) -> st.SearchStrategy[Catalog]:
     return documents(most).map(read_catalog)

@@ -1,0 +1,260 @@
+"""Fit a catalog into a budget: compact it, and where that is not enough, show what ranks highest."""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from context.catalog.ladder import Ladder
+from context.catalog.size import CatalogBudget, Size
+from context.catalog.types import Catalog
+from context.errors import AfterturnError
+from context.types import JsonObject
+
+FIND_TOOLS_HINT = "not shown here; find them with find_tools(query)"
+"""What the hidden entries are announced with."""
+
+LARGE_CUT = 0.3
+"""A compaction that takes more of the bytes than this is worth a line in the log."""
+
+
+class CatalogOverBudgetError(AfterturnError):
+    """What must be shown exceeds the budget, however little is said of it."""
+
+    code = "catalog-over-budget"
+
+    def __init__(self, needed: Size, budget: CatalogBudget, pinned: Sequence[str]) -> None:
+        """Keep what it would take, and what there is."""
+        what = f"{len(pinned)} pinned entries" if pinned else "an empty catalog"
+        super().__init__(
+            f"{what} would take {needed.bytes} bytes and {needed.tokens} tokens; the budget is "
+            f"{'any number of' if budget.bytes is None else budget.bytes} bytes and {budget.tokens} tokens",
+            needed_bytes=needed.bytes,
+            needed_tokens=needed.tokens,
+            budget_bytes=budget.bytes,
+            budget_tokens=budget.tokens,
+            pinned=list(pinned),
+        )
+        self.needed = needed
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """The record of what a catalog lost.
+
+    Attributes:
+        before_bytes: Size of the whole catalog.
+        after_bytes: Size of what is shown.
+        before_tokens: The same in tokens of the canonical count.
+        after_tokens: The same of what is shown.
+        dropped: What the shown entries lost, in the order in which it was taken.
+        hidden: How many entries are not shown.
+    """
+
+    before_bytes: int
+    after_bytes: int
+    before_tokens: int
+    after_tokens: int
+    dropped: tuple[str, ...] = ()
+    hidden: int = 0
+
+    @property
+    def is_large_cut(self) -> bool:
+        """Whether so much was lost that an operator wants to see it."""
+        return self.after_bytes < (1 - LARGE_CUT) * self.before_bytes
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A catalog as a model is shown it.
+
+    Attributes:
+        text: JSON, a line for each entry, the same bytes for the same entries and level.
+        compaction: What it lost.
+        shown: Ids of the entries that it holds, in its order.
+        gap_warning: That nothing in the catalog serves the intent, as the ranking said it.
+    """
+
+    text: str
+    compaction: Compaction
+    shown: tuple[str, ...]
+    gap_warning: str | None = None
+
+    @cached_property
+    def catalog(self) -> JsonObject:
+        """The same as a decoded object."""
+        decoded: JsonObject = json.loads(self.text)
+        return decoded
+
+
+class Rungs(Protocol):
+    """Something of many entries that can be written at several levels, the last one the shortest."""
+
+    levels: int
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+
+    def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
+        """Whether some entries are likely to fit at a level; quickly said."""
+
+    def fits(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
+        """Whether some entries fit at a level."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which entries are shown, and how."""
+
+    places: tuple[int, ...]
+    level: int
+    note: str
+
+
+def compact_catalog(catalog: Catalog | Ladder, budget: CatalogBudget) -> Fitted:
+    """Shorten a catalog step by step until it fits, hiding nothing.
+
+    Args:
+        catalog: The catalog, or its ladder where there is one.
+        budget: How much it may take.
+
+    Returns:
+        The catalog after the first step with which it fits, or after all of them; its size says whether it
+        fits then.
+    """
+    ladder = catalog if isinstance(catalog, Ladder) else Ladder(catalog)
+    every = range(ladder.entries)
+    level = _first_level(ladder, every, budget, "")
+    return _fitted(ladder, Choice(tuple(every), ladder.levels - 1 if level is None else level, ""), None)
+
+
+def fit_catalog(
+    catalog: Catalog | Ladder,
+    budget: CatalogBudget,
+    *,
+    ranked_ids: Sequence[str] = (),
+    pinned: Collection[str] = (),
+    top_n: int | None = None,
+    gap_warning: str | None = None,
+    hint: str = FIND_TOOLS_HINT,
+) -> Fitted:
+    """Make a catalog fit: whole, compacted, or the highest-ranked entries of it.
+
+    Entries are hidden only where compaction alone is not enough. Then the `top_n` that rank highest are
+    compacted in turn, and while even that is too much the lowest of them go.
+
+    Args:
+        catalog: The catalog, or its ladder where there is one.
+        budget: How much it may take, the announcement of hidden entries included.
+        ranked_ids: Ids from the ranking of the full catalog, best first; entries that it leaves out come
+            after them in the catalog's order.
+        pinned: Ids that stay whatever they rank, such as tools that the kept history uses.
+        top_n: The most entries that stay when some must go, >= 1, pinned ones included; None for as many as
+            fit.
+        gap_warning: What the ranking says of its own doubt; passed on.
+        hint: How to get at what is hidden.
+
+    Returns:
+        A catalog that fits.
+
+    Raises:
+        CatalogOverBudgetError: The pinned entries, or none at all, are already too much.
+    """
+    ladder = catalog if isinstance(catalog, Ladder) else Ladder(catalog)
+    places = ladder.catalog.places
+    order = _order(places, ranked_ids, pinned)
+    kept = sum(1 for place in order if ladder.catalog.entries[place].entry_id in pinned)
+
+    def note(hidden: int) -> str:
+        return json.dumps({"entries": hidden, "hint": hint}, ensure_ascii=False) if hint and hidden else ""
+
+    choice = choose(ladder, budget, order=order, pinned=kept, top_n=top_n, note=note)
+    if choice is None:
+        needed = ladder.size(sorted(order[:kept]), ladder.levels - 1, "")
+        raise CatalogOverBudgetError(
+            needed, budget, [ladder.catalog.entries[place].entry_id for place in order[:kept]]
+        )
+    return _fitted(ladder, choice, gap_warning)
+
+
+def choose(
+    rungs: Rungs,
+    budget: CatalogBudget,
+    *,
+    order: Sequence[int],
+    pinned: int,
+    top_n: int | None,
+    note: Callable[[int], str],
+) -> Choice | None:
+    """Choose what is shown at which level.
+
+    Args:
+        rungs: What is to be fitted.
+        budget: How much it may take.
+        order: Every place once, the pinned ones first, then by rank.
+        pinned: How many stay whatever happens.
+        top_n: The most that stay when some must go; None for as many as fit.
+        note: From a number of hidden entries to what is said of them; given up before a pinned one.
+
+    Returns:
+        The choice; None where not even the pinned ones fit.
+    """
+    every = _at(rungs, order, budget, "")
+    if every is not None:
+        return every
+    most = len(order) if top_n is None else min(max(top_n, pinned), len(order))
+    if most < len(order) and (best := _at(rungs, order[:most], budget, note(len(order) - most))):
+        return best
+    shortest = rungs.levels - 1
+
+    def fits(kept: int) -> bool:
+        return rungs.may_fit(sorted(order[:kept]), shortest, note(len(order) - kept), budget)
+
+    low, high = pinned, min(most, len(order) - 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    for kept in range(low, pinned - 1, -1):
+        if best := _at(rungs, order[:kept], budget, note(len(order) - kept)):
+            return best
+    return _at(rungs, order[:pinned], budget, "")
+
+
+def _at(rungs: Rungs, kept: Sequence[int], budget: CatalogBudget, note: str) -> Choice | None:
+    places = tuple(sorted(kept))
+    level = _first_level(rungs, places, budget, note)
+    return None if level is None else Choice(places, level, note)
+
+
+def _first_level(rungs: Rungs, places: Sequence[int], budget: CatalogBudget, note: str) -> int | None:
+    levels = (level for level in range(rungs.levels) if rungs.may_fit(places, level, note, budget))
+    return next((level for level in levels if rungs.fits(places, level, note, budget)), None)
+
+
+def _order(places: Mapping[str, int], ranked_ids: Sequence[str], pinned: Collection[str]) -> list[int]:
+    ranked = dict.fromkeys([*ranked_ids, *places])
+    known = [entry_id for entry_id in ranked if entry_id in places]
+    stay = [places[entry_id] for entry_id in known if entry_id in pinned]
+    return stay + [places[entry_id] for entry_id in known if entry_id not in pinned]
+
+
+def _fitted(ladder: Ladder, choice: Choice, gap_warning: str | None) -> Fitted:
+    before = ladder.whole
+    after = ladder.size(choice.places, choice.level, choice.note)
+    hidden = ladder.entries - len(choice.places)
+    entries = ladder.catalog.entries
+    return Fitted(
+        ladder.text(choice.places, choice.level, choice.note),
+        Compaction(
+            before.bytes,
+            after.bytes,
+            before.tokens,
+            after.tokens,
+            (*ladder.taken(choice.places, choice.level), *([f"{hidden} entries"] if hidden else [])),
+            hidden,
+        ),
+        tuple(entries[place].entry_id for place in choice.places),
+        gap_warning,
+    )

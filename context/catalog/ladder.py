@@ -1,0 +1,157 @@
+"""The renderings of a catalog: a line for each entry and each step of compaction, measured once."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from context.catalog.project import canonical_json, project_entry
+from context.catalog.size import CatalogBudget, Size
+from context.catalog.steps import STEPS
+from context.catalog.types import Catalog, Entry
+from context.tokens import count_text
+
+LEVELS = len(STEPS) + 1
+"""Level 0 is whole; level n lacks what the first n steps take."""
+
+_SEPARATOR = ",\n"
+
+
+class Ladder:
+    """A catalog, ready to be written at any level.
+
+    Each entry stands on a line of its own. A line break ends a token in any case, so the sizes of lines add
+    up to the size of the text, and no entry is counted twice however often the catalog is fitted.
+    """
+
+    levels = LEVELS
+
+    def __init__(self, catalog: Catalog) -> None:
+        """Take a catalog; entries are written when they are first needed."""
+        self.catalog = catalog
+        self._rungs: dict[int, _Rungs] = {}
+        self._whole_bytes: dict[int, int] = {}
+        self._whole_tokens: dict[int, int] = {}
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return len(self.catalog.entries)
+
+    @cached_property
+    def whole(self) -> Size:
+        """The size of the catalog as it is."""
+        return self.size(range(self.entries), 0, "")
+
+    def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
+        """Whether what `text` writes may fit: here this is as good as known."""
+        return self.fits(places, level, note, budget)
+
+    def fits(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
+        """Whether what `text` writes fits; tokens are counted only where the bytes do."""
+        if budget.bytes is not None and self._bytes(places, level, note) > budget.bytes:
+            return False
+        return budget.holds(self.size(places, level, note))
+
+    def size(self, places: Sequence[int], level: int, note: str) -> Size:
+        """Measure what `text` writes, without writing it."""
+        return Size(self._bytes(places, level, note), self._tokens(places, level, note))
+
+    def text(self, places: Sequence[int], level: int, note: str) -> str:
+        """Write some entries at a level.
+
+        Args:
+            places: Which entries, by their places in the catalog, in order.
+            level: From 0, whole, to the last.
+            note: JSON that is said of the entries that are not shown; "" for nothing.
+
+        Returns:
+            JSON of a catalog, a line for each entry; the same arguments give the same text.
+        """
+        frame, lists = self._frame(note), self._lists(places)
+        bodies = (_SEPARATOR.join(self._rung(place).texts[level] for place in each) for each in lists)
+        packs, pipelines = (f"{body}\n" if body else "" for body in bodies)
+        return frame[0] + packs + frame[1] + pipelines + frame[2]
+
+    def taken(self, places: Sequence[int], level: int) -> list[str]:
+        """Name the steps that change anything in some entries, up to a level."""
+        rungs = [self._rung(place).texts for place in places]
+        return [
+            step.name
+            for number, step in enumerate(STEPS[:level], 1)
+            if any(texts[number] is not texts[number - 1] for texts in rungs)
+        ]
+
+    def _bytes(self, places: Sequence[int], level: int, note: str) -> int:
+        known = self._whole_bytes.get(level) if self._is_whole(places, note) else None
+        if known is None:
+            ends = sum(bool(each) for each in self._lists(places))
+            frame = sum(len(line.encode()) for line in self._frame(note))
+            known = frame - ends + sum(self._rung(place).bytes[level] for place in places)
+            if self._is_whole(places, note):
+                self._whole_bytes[level] = known
+        return known
+
+    def _tokens(self, places: Sequence[int], level: int, note: str) -> int:
+        known = self._whole_tokens.get(level) if self._is_whole(places, note) else None
+        if known is None:
+            known = sum(map(count_text, self._frame(note)))
+            for each in filter(None, self._lists(places)):
+                known += sum(self._rung(place).tokens(level) for place in each[:-1])
+                known += count_text(f"{self._rung(each[-1]).texts[level]}\n")
+            if self._is_whole(places, note):
+                self._whole_tokens[level] = known
+        return known
+
+    def _is_whole(self, places: Sequence[int], note: str) -> bool:
+        """The whole catalog is measured again and again; its sizes are kept."""
+        return not note and len(places) == self.entries
+
+    def _frame(self, note: str) -> tuple[str, str, str]:
+        """What stands around the two lists."""
+        hidden = f',"hidden":{note}' if note else ""
+        return f'{{"{self.catalog.packs_key}":[\n', '],"pipelines":[\n', f"]{hidden}}}"
+
+    def _lists(self, places: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Packs come before pipelines in a catalog."""
+        packs = self.catalog.packs
+        return [place for place in places if place < packs], [place for place in places if place >= packs]
+
+    def _rung(self, place: int) -> "_Rungs":
+        found = self._rungs.get(place)
+        if found is None:
+            found = self._rungs[place] = _Rungs(self.catalog.entries[place])
+        return found
+
+
+class _Rungs:
+    """One entry at every level, as a line that another follows."""
+
+    __slots__ = ("_tokens", "bytes", "texts")
+
+    def __init__(self, entry: Entry) -> None:
+        self.texts = _write(entry)
+        self.bytes = tuple(len(text.encode()) + len(_SEPARATOR) for text in self.texts)
+        self._tokens: dict[str, int] = {}
+
+    def tokens(self, level: int) -> int:
+        text = self.texts[level]
+        found = self._tokens.get(text)
+        if found is None:
+            found = self._tokens[text] = count_text(text + _SEPARATOR)
+        return found
+
+
+def _write(entry: Entry) -> tuple[str, ...]:
+    projected = project_entry(entry)
+    texts = [_line(projected)]
+    for step in STEPS:
+        changed = step.apply(projected, entry.kind)
+        texts.append(texts[-1] if changed is projected else _line(changed))
+        projected = changed
+    return tuple(texts)
+
+
+def _line(entry: dict[str, object]) -> str:
+    """Names first, for whoever reads it; inside of a field, keys in their canonical order."""
+    return (
+        "{" + ",".join(f"{canonical_json(key)}:{canonical_json(value)}" for key, value in entry.items()) + "}"
+    )
