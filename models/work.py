@@ -45,6 +45,8 @@ class WorkKind(StrEnum):
     SUMMARIZE = "summarize"
     RECALL = "recall"
     SWEEP = "sweep"
+    PLAN = "plan"
+    ARTIFACT = "artifact"
 
 
 class WorkState(StrEnum):

@@ -1,0 +1,206 @@
+"""Read what a planner answered: steps that the catalog can do, and gaps for what it cannot."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from context.catalog.types import Catalog
+from context.clip import clip, one_line
+from context.decode import DecodeCause, Decoded, decode_json
+from context.plans.names import find_entry, name_index
+from context.plans.supersede import prefer_pipelines
+from context.plans.types import PlanDraft, PlanMode, PlanStep
+from context.types import JsonObject
+
+MAX_STEPS = 12
+MAX_ARGS_BYTES = 8_192
+MAX_RATIONALE_CHARS = 500
+MAX_GAP_CHARS = 1_000
+
+_MAX_NAMED = 5
+_MAX_NAME_CHARS = 80
+_LIST_KEYS = ("steps", "plan")
+_TOOL_KEYS = ("tool", "id", "name", "pipeline", "pack")
+_NOTHING = frozenset({"", "none", "null", "n/a"})
+
+NOTHING_FITS = "nothing in the catalog serves this intent"
+
+
+def plan_schema(mode: PlanMode, *, single: bool) -> JsonObject:
+    """The JSON schema of an answer in the strict form: every field required, arguments as JSON text.
+
+    Args:
+        mode: Ordered steps, or one pick.
+        single: Whether only the first step is asked for.
+    """
+    step = _closed(
+        {
+            **({"order": {"type": "integer"}} if mode is PlanMode.PLAN else {}),
+            "tool": {"type": "string"},
+            "args": {"type": "string"},
+            "rationale": {"type": "string"},
+        }
+    )
+    fields: JsonObject = {"steps": {"type": "array", "items": step}, "gap": {"type": ["string", "null"]}}
+    if single:
+        fields["more_steps_likely"] = {"type": "boolean"}
+    return _closed(fields)
+
+
+def response_format(schema: JsonObject, name: str) -> JsonObject:
+    """OpenAI's `response_format` that holds a model to a schema."""
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+
+
+def _closed(properties: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def is_plan_answer(value: object) -> bool:
+    """Whether a value is a plan in one of the forms that models give it: strict, loose, or one pick."""
+    if isinstance(value, list):
+        return bool(value) and all(_is_step(item) for item in value)
+    if not isinstance(value, Mapping):
+        return False
+    listed = _listed(value)
+    if listed is not None:
+        return all(_is_step(item) or isinstance(item, str) for item in listed)
+    return "tool" in value or (_is_step(value) and ("args" in value or "rationale" in value))
+
+
+def _listed(value: Mapping[str, Any]) -> list[Any] | None:
+    return next((value[key] for key in _LIST_KEYS if isinstance(value.get(key), list)), None)
+
+
+def _is_step(item: object) -> bool:
+    return isinstance(item, Mapping) and any(isinstance(item.get(key), str) for key in _TOOL_KEYS)
+
+
+def read_answer(reply: str | None, *, finish_reason: str | None = None) -> Decoded:
+    """Decode a planner's reply, however it is wrapped."""
+    return decode_json(reply, accept=is_plan_answer, finish_reason=finish_reason)
+
+
+def draft_plan(answer: object, catalog: Catalog, mode: PlanMode) -> PlanDraft:
+    """Make a plan of a decoded answer.
+
+    A tool that the full catalog does not have becomes a gap; it is never guessed. Steps that a planned
+    pipeline does itself go. Arguments stay as given, up to `MAX_ARGS_BYTES` a step.
+
+    Args:
+        answer: A value that `is_plan_answer` takes.
+        catalog: The full catalog.
+        mode: In `route` the first step that fits is the plan.
+
+    Returns:
+        The draft; without steps it always says what is missing.
+    """
+    head = answer if isinstance(answer, Mapping) else {}
+    items = _ordered(_items(answer))
+    names = name_index(catalog)
+    notes = _gap_words(head)
+    steps: list[PlanStep] = []
+    unknown: list[str] = []
+    for tool, item in items:
+        entry_id = find_entry(names, tool)
+        if entry_id is None:
+            unknown.append(tool)
+            continue
+        args = bounded_args(item.get("args", item.get("arguments")))
+        if args is None:
+            notes.append(
+                f"the arguments of {entry_id} were larger than {MAX_ARGS_BYTES} bytes and are left out"
+            )
+        steps.append(PlanStep(len(steps) + 1, entry_id, args or {}, _rationale(item)))
+    if unknown:
+        notes.append(f"the catalog has no {_quoted(unknown)}")
+    most = 1 if mode is PlanMode.ROUTE else MAX_STEPS
+    kept = prefer_pipelines(steps, catalog)
+    if len(kept) > most and mode is PlanMode.PLAN:
+        notes.append(f"only the first {most} of {len(kept)} steps are kept")
+    if not kept and not notes:
+        notes.append(NOTHING_FITS)
+    more = head.get("more_steps_likely")
+    return PlanDraft(
+        steps=tuple(kept[:most]),
+        gap_warning=clip("; ".join(notes), MAX_GAP_CHARS) if notes else None,
+        more_steps_likely=more if isinstance(more, bool) else None,
+    )
+
+
+def _items(answer: object) -> list[Any]:
+    if isinstance(answer, list):
+        return answer
+    if not isinstance(answer, Mapping):
+        return []
+    listed = _listed(answer)
+    return [answer] if listed is None else listed
+
+
+def _ordered(items: Sequence[Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Steps with their tool, in the order that they give themselves, where all of them do."""
+    named = [(_tool_of(item), item if isinstance(item, Mapping) else {}) for item in items]
+    found = [(tool, item) for tool, item in named if tool.casefold() not in _NOTHING]
+    orders = [item.get("order") for _, item in found]
+    if all(isinstance(order, int) and not isinstance(order, bool) for order in orders):
+        found.sort(key=lambda pair: int(pair[1]["order"]))
+    return found
+
+
+def _tool_of(item: object) -> str:
+    if isinstance(item, str):
+        return item.strip()
+    if not isinstance(item, Mapping):
+        return ""
+    return next((item[key].strip() for key in _TOOL_KEYS if isinstance(item.get(key), str)), "")
+
+
+def _gap_words(head: Mapping[str, Any]) -> list[str]:
+    words = next((head[key] for key in ("gap", "gap_warning") if isinstance(head.get(key), str)), "")
+    said = one_line(words, MAX_GAP_CHARS)
+    return [said] if said.casefold() not in _NOTHING else []
+
+
+def _rationale(item: Mapping[str, Any]) -> str:
+    words = next((item[key] for key in ("rationale", "reason", "why") if isinstance(item.get(key), str)), "")
+    return clip(words.strip(), MAX_RATIONALE_CHARS)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    shown = [f"'{one_line(name, _MAX_NAME_CHARS)}'" for name in dict.fromkeys(names)]
+    return ", ".join(shown[:_MAX_NAMED]) + (
+        f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
+    )
+
+
+def bounded_args(args: object) -> JsonObject | None:
+    """Read a step's arguments: an object, or an object as JSON text.
+
+    Args:
+        args: What a planner gave.
+
+    Returns:
+        The object as given; under `value` what is no object; None where it is too large to keep.
+    """
+    if isinstance(args, str) and args.strip():
+        inner = decode_json(args, accept=lambda value: isinstance(value, dict))
+        args = inner.value if inner.ok else args
+    if args is None or args in ("", [], {}):
+        return {}
+    read: JsonObject = dict(args) if isinstance(args, Mapping) else {"value": args}
+    size = len(json.dumps(read, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return read if size <= MAX_ARGS_BYTES else None
+
+
+ANSWER_CAUSES: Mapping[DecodeCause, str] = {
+    DecodeCause.SAFETY: "refused",
+    DecodeCause.TRUNCATED: "truncated",
+    DecodeCause.EMPTY: "empty",
+    DecodeCause.MALFORMED: "malformed",
+}
+"""What a plan's row calls an answer that is none."""

@@ -1,0 +1,140 @@
+"""Read the plan that arrived with a turn, whatever its platform calls the fields."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from context.clip import clip, one_line
+from context.contents import PartKind, read_parts
+from context.plans.answer import MAX_RATIONALE_CHARS, bounded_args
+from context.plans.outcomes import (
+    Outcome,
+    StepOutcome,
+    ToolEnd,
+    match_outcomes,
+    merge_outcomes,
+    read_tool_ends,
+)
+from context.plans.types import PlanMode, PlanStep
+from context.types import JsonObject, Message
+
+MAX_INTENT_CHARS = 20_000
+MAX_REPORTED_STEPS = 50
+MAX_NAME_CHARS = 200
+
+_TOOL_KEYS = ("tool", "name", "pack", "pipeline", "id", "tool_name", "function")
+_ARG_KEYS = ("args", "arguments", "input", "inputs", "parameters")
+_WHY_KEYS = ("rationale", "reason", "why", "description")
+_STEP_KEYS = ("steps", "plan", "tools", "tool_calls")
+_INTENT_KEYS = ("intent", "query", "task", "goal", "objective")
+
+
+@dataclass(frozen=True)
+class ReportedPlan:
+    """A plan that a turn followed.
+
+    Attributes:
+        follows: The plan of ours that the turn followed; None where it names none.
+        intent: What the user wanted: the plan's own word for it, else the user's message.
+        mode: Ordered steps, or one pick.
+        catalog: The catalog's name, where the plan names one.
+        model: The model that planned, where it says so.
+        steps: As they are stored, with their outcomes; empty where the plan names only its id.
+        ends: What the turn's tool calls came to.
+    """
+
+    follows: UUID | None
+    intent: str
+    mode: PlanMode
+    catalog: str | None
+    model: str | None
+    steps: tuple[JsonObject, ...]
+    ends: tuple[ToolEnd, ...]
+
+    def outcomes_of(self, steps: Sequence[Mapping[str, object]]) -> list[StepOutcome]:
+        """How steps of the plan that it follows ended, as far as the turn tells."""
+        return match_outcomes(steps, self.ends)
+
+
+def read_reported_plan(plan: JsonObject, messages: Sequence[Message]) -> ReportedPlan | None:
+    """Read the plan of a turn event.
+
+    Args:
+        plan: What the platform sent; nothing in it is required, and nothing of it is refused.
+        messages: The turn's messages.
+
+    Returns:
+        The plan; None where it names neither steps nor a plan of ours.
+    """
+    steps = _steps(plan)
+    follows = _uuid(plan.get("plan_id"))
+    if not steps and follows is None:
+        return None
+    ends = tuple(read_tool_ends(messages))
+    return ReportedPlan(
+        follows=follows,
+        intent=_intent(plan, messages),
+        mode=PlanMode.ROUTE if plan.get("mode") == PlanMode.ROUTE else PlanMode.PLAN,
+        catalog=_name(plan, ("catalog",)),
+        model=_name(plan, ("model", "planner_model")),
+        steps=tuple(_with_ends(steps, ends)),
+        ends=ends,
+    )
+
+
+def _with_ends(steps: Sequence[JsonObject], ends: Sequence[ToolEnd]) -> list[JsonObject]:
+    told = {step["order"] for step in steps if step["outcome"]}
+    seen = [one for one in match_outcomes(steps, ends) if one.order not in told]
+    return [dict(step) for step in merge_outcomes(steps, seen).steps]
+
+
+def _steps(plan: JsonObject) -> list[JsonObject]:
+    listed: list[object] = next((plan[key] for key in _STEP_KEYS if isinstance(plan.get(key), list)), [])
+    named = [(item, _tool(item)) for item in listed[:MAX_REPORTED_STEPS]]
+    return [
+        _step(order, tool, item if isinstance(item, dict) else {})
+        for order, (item, tool) in enumerate(((item, tool) for item, tool in named if tool), 1)
+    ]
+
+
+def _tool(item: object) -> str | None:
+    if isinstance(item, str):
+        return one_line(item, MAX_NAME_CHARS) or None
+    if not isinstance(item, dict):
+        return None
+    inner = item.get("function")
+    return _name(inner, _TOOL_KEYS) if isinstance(inner, dict) else _name(item, _TOOL_KEYS)
+
+
+def _step(order: int, tool: str, item: JsonObject) -> JsonObject:
+    args: object = next((item[key] for key in _ARG_KEYS if item.get(key) is not None), {})
+    why = next((item[key] for key in _WHY_KEYS if isinstance(item.get(key), str)), "")
+    step = PlanStep(order, tool, bounded_args(args) or {}, clip(why, MAX_RATIONALE_CHARS)).as_json()
+    if item.get("outcome") in (Outcome.OK, Outcome.ERROR):
+        step["outcome"] = str(item["outcome"])
+        error = item.get("error")
+        step["error"] = one_line(error, MAX_RATIONALE_CHARS) if isinstance(error, str) else None
+    return step
+
+
+def _name(source: Mapping[str, object], keys: Sequence[str]) -> str | None:
+    value = next((source[key] for key in keys if isinstance(source.get(key), str) and source[key]), None)
+    return one_line(str(value), MAX_NAME_CHARS) if value else None
+
+
+def _uuid(value: object) -> UUID | None:
+    try:
+        return UUID(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _intent(plan: JsonObject, messages: Sequence[Message]) -> str:
+    said = next(
+        (plan[key] for key in _INTENT_KEYS if isinstance(plan.get(key), str) and plan[key].strip()), None
+    )
+    if said is None:
+        opening = next((message for message in messages if message.starts_turn), None)
+        parts = read_parts(opening) if opening else ()
+        said = "\n".join(part.text for part in parts if part.kind is PartKind.TEXT)
+    return clip(said, MAX_INTENT_CHARS)

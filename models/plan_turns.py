@@ -1,0 +1,148 @@
+"""Plans that arrive with turns: stored beside them, in the transaction that stores the turns."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import func, select, text, update
+
+from context.plans.features import intent_sha, read_features
+from context.plans.outcomes import merge_outcomes
+from context.plans.reported import ReportedPlan, read_reported_plan
+from models.log import NewTurn
+from models.plan import Plan, PlanMethod, PlanSource, PlanStatus, outcome_numbers
+from models.plan_outcome import announce_outcome
+from models.session import Transaction
+
+
+@dataclass(frozen=True)
+class TurnPlan:
+    """A plan, and the turn that it came with."""
+
+    session_id: str
+    turn_id: str
+    user_id: str | None
+    plan: ReportedPlan
+
+
+def plans_of_turns(turns: Iterable[NewTurn]) -> list[TurnPlan]:
+    """Read the plans of turns that have one.
+
+    Args:
+        turns: Turns that are new: of a duplicate, the plan is stored already.
+
+    Returns:
+        The plans that name steps, or a plan of ours.
+    """
+    found = [(turn, read_reported_plan(turn.plan, turn.messages)) for turn in turns if turn.plan]
+    return [TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan) for turn, plan in found if plan]
+
+
+def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> None:
+    """Store plans that came with turns, with the outcomes that the turns' own tool results give.
+
+    A plan of ours that a turn followed gets its outcomes, and belongs to the turn's session from then on.
+
+    Args:
+        db: The transaction that stores the turns; their sessions are locked.
+        tenant_id: Whose turns.
+        plans: What `plans_of_turns` read.
+    """
+    if not plans:
+        return
+    announce_outcome(db, tenant_id)
+    rest = _join_followed(db, tenant_id, plans)
+    if rest:
+        db.execute(_INSERT, {"tenant_id": tenant_id, **_columns([_row(plan) for plan in rest])})
+
+
+def _join_followed(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> list[TurnPlan]:
+    """Join outcomes to plans of ours; returns the plans that are none of ours and have steps of their own."""
+    ids = sorted({plan.plan.follows for plan in plans if plan.plan.follows})
+    known = _lock(db, tenant_id, ids) if ids else {}
+    rest: list[TurnPlan] = []
+    for plan in plans:
+        row = known.get(plan.plan.follows) if plan.plan.follows else None
+        if row is None or row["session_id"] not in (None, plan.session_id):
+            rest += [plan] if plan.plan.steps else []
+            continue
+        open_steps = [step for step in row["steps"] if not step.get("outcome")]
+        merged = merge_outcomes(row["steps"], plan.plan.outcomes_of(open_steps))
+        row["steps"], row["session_id"] = list(merged.steps), plan.session_id
+        _follow(db, tenant_id, plan, row["steps"], is_new=bool(merged.changed))
+    return rest
+
+
+def _lock(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
+    rows = db.execute(
+        select(Plan.plan_id, Plan.session_id, Plan.steps)
+        .where(Plan.tenant_id == tenant_id, Plan.plan_id.in_(plan_ids), Plan.status == PlanStatus.READY)
+        .order_by(Plan.plan_id)
+        .with_for_update()
+    )
+    return {row["plan_id"]: dict(row) for row in rows.mappings()}
+
+
+def _follow(
+    db: Transaction, tenant_id: UUID, plan: TurnPlan, steps: Sequence[Mapping[str, Any]], *, is_new: bool
+) -> None:
+    values: dict[str, Any] = {
+        "session_id": plan.session_id,
+        "turn_id": func.coalesce(Plan.turn_id, plan.turn_id),
+        "user_id": func.coalesce(Plan.user_id, plan.user_id),
+    }
+    if is_new:
+        values |= {
+            "steps": list(steps),
+            "outcome_at": func.now(),
+            "outcome_seq": outcome_numbers.next_value(),
+        }
+    db.execute(
+        update(Plan).where(Plan.tenant_id == tenant_id, Plan.plan_id == plan.plan.follows).values(values)
+    )
+
+
+_INSERT = text(
+    """
+    insert into plan_history (tenant_id, plan_id, source, status, session_id, turn_id, user_id, intent,
+        intent_sha, features, complexity, mode, catalog, model, method, steps, ready_at, outcome_at,
+        outcome_seq)
+    select :tenant_id, p.plan_id, :source, :status, p.session_id, p.turn_id, p.user_id, p.intent,
+        p.intent_sha, p.features, p.complexity, p.mode, p.catalog, p.model, :method, p.steps, now(),
+        case when p.ended then now() end, case when p.ended then nextval('plan_outcome_seq') end
+    from unnest(
+        cast(:plan_id as uuid[]), cast(:session_id as text[]), cast(:turn_id as text[]),
+        cast(:user_id as text[]), cast(:intent as text[]), cast(:intent_sha as bytea[]),
+        cast(:features as jsonb[]), cast(:complexity as float8[]), cast(:mode as text[]),
+        cast(:catalog as text[]), cast(:model as text[]), cast(:steps as jsonb[]), cast(:ended as boolean[])
+    ) as p (plan_id, session_id, turn_id, user_id, intent, intent_sha, features, complexity, mode, catalog,
+        model, steps, ended)
+    """
+).bindparams(source=PlanSource.TURN.value, status=PlanStatus.READY.value, method=PlanMethod.REPORTED.value)
+"""All plans of many turns in one statement: one round trip, whatever the number."""
+
+
+def _row(turn_plan: TurnPlan) -> dict[str, Any]:
+    plan = turn_plan.plan
+    features = read_features(plan.intent)
+    return {
+        "plan_id": uuid4(),
+        "session_id": turn_plan.session_id,
+        "turn_id": turn_plan.turn_id,
+        "user_id": turn_plan.user_id,
+        "intent": plan.intent,
+        "intent_sha": intent_sha(plan.intent),
+        "features": json.dumps(features.as_json()),
+        "complexity": features.complexity,
+        "mode": plan.mode.value,
+        "catalog": plan.catalog,
+        "model": plan.model,
+        "steps": json.dumps(plan.steps),
+        "ended": any(step.get("outcome") for step in plan.steps),
+    }
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}
