@@ -1,0 +1,98 @@
+# ruff: noqa: E501 - tables; the words are written in their languages' own letters
+"""The words of a question that do not say what it is about, and those that turn its meaning."""
+
+from functools import cache
+
+from context.stopwords import STOP_WORDS
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+LITTLE = _words(
+    "a an the and but of in on at for with as about is are was were be been being am do does did doing done have has had "
+    "having this that these those there here what which please kindly so just also then very too such any each both every "
+    "all some ca wo sha uh um yeah okay ok hmm"
+)
+"""English words that no question is about; those of other languages come from the table of stop words."""
+
+WHICH = _words(
+    "welche welcher welches welchen gibt gab quel quelle quels quelles cuál cuáles qual quais quale quali welke vilken vilka "
+    "hvilke hvilken jaki jaka jakie który które která какой какая какое какие каких який яка які hangi ما أي कौन"
+)
+"""What asks in other languages and says no more than "which"."""
+
+GENERAL = _words(
+    "summarize summarise summarized summarised summary overview gist tldr tl dr abstract recap it its i me us you give show "
+    "tell write make need want can could would brief briefly short whole document text"
+)
+"""Where a question has no other words than these and little ones, it asks for everything."""
+
+ASKING = _words(
+    "summarize summarise summary discuss discussed discussing discussion think thought thinking say said saying tell told talk "
+    "talked talking opinion opinions conclude concluded conclusion decision decide decided recommend recommended explain "
+    "explained describe described description elaborate mention mentioned show list give find get know want need group team "
+    "meeting members people how why when where who whom whose it its i me my we us our you your he him his she her they them "
+    "their will would can could should must may might shall or if whether story throughout while during happen happens happened "
+    "view views main key detail details overview information info question answer"
+)
+"""Words of asking: they say little of what a question is about."""
+
+OWNERS = _words("my our your his her their")
+"""Words that say whose: two that differ are two questions."""
+
+NEGATIONS = _words(
+    "not no never none neither nor without except cannot nothing nobody nicht kein keine keinen keinem keiner nie niemals ohne "
+    "pas ne jamais sans aucun aucune rien nunca jamás sin ningún ninguna não nem sem non mai senza nessun niet geen nooit zonder "
+    "nigdy bez değil yok inte aldrig utan ikke aldri ikkje uden nu fără bukan tidak belum tanpa không chưa не нет ни без никогда "
+    "нельзя ні немає няма لا لم لن ليس ليست بدون بلا غير نه نیست नहीं ना मत बिना नाही"
+)
+"""Words that deny."""
+
+SOFT = _words("from to into by than von zu zum zur vers par por para da из от к від من إلى")
+"""Words that say which way: a question without one is near to the same question with it."""
+
+TURNING = (
+    NEGATIONS
+    | SOFT
+    | _words(
+        "before after until till since over under above below more less most least fewer against versus vs between only outside "
+        "inside behind beyond off out up down vor nach bis seit über unter mehr weniger gegen nur avant après depuis plus moins "
+        "sous contre antes después desde hasta más menos bajo entre depois até mais prima dopo più meno voor boven przed po önce "
+        "sonra fazla före efter før до после больше меньше над под между перед قبل بعد فوق تحت أكثر أقل"
+    )
+)
+"""Words that turn what the next word says: with them it is another question."""
+
+PARTICLES = frozenset("のはがをにでともやへかられるたてすまのねよ的了吗呢吧着是在은는이가을를의에도")
+"""Characters that stand for little words in writing without blanks: a pair with one says less."""
+
+NEGATING_SIGNS = frozenset("不沒没無无未非否")
+"""Characters that deny, in writing without blanks."""
+
+NEGATING_PARTS = ("ない", "なかった", "ません", "ずに", "なく", "않", "없", "아니", "ไม่")
+"""The same where it takes more than one."""
+
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "de": ("en", "es", "em", "n", "e", "s"),
+    "nl": ("en", "s", "e"),
+    "fr": ("es", "s", "x", "e"),
+    "es": ("es", "s"),
+    "pt": ("es", "s"),
+    "it": ("o", "a", "e", "i"),
+    "sv": ("arna", "orna", "erna", "en", "et", "ar", "or", "er", "n", "a", "e"),
+    "da": ("erne", "ene", "en", "et", "er", "e"),
+    "tr": ("lar", "ler"),
+}
+"""Endings of number and case. What makes another word of a word stays: it would be another question."""
+
+
+@cache
+def languages_of() -> dict[str, tuple[str, ...]]:
+    """Name for each little word the languages that have it."""
+    table: dict[str, tuple[str, ...]] = {}
+    for code, words in STOP_WORDS.items():
+        for word in words:
+            table[word] = (*table.get(word, ()), code)
+    return table

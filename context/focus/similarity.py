@@ -1,0 +1,146 @@
+"""Similarity: how near two foci are, for an answer that says that it is only near."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from context.focus.little import ASKING, OWNERS, PARTICLES, SOFT
+from context.focus.normal import Focus
+from context.focus.stems import stem
+
+NEAR_THRESHOLD = 0.7
+"""Below it another question's answer is not served. Chosen by measurement: see the decision on focus."""
+
+_NEAREST = 0.99
+"""Two keys are never fully alike."""
+_APART = 0.4
+"""The most where a number, a name, a negation or a direction differs."""
+_ASKING_WEIGHT = 0.15
+_PARTICLE_WEIGHT = 0.3
+_TURN_WEIGHT = 0.4
+_NAME_WEIGHT = 1.5
+_RELATED = 0.6
+"""So much of a word counts as shared where only its root is."""
+_SHARED_LETTERS = 5
+_MORE_LETTERS = 3
+_ASKING_TERMS = frozenset(stem(word, "en") for word in ASKING)
+
+
+def similarity(one: Focus, other: Focus) -> float:
+    """Measure how near two foci are.
+
+    The share of their words that both have; words of asking weigh little, names more. Where they differ in
+    numbers, identifiers, negation or direction, or where each has a name that the other lacks, it is at most
+    0.4.
+
+    Args:
+        one: A focus.
+        other: Another; the order makes no difference.
+
+    Returns:
+        A number in [0, 1]: 1 for the same key alone, 0 between the general focus and any other.
+    """
+    if one.terms == other.terms:
+        return 1.0
+    if one.is_general or other.is_general:
+        return 0.0
+    alike = _shared_part(one, other)
+    return min(alike, _APART if _contradict(one, other) else _NEAREST)
+
+
+def nearest(
+    focus: Focus, candidates: Iterable[Focus], *, threshold: float = NEAR_THRESHOLD
+) -> tuple[Focus, float] | None:
+    """Find the candidate that is nearest to a focus.
+
+    Args:
+        focus: What is asked.
+        candidates: What has been answered.
+        threshold: The least similarity, in (0, 1].
+
+    Returns:
+        The candidate and its similarity, the first of equals; None where none is near enough.
+    """
+    best: tuple[Focus, float] | None = None
+    for candidate in candidates:
+        alike = similarity(focus, candidate)
+        if alike >= threshold and (best is None or alike > best[1]):
+            best = candidate, alike
+    return best
+
+
+def _shared_part(one: Focus, other: Focus) -> float:
+    """Divide what is shared by all there is; in sorted order, so that sums are the same both ways."""
+    names = one.names | other.names
+    mine, theirs = set(one.terms), set(other.terms)
+    weights = {term: _weigh(term, is_name=term in names) for term in sorted(mine | theirs)}
+    total = sum(weights.values())
+    shared = sum(weights[term] for term in sorted(mine & theirs))
+    for a, b in _related_pairs(one, other):
+        lesser = min(weights[a], weights[b])
+        shared += lesser * _RELATED
+        total -= lesser * _RELATED
+    return shared / total if total > 0 else 0.0
+
+
+def _related_pairs(one: Focus, other: Focus) -> list[tuple[str, str]]:
+    """Pair words of which each side has its own form, each word once."""
+    mine, theirs = dict(one.roots), dict(other.roots)
+    free = {term: root for term, root in theirs.items() if term not in mine}
+    pairs = []
+    for term, root in mine.items():
+        if term in theirs:
+            continue
+        match = next((each for each, its in free.items() if _related(root, its)), None)
+        if match is not None:
+            del free[match]
+            pairs.append((term, match))
+    return pairs
+
+
+def _related(one: str, other: str) -> bool:
+    """One root, or forms of a word that its script's stemmer does not know: one begins the other."""
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    if short == long:
+        return True
+    return (
+        len(short) >= _SHARED_LETTERS and long.startswith(short) and len(long) - len(short) <= _MORE_LETTERS
+    )
+
+
+def _weigh(term: str, *, is_name: bool) -> float:
+    if is_name:
+        return _NAME_WEIGHT
+    if term in _ASKING_TERMS:
+        return _ASKING_WEIGHT
+    if ":" in term:
+        return _TURN_WEIGHT
+    return _PARTICLE_WEIGHT if not PARTICLES.isdisjoint(term) else 1.0
+
+
+def _contradict(one: Focus, other: Focus) -> bool:
+    if one.sharp != other.sharp or one.denies != other.denies:
+        return True
+    mine, theirs = _turns(one), _turns(other)
+    if any(mine[term] != theirs[term] for term in mine.keys() & theirs.keys()):
+        return True
+    alone = mine.keys() ^ theirs.keys()
+    if any(not (mine.get(term) or theirs[term]) <= SOFT for term in alone):
+        return True
+    mine_alone, theirs_alone = set(one.terms) - set(other.terms), set(other.terms) - set(one.terms)
+    return any(
+        not words.isdisjoint(mine_alone) and not others.isdisjoint(theirs_alone)
+        for words, others in ((one.names, other.names), (OWNERS, OWNERS))
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _turns_of(turned: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for turn in turned:
+        turning, _, term = turn.partition(":")
+        found.setdefault(term, set()).add(turning)
+    return {term: frozenset(turnings) for term, turnings in found.items()}
+
+
+def _turns(focus: Focus) -> Mapping[str, frozenset[str]]:
+    return _turns_of(focus.turned)
