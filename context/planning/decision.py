@@ -63,8 +63,8 @@ class PlanningThresholds:
         if not 1 - self.buffer_share < self.near_share <= 1:
             raise InvalidInputError(
                 "near_share",
-                f"{self.near_share} is not at most 1 and above {1 - self.buffer_share:g}, up to which artifacts "
-                "fit easily",
+                f"must be above {1 - self.buffer_share:g}, up to which artifacts fit easily, and at most 1; "
+                f"it is {self.near_share}",
             )
 
 

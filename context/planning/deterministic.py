@@ -1,0 +1,198 @@
+"""The plan by rule: always there at once, and good enough to answer with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from context.artifacts.superseded import Reason, Superseded
+from context.artifacts.types import Artifact, ArtifactDecision, ArtifactPlan, ProcessingStrategy
+from context.planning.questions import Asking, asking, bounded
+from context.planning.relevance import Relevance, weigh_relevance
+
+LEAST_READING_TOKENS = 250
+"""Room that stays for every further artifact: less of it says too little."""
+
+USUAL_READING_TOKENS = 600
+"""What a summary or an extract usually takes."""
+
+_QUERY_CHARS = 500
+_CURRENT_BONUS = 0.2
+_RECENCY_WEIGHT = 0.2
+_GONE = frozenset({Reason.READ_AGAIN, Reason.REPEATED})
+"""What was read again is there in its newer form."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a request wants to know.
+
+    Attributes:
+        question: The user's words.
+        focus: What the caller says artifacts are read for; it goes before the question.
+        goal: What the answer is for; its words count as well.
+    """
+
+    question: str
+    focus: str | None = None
+    goal: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it, for its words."""
+        return "\n".join(part for part in (self.focus, self.question, self.goal) if part)
+
+    @property
+    def query(self) -> str:
+        """What to read for or look up: the focus, else the question; bounded."""
+        return bounded(self.focus or self.question).strip()[:_QUERY_CHARS]
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    artifact: Artifact
+    relevance: Relevance
+    old: Superseded | None
+    score: float
+
+    @property
+    def is_attached(self) -> bool:
+        return bool(self.artifact.metadata.get("attached"))
+
+    @property
+    def order(self) -> tuple[bool, bool, float]:
+        """Attachments of this request first, what is stale last, the rest by score."""
+        return self.old is not None, not self.is_attached, -self.score
+
+
+def plan_by_rule(
+    artifacts: Sequence[Artifact],
+    wanted: Wanted,
+    *,
+    budget_tokens: int,
+    superseded: Mapping[str, Superseded] | None = None,
+    relevance: Mapping[str, float] | None = None,
+) -> ArtifactPlan:
+    """Decide about every artifact at once.
+
+    Excluded is what was read again later, and what of earlier turns has nothing in common with the question:
+    always where its whole text was compared, and where a preview is all there was, only if room is missing.
+    What remains is included in full if it fits. Otherwise, by priority, an artifact is included in full while
+    a small reading of every other one still fits, and else read: by extract for a specific question, by
+    summary for any other. Attachments of this request come first, stale readings last, the rest by relevance
+    and age.
+
+    Args:
+        artifacts: What could be used, each id once, oldest first.
+        wanted: The question.
+        budget_tokens: The room for them, >= 0, in the count of the artifacts' `tokens`.
+        superseded: Old readings by artifact id.
+        relevance: Better relevance by artifact id than a preview gives, 0 to 1.
+
+    Returns:
+        A decision for every artifact, with priorities 1, 2, 3, ...; the excluded ones at the end.
+    """
+    weighed = weigh_relevance(artifacts, wanted.text, known=relevance)
+    candidates = _candidates(artifacts, weighed, superseded or {})
+    dropped = [
+        one for one in candidates if _is_gone(one) or (_is_unrelated(one) and one.relevance.is_certain)
+    ]
+    kept = [one for one in candidates if one not in dropped]
+    if _tokens(kept) > budget_tokens and any(one.relevance.shared for one in kept):
+        dropped += [one for one in kept if _is_unrelated(one)]
+        kept = [one for one in kept if not _is_unrelated(one)]
+    chosen = _choose(kept, wanted, budget_tokens)
+    excluded = [_decision(one, ProcessingStrategy.EXCLUDE, wanted) for one in dropped]
+    return ArtifactPlan(
+        tuple(replace(decision, priority=place) for place, decision in enumerate([*chosen, *excluded], 1))
+    )
+
+
+def _candidates(
+    artifacts: Sequence[Artifact], weighed: Mapping[str, Relevance], superseded: Mapping[str, Superseded]
+) -> list[_Candidate]:
+    found = []
+    for place, artifact in enumerate(artifacts, 1):
+        relevance = weighed[artifact.artifact_id]
+        recency = place / len(artifacts)
+        score = (1 - _RECENCY_WEIGHT) * (relevance.score or 0.0) + _RECENCY_WEIGHT * recency
+        score += 0.0 if artifact.is_historical else _CURRENT_BONUS
+        found.append(_Candidate(artifact, relevance, superseded.get(artifact.artifact_id), score))
+    return sorted(found, key=lambda one: one.order)
+
+
+def _parted(
+    candidates: Sequence[_Candidate], goes: Callable[[_Candidate], bool]
+) -> tuple[list[_Candidate], list[_Candidate]]:
+    kept: list[_Candidate] = []
+    dropped: list[_Candidate] = []
+    for one in candidates:
+        (dropped if goes(one) else kept).append(one)
+    return kept, dropped
+
+
+def _choose(kept: Sequence[_Candidate], wanted: Wanted, budget_tokens: int) -> list[ArtifactDecision]:
+    if _tokens(kept) <= budget_tokens:
+        return [_decision(one, ProcessingStrategy.INCLUDE_FULL, wanted, "everything fits") for one in kept]
+    reading = (
+        ProcessingStrategy.RAG_EXTRACT
+        if asking(wanted.query) is Asking.SPECIFIC
+        else ProcessingStrategy.SUMMARIZE
+    )
+    decisions, room = [], budget_tokens
+    for place, one in enumerate(kept):
+        reserve = LEAST_READING_TOKENS * (len(kept) - place - 1)
+        if one.artifact.tokens <= max(room - reserve, min(room, LEAST_READING_TOKENS)):
+            decisions.append(_decision(one, ProcessingStrategy.INCLUDE_FULL, wanted, "fits whole"))
+            room -= one.artifact.tokens
+        else:
+            why = (
+                "a specific question"
+                if reading is ProcessingStrategy.RAG_EXTRACT
+                else "too large to be whole"
+            )
+            decisions.append(_decision(one, reading, wanted, why))
+            room -= min(USUAL_READING_TOKENS, one.artifact.tokens, max(room - reserve, 0))
+    return decisions
+
+
+def _is_gone(one: _Candidate) -> bool:
+    return one.old is not None and one.old.reason in _GONE and not one.is_attached
+
+
+def _is_unrelated(one: _Candidate) -> bool:
+    """Nothing in common; what was attached to this request, or made in this turn, is never that."""
+    return one.relevance.is_unrelated and one.artifact.is_historical and not one.is_attached
+
+
+def _tokens(candidates: Sequence[_Candidate]) -> int:
+    return sum(one.artifact.tokens for one in candidates)
+
+
+def _decision(
+    one: _Candidate, strategy: ProcessingStrategy, wanted: Wanted, why: str = ""
+) -> ArtifactDecision:
+    return ArtifactDecision(
+        artifact_id=one.artifact.artifact_id,
+        strategy=strategy,
+        priority=1,
+        relevance_rationale="; ".join(filter(None, (*_rationale(one), why))),
+        summarization_focus=wanted.query if strategy is ProcessingStrategy.SUMMARIZE else None,
+        extraction_query=wanted.query if strategy is ProcessingStrategy.RAG_EXTRACT else None,
+    )
+
+
+def _rationale(one: _Candidate) -> list[str]:
+    found = ["attached to this request"] if one.is_attached else []
+    if one.old is not None:
+        words = {
+            Reason.CHANGED: "changed since",
+            Reason.READ_AGAIN: "read again",
+            Reason.REPEATED: "repeated",
+        }
+        found.append(f"{words[one.old.reason]} in message {one.old.by_seq}")
+    if one.relevance.score is None:
+        found.append("the question has no words of its own")
+    elif one.relevance.is_unrelated:
+        found.append("nothing in common with the question")
+    else:
+        found.append(f"relevance {one.relevance.score:.2f}")
+    return found

@@ -1,0 +1,78 @@
+"""How much an artifact has to do with a question, told from its words."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+from context.artifacts.types import Artifact
+from context.planning.questions import bounded
+from context.words import index_terms, query_terms
+
+READ_CHARS = 4_000
+"""So much of an artifact's content is read for its words, where it is there; else its preview."""
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """What an artifact and a question have in common.
+
+    Attributes:
+        score: The share of the question's words, weighed by their rarity, that the artifact holds, 0 to 1;
+            None where the question has no words of its own.
+        shared: How many of them it holds.
+        is_certain: Whether all of the artifact was read.
+    """
+
+    score: float | None
+    shared: int = 0
+    is_certain: bool = False
+
+    @property
+    def is_unrelated(self) -> bool:
+        """Whether nothing is in common, as far as was read."""
+        return self.score is not None and not self.shared
+
+
+def weigh_relevance(
+    artifacts: Sequence[Artifact], question: str, *, known: Mapping[str, float] | None = None
+) -> dict[str, Relevance]:
+    """Weigh artifacts against a question.
+
+    Args:
+        artifacts: Which ones.
+        question: What is wanted: a question, a focus, or both.
+        known: Better scores by id, 0 to 1, such as those of an index over the whole content.
+
+    Returns:
+        One entry an artifact, by id.
+    """
+    asked = query_terms(bounded(question))
+    if not asked:
+        return {artifact.artifact_id: Relevance(None) for artifact in artifacts}
+    terms = {artifact.artifact_id: frozenset(index_terms(_words_of(artifact))) for artifact in artifacts}
+    spread = Counter(term for held in terms.values() for term in held.intersection(asked))
+    weights = {term: log(2 + (len(artifacts) - spread[term]) / (spread[term] + 1)) for term in asked}
+    return {
+        artifact.artifact_id: _relevance(artifact, terms[artifact.artifact_id], weights, known or {})
+        for artifact in artifacts
+    }
+
+
+def _relevance(
+    artifact: Artifact, held: frozenset[str], weights: Mapping[str, float], known: Mapping[str, float]
+) -> Relevance:
+    if artifact.artifact_id in known:
+        score = min(max(known[artifact.artifact_id], 0.0), 1.0)
+        return Relevance(score, shared=int(score > 0), is_certain=True)
+    shared = held.intersection(weights)
+    score = sum(weights[term] for term in shared) / sum(weights.values())
+    is_certain = artifact.content is not None and len(artifact.content) <= READ_CHARS
+    return Relevance(score, len(shared), is_certain)
+
+
+def _words_of(artifact: Artifact) -> str:
+    facts = (artifact.metadata.get(name) for name in ("tool", "subject", "title"))
+    shown = artifact.preview if artifact.content is None else artifact.content[:READ_CHARS]
+    named = (artifact.title, artifact.source, *(str(fact) for fact in facts if fact))
+    return "\n".join((*named, shown))
