@@ -6,6 +6,9 @@ from functools import cache
 from context.stopwords import STOP_WORDS
 
 
+_LAST_LATIN = "\u024f"
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -96,3 +99,18 @@ def languages_of() -> dict[str, tuple[str, ...]]:
         for word in words:
             table[word] = (*table.get(word, ()), code)
     return table
+
+
+@cache
+def little_words(language: str) -> frozenset[str]:
+    """List the words that no question in a language is about.
+
+    Args:
+        language: A code of the table of stop words; "en" also where none is known.
+
+    Returns:
+        Words in lower case: the language's own, and those of every language in another script than Latin.
+    """
+    others = frozenset(word for word in languages_of() if word[0] > _LAST_LATIN)
+    own = LITTLE if language == "en" else STOP_WORDS[language] | WHICH
+    return (own | others | frozenset(word for word in WHICH if word[0] > _LAST_LATIN)) - TURNING

@@ -8,18 +8,16 @@ from hashlib import blake2b
 from context.focus.little import (
     ASKING,
     GENERAL,
-    LITTLE,
     NEGATING_PARTS,
     NEGATING_SIGNS,
     NEGATIONS,
     TURNING,
-    WHICH,
     languages_of,
+    little_words,
 )
 from context.focus.reading import Written, read_words
 from context.focus.stems import stem
 from context.language import detect_language
-from context.stopwords import STOP_WORDS
 from context.words import index_terms, word_pieces
 
 GENERAL_KEY = "general"
@@ -142,7 +140,7 @@ class _Reader:
 
     def __init__(self, language: str) -> None:
         self._language = language
-        self._little = LITTLE if language == _ENGLISH else (STOP_WORDS[language] | WHICH) - TURNING
+        self._little = little_words(language)
         self._waiting: list[str] = []
         self._words: set[str] = set()
         self.terms: set[str] = set()
