@@ -44,6 +44,7 @@ class StoredArtifactPlan(Base):
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     question_key: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     artifacts_digest: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    artifact_ids: Mapped[list[str]] = mapped_column(ARRAY(Text))
     question: Mapped[str]
     budget_tokens: Mapped[int]
     model: Mapped[str]
@@ -69,6 +70,7 @@ class PlanRow:
     """A plan as it stands."""
 
     key: PlanKey
+    artifact_ids: Sequence[str]
     question: str
     budget_tokens: int
     model: str
@@ -102,14 +104,15 @@ def want_plan(
     tenant_id: UUID,
     key: PlanKey,
     *,
+    artifact_ids: Sequence[str],
     question: str,
     budget_tokens: int,
-    model: str,
+    model: str = "",
     most: int = MOST_PLANS,
 ) -> PlanState:
     """Ask for a plan; a failed one is asked for anew, one that is wanted or ready stays.
 
-    The session's oldest plans make room.
+    The session's oldest plans make room. A model left empty is chosen by the worker.
 
     Returns:
         Where it stands now.
@@ -117,6 +120,7 @@ def want_plan(
     row = upsert(StoredArtifactPlan).values(
         tenant_id=tenant_id,
         **key.__dict__,
+        artifact_ids=list(artifact_ids),
         question=question,
         budget_tokens=budget_tokens,
         model=model,
@@ -213,5 +217,7 @@ def _of(tenant_id: UUID, key: PlanKey) -> list[Any]:
 
 def _plan(row: Any) -> PlanRow:
     length = len(_KEY)
-    question, budget_tokens, model, state, *rest = row[length:]
-    return PlanRow(PlanKey(*row[:length]), question, budget_tokens, model, PlanState(state), *rest)
+    artifact_ids, question, budget_tokens, model, state, *rest = row[length:]
+    return PlanRow(
+        PlanKey(*row[:length]), artifact_ids, question, budget_tokens, model, PlanState(state), *rest
+    )

@@ -52,6 +52,8 @@ create table artifact_use (
     subject text not null default '',
     writes boolean not null default false,
     source text not null,
+    saved_tokens integer not null default 0,
+    saved_tokens_wide integer not null default 0,
     created_at timestamptz not null default now(),
     constraint pk_artifact_use primary key (tenant_id, session_id, seq, place),
     constraint fk_artifact_use_tenant_id_session_id_session foreign key (tenant_id, session_id)
@@ -133,6 +135,7 @@ create table artifact_plan (
     session_id text collate "C" not null,
     question_key text collate "C" not null,
     artifacts_digest text collate "C" not null,
+    artifact_ids text[] not null,
     question text not null,
     budget_tokens integer not null,
     model text not null,

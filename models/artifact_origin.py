@@ -1,0 +1,73 @@
+"""What a worker needs to know of an artifact: its text, and the turn that used it last."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import text
+
+from context.artifacts.types import ContentKind
+from models.session import Transaction
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The latest use of an artifact.
+
+    Attributes:
+        session_id: The session.
+        seq: The message that brought it.
+        tool: The tool that was called; empty where it is not known.
+    """
+
+    session_id: str
+    seq: int
+    tool: str
+
+
+@dataclass(frozen=True)
+class ArtifactText:
+    """An artifact as it is read by a worker.
+
+    Attributes:
+        artifact_id: Its id.
+        kind: How its text is built.
+        title: What people call it; empty for nothing.
+        language: Of its beginning; empty or "und" where that cannot be told.
+        tokens: What it costs whole.
+        content: The whole text.
+        indexed_with: The version of its prepared index; None where it has none.
+    """
+
+    artifact_id: str
+    kind: ContentKind
+    title: str
+    language: str
+    tokens: int
+    content: str
+    indexed_with: int | None
+
+
+_TEXT = text(
+    "select artifact_id, kind, title, language, tokens, content, indexed_with from artifact "
+    "where tenant_id = :tenant_id and artifact_id = :artifact_id"
+)
+_LATEST = text(
+    """
+    select u.session_id, u.seq, u.tool from artifact_use u
+    join session s on s.tenant_id = u.tenant_id and s.session_id = u.session_id and u.seq > s.start_seq
+    where u.tenant_id = :tenant_id and u.artifact_id = :artifact_id
+    order by u.created_at desc, u.seq desc limit 1
+    """
+)
+
+
+def load_text(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactText | None:
+    """The artifact with its whole text; None where it is gone."""
+    row = db.execute(_TEXT, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
+    return ArtifactText(row[0], ContentKind(row[1]), *row[2:]) if row else None
+
+
+def find_origin(db: Transaction, tenant_id: UUID, artifact_id: str) -> Origin | None:
+    """The latest use in the present life of a session; None for one that no session uses any more."""
+    row = db.execute(_LATEST, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
+    return Origin(*row) if row else None
