@@ -12,16 +12,16 @@ from pydantic import AwareDatetime, Field
 from api.call import Body, check_id
 from api.encoding import IN_ORDER, encode
 from api.errors import ProblemError
+from api.results import measured, take_out
 from api.settings import api_settings
 from context.activation import calls_for_work
 from context.pairing import PairFaultKind, find_pair_faults
-from context.tokens import measure_message
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 from models.conversation import SessionState
 from models.log import AcceptedTurn, NewTurn, accept_turns
 from models.session import Transaction
-from models.settings import compression_settings
+from models.settings import artifact_settings, compression_settings
 from models.work import WorkKind, want_each
 
 MAX_WINDOW = 100_000_000
@@ -83,18 +83,21 @@ def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -
             limit=settings.max_turn_messages,
         )
     completed_at, clock = _plausible(event.completed_at)
-    messages = read_messages(event.messages, event.wire, speaker=event.speaker)
+    messages = _describe_all(event.messages, event.wire, speaker=event.speaker)
+    taken = take_out(messages)
     turn = NewTurn(
         session_id=session_id,
         turn_id=event.turn_id,
         body_sha256=_digest(event),
-        messages=messages,
+        messages=taken.messages,
         model=event.model,
         context_window=event.context_window,
         usage=event.usage,
         plan=event.plan,
         user_id=event.user_id,
         completed_at=completed_at,
+        artifacts=taken.artifacts,
+        uses=taken.uses,
     )
     return Intake(turn, (*((CLEANED,) if cleaned else ()), *clock, *_notes(messages)))
 
@@ -107,10 +110,17 @@ def read_messages(
     Raises:
         AfterturnError: One of them can never be sent, or is too large.
     """
-    return [_read_message(body, wire, speaker, f"{field}[{index}]") for index, body in enumerate(bodies)]
+    return [measured(message) for message in _describe_all(bodies, wire, speaker=speaker, field=field)]
 
 
-def _read_message(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> Message:
+def _describe_all(
+    bodies: Sequence[JsonObject], wire: Wire, *, speaker: str | None, field: str = "messages"
+) -> list[Message]:
+    return [_describe(body, wire, speaker, f"{field}[{index}]") for index, body in enumerate(bodies)]
+
+
+def _describe(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> Message:
+    """Read a message's facts; its tokens are counted once it is known what stays of it."""
     facts = describe(body, wire, field)
     raw = encode(body)
     limit = api_settings().max_message_bytes
@@ -119,17 +129,15 @@ def _read_message(body: JsonObject, wire: Wire, speaker: str | None, field: str)
             "too-large", f"{field}: {len(raw)} bytes are more than {limit}", field=field, limit=limit
         )
     named = facts.speaker or (speaker if facts.role is Role.USER and not facts.answer_ids else None)
-    count = measure_message(body, wire)
     return Message(
         seq=0,
         role=facts.role,
-        tokens=count.tokens,
+        tokens=0,
         raw=raw.decode(),
         call_ids=facts.call_ids,
         answer_ids=facts.answer_ids,
         wire=wire,
         speaker=named,
-        tokens_wide=count.wide,
     )
 
 
@@ -172,11 +180,29 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
     """Append turns and ask for the work that they make due, in one transaction."""
     answers, sessions = accept_turns(db, tenant_id, turns)
     changed = {answer.session_id for answer in answers if not answer.duplicate}
+    _want_readings(db, tenant_id, turns, answers)
     due = [session_id for session_id in changed if is_due(sessions[session_id])]
     if due:
         delay_s = compression_settings().summarize_debounce_s
         want_each(db, tenant_id, WorkKind.SUMMARIZE, due, delay_s=delay_s)
     return answers
+
+
+def _want_readings(
+    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn], answers: Sequence[AcceptedTurn]
+) -> None:
+    """Have the large results of new turns read for what will be asked of them."""
+    settings = artifact_settings()
+    large = {
+        new.artifact.artifact_id
+        for turn, answer in zip(turns, answers, strict=True)
+        if not answer.duplicate
+        for new in turn.artifacts
+        if new.artifact.size_chars >= settings.artifact_split_chars
+    }
+    if large:
+        delay_s = settings.artifact_debounce_s
+        want_each(db, tenant_id, WorkKind.ARTIFACT, sorted(large), delay_s=delay_s)
 
 
 def is_due(session: SessionState) -> bool:

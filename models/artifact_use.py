@@ -51,6 +51,8 @@ class ArtifactUse(Base):
     subject: Mapped[str] = mapped_column(server_default=text("''"))
     writes: Mapped[bool] = mapped_column(server_default=false())
     source: Mapped[str]
+    saved_tokens: Mapped[int] = mapped_column(server_default=text("0"))
+    saved_tokens_wide: Mapped[int] = mapped_column(server_default=text("0"))
     created_at: Mapped[CreatedAt]
 
 
@@ -66,6 +68,7 @@ class NewUse:
         subject: What the call reads or writes; empty where it is not known.
         writes: Whether the call changes the subject.
         source: Such as `step_1:web_scraper`.
+        saved: By how much its message is smaller than it was sent, in the canonical and the wide count.
     """
 
     message: int
@@ -75,6 +78,7 @@ class NewUse:
     tool: str = ""
     subject: str = ""
     writes: bool = False
+    saved: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,12 @@ class PlacedUse:
 _ADD = text(
     """
     insert into artifact_use (tenant_id, session_id, seq, place, artifact_id, turn_index, tool, subject,
-        writes, source)
+        writes, source, saved_tokens, saved_tokens_wide)
     select :tenant_id, u.* from unnest(
         cast(:session_id as text[]), cast(:seq as bigint[]), cast(:place as smallint[]),
         cast(:artifact_id as text[]), cast(:turn_index as int[]), cast(:tool as text[]),
-        cast(:subject as text[]), cast(:writes as boolean[]), cast(:source as text[])) as u
+        cast(:subject as text[]), cast(:writes as boolean[]), cast(:source as text[]),
+        cast(:saved_tokens as int[]), cast(:saved_tokens_wide as int[])) as u
     """
 )
 
@@ -119,6 +124,8 @@ def _row(placed: PlacedUse) -> dict[str, object]:
         "subject": use.subject,
         "writes": use.writes,
         "source": use.source,
+        "saved_tokens": use.saved[0],
+        "saved_tokens_wide": use.saved[1],
     }
 
 

@@ -83,15 +83,25 @@ def keep_calibration(db: Transaction, tenant_id: UUID, seen: Calibration, learne
 
 _MESSAGES = text(
     r"""
-    select turn_index, seq, role, tokens, tokens_wide, coalesce(cardinality(call_ids), 0) as calls,
+    select turn_index, seq, role, tokens + coalesce(saved, 0) as tokens,
+        tokens_wide + coalesce(saved_wide, 0) as tokens_wide,
+        coalesce(cardinality(call_ids), 0) as calls,
         case when strpos(body, '"type"') > 0
             then body ~ '"type":\s*"[a-z_]*(image|audio|video|file|document|screenshot)' else false
-        end as has_media
+        end or (:served and saved is not null) as is_unsure
     from message
+    left join (
+        select seq, sum(saved_tokens) as saved, sum(saved_tokens_wide) as saved_wide from artifact_use
+        where tenant_id = :tenant_id and session_id = :session_id and seq between :first_seq and :last_seq
+            and artifact_id is not null
+        group by seq
+    ) as taken_out using (seq)
     where tenant_id = :tenant_id and session_id = :session_id and seq between :first_seq and :last_seq
     order by seq desc limit :most
     """
 )
+"""A large result counts as it was sent. Where requests are made of our windows, it is gone from the next one,
+so that a turn that holds one measures nothing: like one with media."""
 
 _TURNS = text(
     """
@@ -113,7 +123,7 @@ _TURNS = text(
 
 
 def load_reported_turns(
-    db: Transaction, tenant_id: UUID, session_id: str, turn_index: int
+    db: Transaction, tenant_id: UUID, session_id: str, turn_index: int, *, served: bool = False
 ) -> list[ReportedTurn]:
     """Read the newest turns up to one of them, whole ones only, with their reports and sizes.
 
@@ -122,6 +132,7 @@ def load_reported_turns(
         tenant_id: Whose session it is.
         session_id: Which one.
         turn_index: The last turn to read.
+        served: Whether the session's requests are made of our windows, in which old results are pointers.
 
     Returns:
         Consecutive turns, oldest first; empty where not even the last one is small enough.
@@ -131,7 +142,7 @@ def load_reported_turns(
     if not turns:
         return []
     span = {"first_seq": turns[0].first_seq, "last_seq": turns[-1].last_seq}
-    messages = db.execute(_MESSAGES, {**place, **span, "most": MOST_MESSAGES}).all()
+    messages = db.execute(_MESSAGES, {**place, **span, "most": MOST_MESSAGES, "served": served}).all()
     said = defaultdict(list)
     for message in reversed(messages):
         said[message.turn_index].append(_said(message))
@@ -152,4 +163,4 @@ def load_reported_turns(
 
 
 def _said(row: Any) -> Said:
-    return Said(Role(row.role), Count(row.tokens, row.tokens_wide, 1, row.calls), row.has_media)
+    return Said(Role(row.role), Count(row.tokens, row.tokens_wide, 1, row.calls), row.is_unsure)

@@ -20,6 +20,8 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.types import Message
+from models.artifact import NewArtifact, store_artifacts
+from models.artifact_use import NewUse, PlacedUse, add_uses
 from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY, SessionState, lock_sessions
 from models.session import Transaction
@@ -93,6 +95,8 @@ class NewTurn:
     plan: dict[str, Any] | None = None
     user_id: str | None = None
     completed_at: datetime | None = None
+    artifacts: Sequence[NewArtifact] = ()
+    uses: Sequence[NewUse] = ()
 
     @property
     def tokens(self) -> int:
@@ -233,6 +237,20 @@ def _append(
         **_columns("s", [_session_row(session) for session in sessions]),
     }
     db.execute(_APPEND, {"tenant_id": tenant_id, **columns})
+    _keep_results(db, tenant_id, fresh)
+
+
+def _keep_results(
+    db: Transaction, tenant_id: UUID, fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]]
+) -> None:
+    """Store what was taken out of the messages; most turns hold nothing of the kind and cost nothing."""
+    store_artifacts(db, tenant_id, [new for turn, _, _ in fresh for new in turn.artifacts])
+    placed = [
+        PlacedUse(turn.session_id, accepted.turn_index, accepted.first_seq, use)
+        for turn, accepted, _ in fresh
+        for use in turn.uses
+    ]
+    add_uses(db, tenant_id, placed)
 
 
 def _columns(prefix: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:

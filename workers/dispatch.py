@@ -28,6 +28,7 @@ ROUTES = {
     WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),
     WorkKind.RECALL: (TaskName.INDEX_RECALL, "maintenance"),
     WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
+    WorkKind.ARTIFACT: (TaskName.READ_ARTIFACT, "artifacts"),
 }
 ISOLATION = "isolation"
 HEARTBEAT_S = 5.0

@@ -11,6 +11,7 @@ from models.settings import compression_settings, recall_settings
 from models.tenant import ensure_tenant
 from models.work import WorkKind, redrive, want
 from workers.app import app
+from workers.jobs.artifacts import read_artifact
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.recall import index_session
 from workers.jobs.summarize import summarize_session
@@ -37,6 +38,7 @@ def _handlers() -> Mapping[WorkKind, Handler]:
         ),
         WorkKind.RECALL: partial(index_session, settings=recall_settings()),
         WorkKind.SWEEP: partial(sweep, llm=llm_settings()),
+        WorkKind.ARTIFACT: read_artifact,
     }
 
 
@@ -55,6 +57,12 @@ def index_recall(work_id: int) -> str:
 @app.task(name=TaskName.SWEEP)
 def sweep_tables(work_id: int) -> str:
     """Safe to run twice: it settles what is unsettled, and nothing else."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
+@app.task(name=TaskName.READ_ARTIFACT)
+def prepare_artifact(work_id: int) -> str:
+    """Safe to run twice: the lease admits one worker, and what is stored is the same for the same content."""
     return run_work(work_id, _handlers(), worker_settings())
 
 

@@ -111,7 +111,9 @@ def _learn(tenant_id: UUID, lesson: _Lesson) -> None:
         session = find_session(db, tenant_id, lesson.session_id)
         if session is None or _leaves_out(session, lesson.model):
             return
-        turns = load_reported_turns(db, tenant_id, lesson.session_id, lesson.turn_index)
+        turns = load_reported_turns(
+            db, tenant_id, lesson.session_id, lesson.turn_index, served=session.max_tokens is not None
+        )
         growth = measure_growth(turns)
         if growth is None:
             return

@@ -1,0 +1,121 @@
+"""Taking the large results out of a turn: what stays in its messages, what is stored beside them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from context.artifacts.content import ID_PREFIX
+from context.artifacts.positions import read_results
+from context.artifacts.split import Split, SplitArtifact, split_results
+from context.artifacts.subjects import subject_of
+from context.artifacts.toolcalls import ToolCall, read_calls
+from context.tokens import EncodingName, count_text, measure_message
+from context.types import Message
+from models.artifact import NewArtifact, new_artifact
+from models.artifact_use import NewUse
+from models.settings import artifact_settings
+
+_MOST_PLACES = 32_767
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A turn after its large results were taken out.
+
+    Attributes:
+        messages: Its messages, counted as they are stored.
+        artifacts: The contents that were taken out, each once.
+        uses: Where they stood, and what small results of calls that write belong to.
+    """
+
+    messages: list[Message]
+    artifacts: tuple[NewArtifact, ...] = ()
+    uses: tuple[NewUse, ...] = ()
+
+
+def take_out(messages: Sequence[Message]) -> Taken:
+    """Take the large results out of a turn and count what stays.
+
+    Args:
+        messages: The turn's messages as they were sent, not counted yet.
+    """
+    if not any(message.answer_ids for message in messages):
+        return Taken([measured(message) for message in messages])
+    calls = read_calls(messages)
+    splits = [_split(message, calls) for message in messages]
+    found = [(index, artifact) for index, split in enumerate(splits) for artifact in split.artifacts]
+    contents = {artifact.artifact_id: artifact for _, artifact in found}
+    return Taken(
+        [split.message if split.artifacts else measured(split.message) for split in splits],
+        tuple(_new(artifact) for artifact in contents.values()),
+        tuple(_uses(messages, splits, calls)),
+    )
+
+
+def measured(message: Message) -> Message:
+    """The message with its counts."""
+    count = measure_message(message.body, message.wire)
+    return replace(message, tokens=count.tokens, tokens_wide=count.wide)
+
+
+def _split(message: Message, calls: Mapping[str, ToolCall]) -> Split:
+    """Look at what may be large, and at what is written as if it pointed at an artifact."""
+    settings = artifact_settings()
+    large = len(message.raw) >= settings.artifact_split_chars
+    if not message.answer_ids or not (large or ID_PREFIX in message.raw):
+        return Split(message)
+    return split_results(
+        message,
+        least_chars=settings.artifact_split_chars,
+        calls=calls,
+        preview_chars=settings.artifact_preview_chars,
+    )
+
+
+def _new(artifact: SplitArtifact) -> NewArtifact:
+    return new_artifact(artifact.as_artifact(source="", timestamp=datetime.now(UTC)))
+
+
+def _uses(
+    messages: Sequence[Message], splits: Sequence[Split], calls: Mapping[str, ToolCall]
+) -> Iterator[NewUse]:
+    step = 0
+    for index, message in enumerate(messages):
+        if not message.answer_ids:
+            continue
+        taken = {artifact.place: artifact for artifact in splits[index].artifacts}
+        for result in read_results(splits[index].message):
+            step += 1
+            artifact = taken.get(result.place)
+            use = (
+                _of_artifact(index, artifact, step, result.texts)
+                if artifact
+                else _of_write(index, result.place, calls.get(result.call_id), step)
+            )
+            if use is not None and use.place <= _MOST_PLACES:
+                yield use
+
+
+def _of_artifact(index: int, artifact: SplitArtifact, step: int, pointers: Sequence[str]) -> NewUse:
+    tokens = sum(map(count_text, pointers))
+    wide = sum(count_text(pointer, EncodingName.WIDE) for pointer in pointers)
+    return NewUse(
+        message=index,
+        place=artifact.place,
+        artifact_id=artifact.artifact_id,
+        source=f"step_{step}:{artifact.tool or 'tool'}",
+        tool=artifact.tool,
+        subject=artifact.subject.text,
+        writes=artifact.subject.writes,
+        saved=(artifact.tokens - tokens, artifact.tokens_wide - wide),
+    )
+
+
+def _of_write(index: int, place: int, call: ToolCall | None, step: int) -> NewUse | None:
+    """A small result tells nothing to keep, but that the call changed something makes readings of it old."""
+    if call is None:
+        return None
+    subject = subject_of(call.name, call.arguments)
+    if not subject.writes or not subject.key:
+        return None
+    return NewUse(index, place, None, f"step_{step}:{call.name}", call.name, subject.text, writes=True)
