@@ -164,5 +164,5 @@ def _names(tool: str) -> set[str]:
 
 
 def _plain(name: str) -> str:
-    """A name that every wire can carry: where dots are refused, clients write `blog.draft` as `blog_draft`."""
+    """A name that every wire can carry: clients write `blog.draft` as `blog_draft` where they must."""
     return _NOT_A_LETTER.sub("_", name.casefold())

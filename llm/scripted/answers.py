@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context.types import JsonObject
+from llm.scripted.plan import plan_prompt
 from llm.scripted.prompt import prompt_text
 from llm.scripted.steps import Mode, Step
 from llm.scripted.summary import summarize_prompt
@@ -85,13 +86,18 @@ def error_answer(step: Step) -> ErrorAnswer | None:
 
 
 def answer_text(request: Mapping[str, Any], step: Step) -> str:
-    """The words of a completion: the step's own, else what its mode says."""
+    """The words of a completion: the step's own, else what its mode says, else what the prompt asks for."""
     plain = step.text if step.text is not None else _WORDS.get(step.mode)
+    if step.mode is Mode.EMPTY_OVER and len(prompt_text(request).encode()) > step.over_bytes:
+        return ""
     if step.mode in (Mode.FENCED, Mode.THINK, Mode.THINK_UNCLOSED):
-        return _wrapped(step.mode, plain or '{"ids": ["read_file", "write_file", "search"]}')
+        return _wrapped(step.mode, plain or plan_prompt(request) or '{"ids": ["read_file", "search"]}')
     if plain is None and step.mode is Mode.WRONG_LANGUAGE:
         return _ENGLISH if _KANA.search(prompt_text(request)) else _JAPANESE
-    return plain if plain is not None else summarize_prompt(request)
+    if plain is not None:
+        return plain
+    planned = plan_prompt(request)
+    return summarize_prompt(request) if planned is None else planned
 
 
 def _wrapped(mode: Mode, text: str) -> str:

@@ -26,6 +26,7 @@ class Mode(StrEnum):
     TRUNCATED_JSON = "truncated-json"
     NO_CHOICES = "no-choices"
     EMPTY = "empty"
+    EMPTY_OVER = "empty-over"
     CUT_OFF = "cut-off"
     REASONED_AWAY = "reasoned-away"
     FENCED = "fenced"
@@ -58,6 +59,7 @@ class Step:
         times: How many requests this step serves, >= 1.
         cached_tokens: How many prompt tokens it reports as read from a cache.
         reasoning_tokens: How many output tokens it reports as reasoning.
+        over_bytes: The longest prompt, in UTF-8 bytes, to which `empty-over` has an answer, >= 0.
     """
 
     mode: Mode = Mode.OK
@@ -68,6 +70,7 @@ class Step:
     times: int = 1
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    over_bytes: int = 16_000
 
 
 class Script:

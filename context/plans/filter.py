@@ -1,0 +1,117 @@
+"""The first pass: where ranking is unsure, a model chooses ids from one line for each entry."""
+
+from collections.abc import Sequence
+
+from context.catalog.fit import Fitted
+from context.catalog.size import CatalogBudget, Size
+from context.catalog.steps import short_description
+from context.catalog.types import Catalog
+from context.clip import one_line
+from context.decode import decode_json
+from context.plans.names import find_entry, name_index
+from context.plans.planner import Planner
+from context.ranking.rank import is_unsure
+from context.ranking.types import Ranked
+from context.tokens import count_text
+from context.types import JsonObject
+
+MOST_PICKS = 12
+FILTER_OUTPUT_TOKENS = 600
+
+_LINE_CHARS = (200, 80, 0)
+"""How long a line's sentence may be: shorter ones are tried where the longer do not fit."""
+
+IDS_SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {"ids": {"type": "array", "items": {"type": "string"}}},
+    "required": ["ids"],
+}
+
+
+def wants_filter(planner: Planner, fitted: Fitted, entries: Sequence[Ranked]) -> bool:
+    """Whether a first pass is worth its call: entries are hidden, and ranking is unsure which should be."""
+    return planner.profile.filter_pass and fitted.compaction.hidden > 0 and is_unsure(entries)
+
+
+def filter_lines(catalog: Catalog, planner: Planner, ranked_ids: Sequence[str]) -> str:
+    """Write a line for each entry of the full catalog, as long as there is room.
+
+    Args:
+        catalog: The full catalog.
+        planner: The model that chooses.
+        ranked_ids: Every id, best first: where not even bare ids fit, the last ones go.
+
+    Returns:
+        Lines in the catalog's order, within the planner's room.
+    """
+    budget = planner.catalog_budget
+    for chars in _LINE_CHARS:
+        text = "\n".join(_line(entry.entry_id, entry.description, chars) for entry in catalog.entries)
+        if budget.holds(_size(text)):
+            return text
+    kept = _as_fit(ranked_ids, budget)
+    return "\n".join(entry.entry_id for entry in catalog.entries if entry.entry_id in kept)
+
+
+def _line(entry_id: str, description: str, chars: int) -> str:
+    return (
+        f"{entry_id}: {one_line(short_description(description), chars)}"
+        if chars and description
+        else entry_id
+    )
+
+
+def _size(text: str) -> Size:
+    return Size(len(text.encode()), count_text(text))
+
+
+def _as_fit(ranked_ids: Sequence[str], budget: CatalogBudget) -> set[str]:
+    """The best-ranked ids that fit; what they take is added up line by line, which is never less."""
+    kept: set[str] = set()
+    taken = Size(0, 0)
+    for entry_id in ranked_ids:
+        line = _size(f"{entry_id}\n")
+        taken = Size(taken.bytes + line.bytes, taken.tokens + line.tokens)
+        if not budget.holds(taken):
+            break
+        kept.add(entry_id)
+    return kept
+
+
+def read_picks(reply: str | None, catalog: Catalog) -> tuple[str, ...]:
+    """Read which ids a model chose.
+
+    Args:
+        reply: Its reply, however it is wrapped.
+        catalog: The full catalog.
+
+    Returns:
+        Ids of the catalog, as often as it names them once, at most `MOST_PICKS`; none where the reply is no
+        answer, and the lexical result stays.
+    """
+    decoded = decode_json(reply, accept=_is_picks)
+    if not decoded.ok:
+        return ()
+    names = name_index(catalog)
+    found = [find_entry(names, item.strip()) for item in _picks(decoded.value)]
+    return tuple(dict.fromkeys(entry_id for entry_id in found if entry_id is not None))[:MOST_PICKS]
+
+
+def _picks(value: object) -> list[str]:
+    listed = value.get("ids") if isinstance(value, dict) else value
+    return [item for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
+
+
+def _is_picks(value: object) -> bool:
+    listed = value.get("ids") if isinstance(value, dict) else value
+    return isinstance(listed, list) and all(isinstance(item, str) for item in listed)
+
+
+def order_with_picks(picks: Sequence[str], ranked_ids: Sequence[str]) -> list[str]:
+    """The order in which entries are kept: the picks, then the lexical survivors."""
+    return list(dict.fromkeys([*picks, *ranked_ids]))
+
+
+def count_kept(picks: Sequence[str], ranked_ids: Sequence[str], top_n: int | None) -> int | None:
+    """How many stay: the picks and the lexical survivors; None for as many as fit."""
+    return None if top_n is None else len({*picks, *ranked_ids[:top_n]})

@@ -1,0 +1,63 @@
+"""A plan from ranking alone: at once, free, the same for the same words."""
+
+from collections.abc import Mapping, Sequence
+
+from context.catalog.types import Catalog
+from context.clip import one_line
+from context.plans.answer import MAX_STEPS, NOTHING_FITS
+from context.plans.features import split_asks
+from context.plans.supersede import prefer_pipelines
+from context.plans.types import PlanDraft, PlanMode, PlanStep
+from context.ranking.index import RankingIndex
+from context.ranking.rank import rank
+from context.ranking.types import Ranked
+
+_MAX_ASK_CHARS = 120
+
+
+def lexical_plan(
+    intent: str,
+    catalog: Catalog,
+    index: RankingIndex,
+    mode: PlanMode,
+    *,
+    priors: Mapping[str, float] | None = None,
+) -> PlanDraft:
+    """Plan by words: for each thing that is asked for, the entry that ranks first.
+
+    Args:
+        intent: What the user wants.
+        catalog: The full catalog.
+        index: Its index.
+        mode: In `route` the whole intent is ranked once.
+        priors: What history says of entries, by id, each in [0, 1].
+
+    Returns:
+        A draft whose steps have no arguments; what no entry's words serve becomes a gap.
+    """
+    asks = [intent] if mode is PlanMode.ROUTE else (split_asks(intent) or [intent])
+    found = [(ask, _best(ask, index, priors)) for ask in asks]
+    steps = _steps([(ask, best) for ask, best in found if best is not None])
+    gaps = [one_line(ask, _MAX_ASK_CHARS) for ask, best in found if best is None]
+    kept = tuple(prefer_pipelines(steps, catalog)[:MAX_STEPS])
+    return PlanDraft(kept, _gap(gaps, is_empty=not kept))
+
+
+def _best(ask: str, index: RankingIndex, priors: Mapping[str, float] | None) -> Ranked | None:
+    ranking = rank(index, ask, priors=priors, explain=True, limit=1)
+    first = ranking.entries[0] if ranking.entries else None
+    return first if first and first.score > 0 and not ranking.gap.is_gap else None
+
+
+def _steps(found: Sequence[tuple[str, Ranked]]) -> list[PlanStep]:
+    reasons: dict[str, str] = {}
+    for ask, best in found:
+        why = "; ".join(best.reasons) or "its words"
+        reasons.setdefault(best.entry_id, f"for '{one_line(ask, _MAX_ASK_CHARS)}': {why}")
+    return [PlanStep(order, tool, {}, why) for order, (tool, why) in enumerate(reasons.items(), 1)]
+
+
+def _gap(asks: Sequence[str], *, is_empty: bool) -> str | None:
+    if is_empty:
+        return NOTHING_FITS
+    return "no entry serves " + "; ".join(f"'{ask}'" for ask in asks) if asks else None

@@ -1,0 +1,108 @@
+"""What a planner is asked: the catalog, the rules for its kind of model, and the request as data."""
+
+import re
+from dataclasses import dataclass
+
+from context.clip import clip, drop_encoded
+from context.plans.planner import Planner
+from context.plans.types import PlanMode
+from context.plans.wording import (
+    BACKGROUND_TAG,
+    CATALOG_TAG,
+    FILTER_INSTRUCTIONS,
+    REQUEST_TAG,
+    TOOLS_TAG,
+    plan_instructions,
+)
+from context.render import escape_tags
+from context.tokens import count_text
+from context.types import JsonObject
+
+PLAN_PROMPT_VERSION = "plan-1"
+"""Changes with every change of the wording: a plan's row names the prompt that made it."""
+
+_TAGS = re.compile(
+    rf"<(?=\s*/?\s*(?:{CATALOG_TAG}|{REQUEST_TAG}|{BACKGROUND_TAG}|{TOOLS_TAG})\b)", re.IGNORECASE
+)
+_BACKGROUND_SHARE = 0.4
+_CHARS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class PlanQuestion:
+    """What is to be planned.
+
+    Attributes:
+        intent: What the user wants, of any length.
+        mode: Ordered steps, or one pick.
+        background: What the plan should know beside it; "" for nothing.
+    """
+
+    intent: str
+    mode: PlanMode = PlanMode.PLAN
+    background: str = ""
+
+
+def plan_messages(question: PlanQuestion, planner: Planner, catalog: str) -> list[JsonObject]:
+    """Write the request to a planner.
+
+    For a model whose provider caches prefixes the catalog comes first, in the system message: with the same
+    catalog and mode that message is the same, byte for byte, whatever is asked.
+
+    Args:
+        question: What is to be planned.
+        planner: The model.
+        catalog: The catalog as it is shown.
+
+    Returns:
+        A system message and a user message, as OpenAI chat.
+    """
+    instructions = plan_instructions(question.mode, planner)
+    shown = f"<{CATALOG_TAG}>\n{_TAGS.sub('&lt;', catalog)}\n</{CATALOG_TAG}>"
+    asked = request_text(question, planner)
+    if planner.profile.prefix_cache:
+        return _chat(f"{shown}\n\n{instructions}", asked)
+    return _chat(instructions, f"{shown}\n\n{asked}")
+
+
+def request_text(question: PlanQuestion, planner: Planner) -> str:
+    """The request and its background as data, within what the planner has room for."""
+    room = planner.request_tokens
+    blocks = []
+    if question.background.strip():
+        background = clip_tokens(question.background, int(room * _BACKGROUND_SHARE))
+        room -= count_text(background)
+        blocks.append(_wrap(BACKGROUND_TAG, background))
+    blocks.append(_wrap(REQUEST_TAG, clip_tokens(question.intent, room)))
+    return "\n\n".join(blocks)
+
+
+def filter_messages(question: PlanQuestion, planner: Planner, lines: str) -> list[JsonObject]:
+    """Write the request of the first pass: which ids could help at all.
+
+    Args:
+        question: What is to be planned.
+        planner: The model.
+        lines: An id and what it does, a line for each entry.
+    """
+    shown = f"<{TOOLS_TAG}>\n{_TAGS.sub('&lt;', lines)}\n</{TOOLS_TAG}>"
+    asked = request_text(question, planner)
+    if planner.profile.prefix_cache:
+        return _chat(f"{shown}\n\n{FILTER_INSTRUCTIONS}", asked)
+    return _chat(FILTER_INSTRUCTIONS, f"{shown}\n\n{asked}")
+
+
+def _chat(system: str, user: str) -> list[JsonObject]:
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+
+def _wrap(tag: str, text: str) -> str:
+    return f"<{tag}>\n{_TAGS.sub('&lt;', escape_tags(text.strip()))}\n</{tag}>"
+
+
+def clip_tokens(text: str, most_tokens: int) -> str:
+    """Keep the head and the tail of a text within a number of canonical tokens, embedded files left out."""
+    text = clip(drop_encoded(text), max(most_tokens, 1) * _CHARS_PER_TOKEN * 2)
+    while (tokens := count_text(text)) > most_tokens and len(text) > 1:
+        text = clip(text, max(int(len(text) * min(0.95, most_tokens / tokens)), 1))
+    return text
