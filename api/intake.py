@@ -20,6 +20,7 @@ from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 from models.conversation import SessionState
 from models.log import AcceptedTurn, NewTurn, accept_turns
+from models.plan_turns import plans_of_turns, store_turn_plans
 from models.session import Transaction
 from models.settings import artifact_settings, compression_settings
 from models.work import WorkKind, want_each
@@ -178,7 +179,10 @@ def _names(ids: list[str], most: int = 5) -> str:
 
 def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> list[AcceptedTurn]:
     """Append turns and ask for the work that they make due, in one transaction."""
+    plans = plans_of_turns(turns)
     answers, sessions = accept_turns(db, tenant_id, turns)
+    came_new = [plan for plan, answer in zip(plans, answers, strict=True) if plan and not answer.duplicate]
+    store_turn_plans(db, tenant_id, came_new)
     changed = {answer.session_id for answer in answers if not answer.duplicate}
     _want_readings(db, tenant_id, turns, answers)
     due = [session_id for session_id in changed if is_due(sessions[session_id])]

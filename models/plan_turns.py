@@ -27,17 +27,18 @@ class TurnPlan:
     plan: ReportedPlan
 
 
-def plans_of_turns(turns: Iterable[NewTurn]) -> list[TurnPlan]:
-    """Read the plans of turns that have one.
-
-    Args:
-        turns: Turns that are new: of a duplicate, the plan is stored already.
+def plans_of_turns(turns: Iterable[NewTurn]) -> list[TurnPlan | None]:
+    """Read the plans that came with turns; call it before their sessions are locked.
 
     Returns:
-        The plans that name steps, or a plan of ours.
+        For each turn its plan, where it names steps or a plan of ours; else None.
     """
-    found = [(turn, read_reported_plan(turn.plan, turn.messages)) for turn in turns if turn.plan]
-    return [TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan) for turn, plan in found if plan]
+    return [_plan_of(turn) for turn in turns]
+
+
+def _plan_of(turn: NewTurn) -> TurnPlan | None:
+    plan = read_reported_plan(turn.plan, turn.messages) if turn.plan else None
+    return TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan) if plan else None
 
 
 def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> None:
@@ -48,7 +49,7 @@ def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]
     Args:
         db: The transaction that stores the turns; their sessions are locked.
         tenant_id: Whose turns.
-        plans: What `plans_of_turns` read.
+        plans: What `plans_of_turns` read, of turns that are new: of a duplicate it is stored already.
     """
     if not plans:
         return
