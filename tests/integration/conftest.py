@@ -65,12 +65,13 @@ def empty_db(engine: Engine) -> Iterator[Engine]:
 
 
 def truncate_everything(engine: Engine) -> None:
-    """Empty every table but the record of migrations."""
+    """Empty every table but the record of migrations and what they say of models."""
     with engine.begin() as connection:
         found = connection.execute(
             text(
                 "select string_agg(format('%I.%I', schemaname, tablename), ', ') from pg_tables "
-                "where schemaname = 'public' and tablename <> 'alembic_version'"
+                "where schemaname = 'public' "
+                "and tablename not in ('alembic_version', 'model_profile', 'model_price')"
             )
         )
         if tables := found.scalar():
