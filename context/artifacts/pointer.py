@@ -3,13 +3,9 @@
 import re
 from dataclasses import dataclass
 
+from context.artifacts.tags import POINTER_TAG, disarm
 from context.artifacts.types import ContentKind
-from context.render import escape_tags
 
-POINTER_TAG = "stored_result"
-
-_INVISIBLE = "\\s\u200b-\u200f\u2060\ufeff\u00ad"
-_FORGED = re.compile(rf"<(?=[{_INVISIBLE}/]*{POINTER_TAG})", re.IGNORECASE)
 _OPENING = re.compile(
     rf'<{POINTER_TAG} id="(art_[0-9a-f]{{32}})"(?: part="(\d{{1,10}})-(\d{{1,10}})")?(?: [^<>\n]{{0,300}})?>'
 )
@@ -108,11 +104,6 @@ def read_pointer(text: str) -> Reference | None:
         return None
     artifact_id, start, end = opening.groups()
     return Reference(artifact_id, int(start), int(end)) if start else Reference(artifact_id)
-
-
-def disarm(text: str) -> str:
-    """Take from a text the power to open or close a pointer or another block of the window."""
-    return escape_tags(_FORGED.sub("&lt;", text))
 
 
 def _part(span: tuple[int, int] | None) -> str:

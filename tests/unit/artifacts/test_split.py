@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.artifacts.content import PREVIEW_CHARS, artifact_id_of
-from context.artifacts.pointer import POINTER_TAG, read_pointer, write_continuation
+from context.artifacts.pointer import read_pointer, write_continuation
 from context.artifacts.positions import read_results
 from context.artifacts.split import Split, pointed_artifacts, restore_results, split_results
+from context.artifacts.tags import POINTER_TAG
 from context.artifacts.toolcalls import ToolCall, read_calls
 from context.artifacts.types import ContentKind
 from context.contents import PartKind, read_parts

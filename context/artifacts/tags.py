@@ -1,0 +1,37 @@
+"""The tags in which artifacts stand in a window, and how a text loses the power to write them."""
+
+import re
+
+from context.clip import one_line
+from context.recall.region import disarm as disarm_recall
+from context.render import escape_tags
+
+POINTER_TAG = "stored_result"
+REGION_TAG = "prepared_artifacts"
+ITEM_TAG = "prepared_artifact"
+
+_INVISIBLE = "\\s\u200b-\u200f\u2060\ufeff\u00ad"
+_FORGED = re.compile(rf"<(?=[{_INVISIBLE}/]*(?:{POINTER_TAG}|{ITEM_TAG}))", re.IGNORECASE)
+_ATTRIBUTE = str.maketrans({"<": "(", ">": ")", '"': "'", "&": "+"})
+
+
+def disarm(text: str) -> str:
+    """Take from a text the power to open or close a block of the window, of artifacts or any other.
+
+    Args:
+        text: Text of unknown origin.
+
+    Returns:
+        The text with the `<` of each such tag written as `&lt;`; all other markup stays.
+    """
+    return disarm_recall(escape_tags(_FORGED.sub("&lt;", text)))
+
+
+def attribute(value: str, max_chars: int) -> str:
+    """Write a text as the value of a tag's attribute: one line, no quotes, no brackets, bounded.
+
+    Args:
+        value: Text of unknown origin.
+        max_chars: The most characters, >= 1.
+    """
+    return one_line(value.translate(_ATTRIBUTE), max_chars)

@@ -1,0 +1,257 @@
+"""Carry out a plan: readings by priority, while they fit."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from context.artifacts.reading import STRATEGY_OF, How, Reading, UsedArtifact
+from context.artifacts.region import closing, frame, label
+from context.artifacts.tags import disarm
+from context.artifacts.types import Artifact, ArtifactDecision, ArtifactPlan, ProcessingStrategy
+from context.planning.deterministic import LEAST_READING_TOKENS
+from context.planning.metadata import ArtifactUsageRecord
+
+EXTRACT_TOKENS = 2_000
+"""The most tokens of one extract, by default: a look-up needs no more, however much room there is."""
+
+LEAST_EXTRACT_TOKENS = 40
+"""An extract of less says nothing."""
+
+_SEAM_TOKENS = 4
+"""Line breaks around a text, and what two texts may cost more together than apart."""
+
+Extract = Callable[[str, int], Reading | None]
+"""Reads the passages that answer a query within so many tokens; None where there are none."""
+
+
+@dataclass(frozen=True)
+class Available:
+    """What there is of an artifact.
+
+    Attributes:
+        artifact: Which one.
+        full: The whole text; None where it was not loaded.
+        full_tokens: What it costs, in the count of the budget; the artifact's own count where it is None.
+        exact: A summary for the wanted focus.
+        near: A summary for a near focus.
+        extract: Reads passages; None where that is not possible.
+        stale_by: The message whose call changed what this shows.
+    """
+
+    artifact: Artifact
+    full: str | None = None
+    full_tokens: int | None = None
+    exact: Reading | None = None
+    near: Reading | None = None
+    extract: Extract | None = None
+    stale_by: int | None = None
+
+
+@dataclass(frozen=True)
+class ExcludedArtifact:
+    """An artifact that the window does not show.
+
+    Attributes:
+        artifact_id: Which one.
+        source: Where it is from.
+        why: `not-relevant` (the plan says so), `not-planned`, `unavailable`, `no-reading` or `no-room`.
+        tokens: What it would have cost in full, >= 0.
+    """
+
+    artifact_id: str
+    source: str
+    why: str
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What came of a plan.
+
+    Attributes:
+        used: What the window shows, by priority.
+        records: How each artifact was used, by priority; no content.
+        excluded: What it does not show, and why.
+        tokens: What the region costs, 0 where it shows nothing; never above the budget.
+    """
+
+    used: tuple[UsedArtifact, ...]
+    records: tuple[ArtifactUsageRecord, ...]
+    excluded: tuple[ExcludedArtifact, ...]
+    tokens: int
+
+
+def execute_plan(
+    plan: ArtifactPlan,
+    available: Mapping[str, Available],
+    *,
+    budget_tokens: int,
+    count: Callable[[str], int],
+    extract_tokens: int = EXTRACT_TOKENS,
+) -> Execution:
+    """Choose a reading for each artifact, in the order of priority, within the budget.
+
+    Wanted in full: in full, else by summary, else by extract. Wanted as a summary: the one for this focus,
+    else a near one, which says so, else an extract, else in full. Wanted as an extract: that, else a summary,
+    else in full. What fits in none of these ways is excluded, with its reason. An extract leaves a small
+    reading's room for every artifact behind it.
+
+    Args:
+        plan: Decisions by priority.
+        available: What there is of each artifact, by id; a decision about another one is `unavailable`, and
+            one without a decision is `not-planned`. Of two decisions about one the first counts.
+        budget_tokens: The room for the region, its frame and labels included, >= 0.
+        count: Counts the tokens of a short text, in the count of the budget.
+        extract_tokens: The most tokens of one extract, >= 0.
+
+    Returns:
+        What is shown, and the account of it.
+    """
+    run = _Run(available, budget_tokens, count, extract_tokens)
+    ordered = _in_order(plan)
+    waiting = sum(decision.strategy is not _EXCLUDE for decision in ordered)
+    for decision in ordered:
+        waiting -= decision.strategy is not _EXCLUDE
+        run.take(decision, behind=waiting)
+    planned = {decision.artifact_id for decision in ordered}
+    for artifact_id in available:
+        if artifact_id not in planned:
+            run.leave_out(artifact_id, "not-planned")
+    return run.finished()
+
+
+def _in_order(plan: ArtifactPlan) -> list[ArtifactDecision]:
+    decisions: dict[str, ArtifactDecision] = {}
+    for decision in sorted(plan.artifacts, key=lambda decision: decision.priority):
+        decisions.setdefault(decision.artifact_id, decision)
+    return list(decisions.values())
+
+
+_ORDER = {
+    ProcessingStrategy.INCLUDE_FULL: (How.FULL, How.EXACT, How.NEAR, How.EXTRACT),
+    ProcessingStrategy.SUMMARIZE: (How.EXACT, How.NEAR, How.EXTRACT, How.FULL),
+    ProcessingStrategy.RAG_EXTRACT: (How.EXTRACT, How.EXACT, How.NEAR, How.FULL),
+    ProcessingStrategy.EXCLUDE: (),
+}
+_EXCLUDE = ProcessingStrategy.EXCLUDE
+
+
+class _Run:
+    """The room that is left, and what has been decided."""
+
+    def __init__(
+        self,
+        available: Mapping[str, Available],
+        budget: int,
+        count: Callable[[str], int],
+        extract_tokens: int,
+    ) -> None:
+        self._available = available
+        self._budget = budget
+        self._count = count
+        self._extract_tokens = extract_tokens
+        self._spent = 0
+        self._around = count(frame()) + _SEAM_TOKENS
+        self._used: list[UsedArtifact] = []
+        self._records: list[ArtifactUsageRecord] = []
+        self._excluded: list[ExcludedArtifact] = []
+
+    @property
+    def _room(self) -> int:
+        return self._budget - self._around - self._spent
+
+    def take(self, decision: ArtifactDecision, *, behind: int) -> None:
+        """Use an artifact as well as the room allows."""
+        one = self._available.get(decision.artifact_id)
+        if one is None:
+            self._excluded.append(ExcludedArtifact(decision.artifact_id, "", "unavailable", 0))
+            return
+        tried = False
+        for how in _ORDER[decision.strategy]:
+            used = self._reading(one, how, decision, behind)
+            if used is not None and used.tokens <= self._room:
+                self._use(used, decision)
+                return
+            tried = tried or used is not None or (how is How.EXTRACT and one.extract is not None)
+        why = "no-room" if tried else "no-reading"
+        why = "not-relevant" if decision.strategy is _EXCLUDE else why
+        self.leave_out(decision.artifact_id, why, decision.strategy)
+
+    def _reading(
+        self, one: Available, how: How, decision: ArtifactDecision, behind: int
+    ) -> UsedArtifact | None:
+        if how is How.EXACT:
+            return self._shown(one, one.exact)
+        if how is How.NEAR:
+            return self._shown(one, one.near)
+        if how is How.FULL:
+            return self._shown(one, _full(one))
+        return self._extracted(one, decision, behind)
+
+    def _extracted(self, one: Available, decision: ArtifactDecision, behind: int) -> UsedArtifact | None:
+        if one.extract is None:
+            return None
+        fair = max(self._room - LEAST_READING_TOKENS * behind, min(self._room, LEAST_READING_TOKENS))
+        room = min(fair, self._extract_tokens)
+        wanted = decision.extraction_query or decision.summarization_focus or ""
+        most = room - self._label_tokens(one, Reading(How.EXTRACT, "", 0))
+        for _ in range(2):
+            if most < LEAST_EXTRACT_TOKENS:
+                return None
+            used = self._shown(one, one.extract(wanted, most))
+            if used is None or used.tokens <= self._room:
+                return used
+            most -= used.tokens - room
+        return None
+
+    def _shown(self, one: Available, reading: Reading | None) -> UsedArtifact | None:
+        """Disarm a text, and count it again only where that changed it."""
+        if reading is None or not reading.text.strip():
+            return None
+        text = disarm(reading.text)
+        tokens = reading.tokens if text == reading.text else self._count(text)
+        shown = replace(reading, text=text, tokens=tokens)
+        return UsedArtifact(one.artifact, shown, tokens + self._label_tokens(one, shown), one.stale_by)
+
+    def _label_tokens(self, one: Available, reading: Reading) -> int:
+        opening = label(UsedArtifact(one.artifact, reading, stale_by=one.stale_by))
+        return self._count(opening) + self._count(closing()) + _SEAM_TOKENS
+
+    def _use(self, used: UsedArtifact, decision: ArtifactDecision) -> None:
+        reading, done = used.reading, STRATEGY_OF[used.reading.how]
+        self._spent += used.tokens
+        self._used.append(used)
+        self._records.append(
+            ArtifactUsageRecord(
+                artifact_id=used.artifact.artifact_id,
+                source=used.artifact.source,
+                artifact_type=used.artifact.artifact_type.value,
+                strategy=done.value,
+                original_size_chars=used.artifact.size_chars,
+                processed_size_chars=len(reading.text),
+                cache_hit=reading.how in {How.EXACT, How.NEAR},
+                planned=decision.strategy.value,
+                how=reading.how.value,
+                tokens=used.tokens,
+                similarity=reading.similarity if reading.how is How.NEAR else None,
+                reason="" if done is decision.strategy else "not-as-planned",
+            )
+        )
+
+    def leave_out(self, artifact_id: str, why: str, planned: ProcessingStrategy = _EXCLUDE) -> None:
+        """Show nothing of an artifact, and say why."""
+        one = self._available[artifact_id]
+        self._records.append(ArtifactUsageRecord.excluded(one.artifact, planned=planned, reason=why))
+        self._excluded.append(ExcludedArtifact(artifact_id, one.artifact.source, why, _full_tokens(one)))
+
+    def finished(self) -> Execution:
+        """Close the account."""
+        tokens = self._spent + self._around if self._used else 0
+        return Execution(tuple(self._used), tuple(self._records), tuple(self._excluded), tokens)
+
+
+def _full_tokens(one: Available) -> int:
+    return one.artifact.tokens if one.full_tokens is None else one.full_tokens
+
+
+def _full(one: Available) -> Reading | None:
+    return None if one.full is None else Reading(How.FULL, one.full, _full_tokens(one))
