@@ -97,11 +97,12 @@ def _schema_words(schema: JsonObject | Sequence[str] | None) -> tuple[list[str],
     """The names of all arguments, nested ones too, and what is said of them."""
     if schema is None:
         return [], []
-    if not isinstance(schema, Mapping):
-        return list(schema)[:MAX_SCHEMA_NAMES], []
     names: list[str] = []
     texts: list[str] = []
     level: list[object] = [schema]
+    if not isinstance(schema, Mapping):
+        names += _strings(list(schema))
+        level = []
     for _ in range(MAX_SCHEMA_DEPTH):
         level = [inner for node in level for inner in _read_node(node, names, texts)]
         if not level or len(names) >= MAX_SCHEMA_NAMES:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from context.catalog.types import Catalog, Entry
 from context.ranking.fields import Field, read_fields
+from context.ranking.lexicon import Expansion, fit_lexicon
 from context.ranking.types import Ranked
 from context.ranking.weights import DEFAULT, Weights
 from context.words import index_terms
@@ -48,6 +49,8 @@ class RankingIndex:
         place_of: Each entry's place in the catalog, by id.
         postings: By term.
         phrases: Keyword phrases, by the rarest of their terms.
+        lexicon: What else is looked up for a term, as far as it leads to a term of the catalog.
+        groups: Places of the entries of each group, where there is more than one.
         weights: The constants that it was built with.
     """
 
@@ -55,6 +58,8 @@ class RankingIndex:
     place_of: Mapping[str, int]
     postings: Mapping[str, Postings]
     phrases: Mapping[str, tuple[Phrase, ...]]
+    lexicon: Mapping[str, tuple[Expansion, ...]]
+    groups: tuple[tuple[int, ...], ...]
     weights: Weights
 
 
@@ -75,6 +80,8 @@ def build_index(catalog: Catalog, *, weights: Weights = DEFAULT) -> RankingIndex
         place_of={entry.entry_id: place for place, entry in enumerate(catalog.entries)},
         postings=postings,
         phrases=_build_phrases(catalog.entries, postings),
+        lexicon=fit_lexicon(postings),
+        groups=_find_groups(catalog.entries),
         weights=weights,
     )
 
@@ -129,3 +136,11 @@ def _build_phrases(
                 rarest = max(sorted(terms), key=lambda term: postings[term].rarity)
                 found[rarest].append(Phrase(place, text, terms))
     return {term: tuple(phrases) for term, phrases in found.items()}
+
+
+def _find_groups(entries: Sequence[Entry]) -> tuple[tuple[int, ...], ...]:
+    members: dict[str, list[int]] = defaultdict(list)
+    for place, entry in enumerate(entries):
+        if entry.group:
+            members[entry.group].append(place)
+    return tuple(tuple(places) for places in members.values() if len(places) > 1)

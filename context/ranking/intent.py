@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from context.ranking.asking import ASKING_WEIGHT, asking_terms
 from context.words import content_terms
 
 MAX_CHARS = 4_000
@@ -34,4 +35,6 @@ def read_intent(text: str) -> Intent:
     """
     half = MAX_CHARS // 2
     read = text if len(text) <= MAX_CHARS else f"{text[:half]}\n{text[-half:]}"
-    return Intent(read, dict.fromkeys(content_terms(read, limit=MAX_TERMS), 1.0))
+    asking = asking_terms()
+    terms = content_terms(read, limit=MAX_TERMS)
+    return Intent(read, {term: ASKING_WEIGHT if term in asking else 1.0 for term in terms})

@@ -1,7 +1,12 @@
 """Score every entry of a catalog by an intent's words alone."""
 
-from context.ranking.index import RankingIndex
+from context.ranking.index import Postings, RankingIndex
 from context.ranking.intent import Intent
+
+COMPANY_SIZE = 5
+"""So many of a group's best entries speak for it."""
+KNOWN_WORD_SHARE = 0.5
+"""How much words of the same meaning count where the catalog has the word itself."""
 
 
 def score_entries(index: RankingIndex, intent: Intent) -> list[float]:
@@ -15,7 +20,7 @@ def score_entries(index: RankingIndex, intent: Intent) -> list[float]:
         A score for each entry, >= 0, in the catalog's order; 0 where no word of the intent is the entry's.
     """
     scores = [0.0] * len(index.silent)
-    for term, weight in intent.terms.items():
+    for term, weight in widen_terms(index, intent).items():
         postings = index.postings.get(term)
         if postings is None:
             continue
@@ -23,6 +28,7 @@ def score_entries(index: RankingIndex, intent: Intent) -> list[float]:
         for place, impact in zip(postings.places, postings.impacts, strict=True):
             scores[place] += factor * impact
     _add_phrases(index, intent, scores)
+    _add_company(index, scores)
     return scores
 
 
@@ -32,3 +38,50 @@ def _add_phrases(index: RankingIndex, intent: Intent, scores: list[float]) -> No
             if phrase.terms <= intent.terms.keys():
                 rarity = sum(index.postings[part].rarity for part in phrase.terms)
                 scores[phrase.place] += index.weights.phrase * rarity
+
+
+def _add_company(index: RankingIndex, scores: list[float]) -> None:
+    """A group whose best entries fit is the place to look: its entries are drawn towards their mean."""
+    share = index.weights.company
+    for places in index.groups:
+        found = [place for place in places if scores[place] > 0.0]
+        if found:
+            best = sorted([scores[place] for place in found], reverse=True)[:COMPANY_SIZE]
+            pull = share * sum(best) / len(best)
+            for place in found:
+                scores[place] = (1.0 - share) * scores[place] + pull
+
+
+def widen_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
+    """Add the terms that the lexicon knows for those of an intent.
+
+    A further term never tells entries apart better than the one that led to it, and counts less where the
+    catalog has that one itself.
+
+    Args:
+        index: The catalog's index.
+        intent: What was asked.
+
+    Returns:
+        How much each term counts: the intent's own as they are, further ones less.
+    """
+    asked = intent.terms
+    widened = dict(asked)
+    for term, weight in asked.items():
+        expansions = index.lexicon.get(term, ())
+        if not expansions:
+            continue
+        own = index.postings.get(term)
+        for expansion in expansions:
+            if expansion.needs <= asked.keys():
+                for other, share in expansion.terms:
+                    if other not in asked:
+                        worth = weight * share * _worth(own, index.postings[other])
+                        widened[other] = widened.get(other, 0.0) + worth
+    return widened
+
+
+def _worth(own: Postings | None, other: Postings) -> float:
+    if own is None:
+        return 1.0
+    return KNOWN_WORD_SHARE * min(1.0, own.rarity / other.rarity)

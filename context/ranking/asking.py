@@ -1,0 +1,42 @@
+"""Words by which people ask: they shape a request in English and hardly ever say which tool it needs."""
+
+from functools import cache
+
+from context.words import index_terms
+
+ASKING_WEIGHT = 0.5
+"""How much a word of asking counts beside one of substance."""
+
+_WORDS = """
+able about access accurate accurately actually advance advice affordable afterwards ahead aim along already
+alright also although always amazing among another anyone anything anyway appreciate appropriate around ask
+asking assist assistance assistant await aware away based become before begin believe below beyond bit bored
+bring brilliant broad busy came care case cause certain certainly chance clear clearly close come
+comfortable completely comprehensive concerned consider considering contain contains convenient couple
+craving curious cute dear decide deep definitely depend desperate difficult done easily easy effective
+effectively efficient efficiently eager either else end enjoy enough ensure entire especially essential etc
+even ever every everyone everything exact exactly excellent exciting excited expect experience extra
+extremely eye fantastic fascinated fast feel feeling finally fine free frustrated furthermore further give
+given giving glad go goal going gonna good got grateful great guidance happen happy hard has heard heart
+hello help helpful helping hey hi high highly hit honest hope hoping imagine immediately important
+impressive incredible indeed inform informed inspire instead intend intention interest interested
+interesting involve involved join kindly know knowledge known lack later least leave less let like likely
+limited longer look looking love lovely major making manner many matter maybe mean meanwhile meet mentioned
+mine miss moment moreover most move must myself near necessary need needed needs never nice nothing notice
+numerous obviously often okay old one ones opportunity ordinary otherwise ourselves overall particular
+particularly past perfect perhaps piece possible possibly potential prefer preferably present pretty
+previously probably proper properly purpose put quickly quite rather reach ready real realize really receive
+regarding regards regular remain remember require required respective respectively response ruin see seem
+seems seen sense serious several shall significant simple simply since somehow someone something sometimes
+somewhere soon sorry specifically specified stay still struggle struggling stuck stuff such suitable suppose
+sure taken tend thank thanks thing things think thinking though thought through thus tired together took
+toward towards tried truly trying turn understanding unique unless upset urgent urgently useful usual
+usually value variety various via wait wanna wanted wants ways welcome whatever whether while whole wide
+willing wish within without wonder wonderful wondering works worried worry would wrong yes yesterday yet
+"""
+
+
+@cache
+def asking_terms() -> frozenset[str]:
+    """Return the terms of words by which people ask."""
+    return frozenset(index_terms(_WORDS))
