@@ -1,0 +1,202 @@
+"""Read a planning model's answer: what can be used of it is, and the rule decides the rest."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import isfinite
+from typing import Any
+
+from context.artifacts.types import Artifact, ArtifactDecision, ArtifactPlan, ProcessingStrategy
+from context.clip import one_line
+from context.decode import DecodeCause, decode_json
+from context.planning.deterministic import Wanted
+from context.planning.prompt import MAX_FOCUS_CHARS, reference
+
+_RATIONALE_CHARS = 300
+_REASONING_CHARS = 1_000
+_LAST = 1_000_000
+_ID_KEYS = ("artifact_id", "id", "artifact", "ref")
+_STRATEGIES = {
+    **{strategy.value: strategy for strategy in ProcessingStrategy},
+    "full": ProcessingStrategy.INCLUDE_FULL,
+    "include": ProcessingStrategy.INCLUDE_FULL,
+    "summary": ProcessingStrategy.SUMMARIZE,
+    "summarise": ProcessingStrategy.SUMMARIZE,
+    "rag": ProcessingStrategy.RAG_EXTRACT,
+    "extract": ProcessingStrategy.RAG_EXTRACT,
+    "omit": ProcessingStrategy.EXCLUDE,
+    "skip": ProcessingStrategy.EXCLUDE,
+}
+
+
+class Flaw(StrEnum):
+    """What was wrong with one decision of a model."""
+
+    UNKNOWN_ID = "unknown-id"
+    REPEATED_ID = "repeated-id"
+    MISSING_ID = "missing-id"
+    WRONG_STRATEGY = "wrong-strategy"
+    WRONG_PRIORITY = "wrong-priority"
+    ATTACHMENT_EXCLUDED = "attachment-excluded"
+
+
+@dataclass(frozen=True)
+class PlanReading:
+    """What a model's answer gave.
+
+    Attributes:
+        plan: A decision for every artifact: the model's, and the rule's where it made none that counts.
+        decided: How many decisions are the model's, >= 0.
+        failure: Why none is: `safety`, `truncated`, `empty` or `malformed`; None where some are.
+        flaws: How often something was wrong, by kind.
+    """
+
+    plan: ArtifactPlan
+    decided: int
+    failure: DecodeCause | None
+    flaws: Mapping[Flaw, int]
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the model planned anything."""
+        return self.failure is None
+
+
+def read_plan(
+    text: str | None,
+    artifacts: Sequence[Artifact],
+    *,
+    wanted: Wanted,
+    by_rule: ArtifactPlan,
+    finish_reason: str | None = None,
+) -> PlanReading:
+    """Read a plan and make it complete.
+
+    Unknown ids are dropped; of a repeated one the first decision counts; a missing one, one with an unknown
+    strategy, and an attachment of this request that the model would exclude are decided by the rule. A
+    priority that is no number puts a decision in its place in the list. A focus or query that is missing
+    becomes the question's.
+
+    Args:
+        text: The model's reply, with whatever it put around the JSON.
+        artifacts: What was planned, in the order in which the model was shown it.
+        wanted: The question.
+        by_rule: The plan by rule, with a decision for every artifact.
+        finish_reason: Why the model stopped, where the provider said.
+
+    Returns:
+        A complete plan; the one by rule where the reply holds none.
+    """
+    decoded = decode_json(text, accept=_is_plan, finish_reason=finish_reason)
+    if not decoded.ok:
+        return PlanReading(by_rule, 0, decoded.cause, {})
+    body = decoded.value
+    reasoning = body.get("reasoning") if isinstance(body, dict) else None
+    reader = _Reader(artifacts, wanted)
+    chosen = reader.read(_entries(body))
+    if not chosen and artifacts:
+        return PlanReading(by_rule, 0, DecodeCause.EMPTY, reader.flaws)
+    rest = [decision for decision in by_rule.artifacts if decision.artifact_id not in chosen]
+    reader.note(Flaw.MISSING_ID, sum(one.artifact_id not in reader.seen for one in rest))
+    plan = ArtifactPlan(_ordered([*chosen.values(), *rest]), _text(reasoning, _REASONING_CHARS))
+    return PlanReading(plan, len(chosen), None, reader.flaws)
+
+
+def _is_plan(value: object) -> bool:
+    if isinstance(value, dict):
+        return isinstance(value.get("artifacts"), list)
+    entries = value if isinstance(value, list) else []
+    return bool(entries) and all(isinstance(entry, dict) and "strategy" in entry for entry in entries)
+
+
+def _entries(body: object) -> list[dict[str, Any]]:
+    found = body.get("artifacts") if isinstance(body, dict) else body
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def _ordered(decisions: Iterable[ArtifactDecision]) -> tuple[ArtifactDecision, ...]:
+    """Number the decisions anew; what is excluded comes last."""
+    listed = sorted(decisions, key=lambda one: one.strategy is ProcessingStrategy.EXCLUDE)
+    return tuple(replace(decision, priority=place) for place, decision in enumerate(listed, 1))
+
+
+class _Reader:
+    """Reads one decision after the other."""
+
+    def __init__(self, artifacts: Sequence[Artifact], wanted: Wanted) -> None:
+        self._known = {artifact.artifact_id.casefold(): artifact for artifact in artifacts}
+        self._known |= {reference(place).casefold(): artifact for place, artifact in enumerate(artifacts)}
+        self._wanted = wanted
+        self.seen: set[str] = set()
+        self.flaws: dict[Flaw, int] = {}
+
+    def read(self, entries: Sequence[Mapping[str, Any]]) -> dict[str, ArtifactDecision]:
+        """Read the decisions that count, by artifact id, in the order of their priority."""
+        found: list[tuple[float, ArtifactDecision]] = []
+        for place, entry in enumerate(entries, 1):
+            artifact = self._artifact(entry)
+            strategy = self._strategy(entry, artifact) if artifact else None
+            if artifact is not None and strategy is not None:
+                priority = self._priority(entry.get("priority"), place)
+                found.append((priority, self._decision(entry, artifact, strategy)))
+        found.sort(key=lambda one: one[0])
+        return {decision.artifact_id: decision for _, decision in found}
+
+    def note(self, flaw: Flaw, times: int = 1) -> None:
+        """Count what was wrong."""
+        if times:
+            self.flaws[flaw] = self.flaws.get(flaw, 0) + times
+
+    def _artifact(self, entry: Mapping[str, Any]) -> Artifact | None:
+        named = next((entry[key] for key in _ID_KEYS if isinstance(entry.get(key), str)), "")
+        artifact = self._known.get(named.strip().casefold())
+        if artifact is None:
+            self.note(Flaw.UNKNOWN_ID)
+        elif artifact.artifact_id in self.seen:
+            self.note(Flaw.REPEATED_ID)
+            return None
+        else:
+            self.seen.add(artifact.artifact_id)
+        return artifact
+
+    def _strategy(self, entry: Mapping[str, Any], artifact: Artifact) -> ProcessingStrategy | None:
+        written = entry.get("strategy")
+        name = "_".join(written.casefold().replace("-", " ").split()) if isinstance(written, str) else ""
+        strategy = _STRATEGIES.get(name)
+        if strategy is None:
+            self.note(Flaw.WRONG_STRATEGY)
+        elif strategy is ProcessingStrategy.EXCLUDE and artifact.metadata.get("attached"):
+            self.note(Flaw.ATTACHMENT_EXCLUDED)
+            return None
+        return strategy
+
+    def _priority(self, written: object, place: int) -> float:
+        try:
+            number = float(written) if isinstance(written, str | int | float) else None
+        except (ValueError, OverflowError):
+            number = None
+        if number is None or isinstance(written, bool) or not isfinite(number):
+            self.note(Flaw.WRONG_PRIORITY)
+            return place
+        return min(max(number, 0), _LAST)
+
+    def _decision(
+        self, entry: Mapping[str, Any], artifact: Artifact, strategy: ProcessingStrategy
+    ) -> ArtifactDecision:
+        def asked(key: str, needed: ProcessingStrategy) -> str | None:
+            if strategy is not needed:
+                return None
+            return _text(entry.get(key), MAX_FOCUS_CHARS) or self._wanted.query
+
+        return ArtifactDecision(
+            artifact_id=artifact.artifact_id,
+            strategy=strategy,
+            priority=1,
+            relevance_rationale=_text(entry.get("relevance_rationale"), _RATIONALE_CHARS),
+            summarization_focus=asked("summarization_focus", ProcessingStrategy.SUMMARIZE),
+            extraction_query=asked("extraction_query", ProcessingStrategy.RAG_EXTRACT),
+        )
+
+
+def _text(value: object, max_chars: int) -> str:
+    return one_line(value, max_chars) if isinstance(value, str) else ""
