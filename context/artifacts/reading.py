@@ -36,6 +36,7 @@ class Reading:
         similarity: How near that focus is to the wanted one, 0 to 1; 1 for everything but a near reading.
         call_ids: The model calls that made it, for their cost.
         places: Where an extract's passages stand, such as `lines 10-24`.
+        tokens_wide: Its cost in the second count; None where it was not counted.
     """
 
     how: How
@@ -45,6 +46,7 @@ class Reading:
     similarity: float = 1.0
     call_ids: Sequence[str] = ()
     places: Sequence[str] = ()
+    tokens_wide: int | None = None
 
 
 @dataclass(frozen=True)

@@ -208,8 +208,11 @@ class _Run:
         if reading is None or not reading.text.strip():
             return None
         text = disarm(reading.text)
-        tokens = reading.tokens if text == reading.text else self._count(text)
-        shown = replace(reading, text=text, tokens=tokens)
+        tokens = reading.tokens
+        shown = reading
+        if text != reading.text:
+            tokens = self._count(text)
+            shown = replace(reading, text=text, tokens=tokens, tokens_wide=None)
         return UsedArtifact(one.artifact, shown, tokens + self._label_tokens(one, shown), one.stale_by)
 
     def _label_tokens(self, one: Available, reading: Reading) -> int:
@@ -254,4 +257,6 @@ def _full_tokens(one: Available) -> int:
 
 
 def _full(one: Available) -> Reading | None:
-    return None if one.full is None else Reading(How.FULL, one.full, _full_tokens(one))
+    if one.full is None:
+        return None
+    return Reading(How.FULL, one.full, _full_tokens(one), tokens_wide=one.artifact.tokens_wide)
