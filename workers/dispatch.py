@@ -28,6 +28,7 @@ ROUTES = {
     WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),
     WorkKind.RECALL: (TaskName.INDEX_RECALL, "maintenance"),
     WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
+    WorkKind.PLAN: (TaskName.PLAN, "plans"),
     WorkKind.ARTIFACT: (TaskName.READ_ARTIFACT, "artifacts"),
 }
 ISOLATION = "isolation"

@@ -12,6 +12,7 @@ class TaskName(StrEnum):
     SUMMARIZE = "summaries.summarize"
     INDEX_RECALL = "maintenance.index_recall"
     SWEEP = "maintenance.sweep"
+    PLAN = "plans.plan"
     READ_ARTIFACT = "artifacts.read"
     TICK = "maintenance.tick"
 

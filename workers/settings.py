@@ -27,6 +27,7 @@ class WorkerSettings(BaseSettings):
     task_soft_limit_s: int = Field(1_500, ge=1, description="After this a task is asked to stop.")
     task_hard_limit_s: int = Field(1_560, ge=1, description="After this its process is killed.")
     visibility_timeout_s: int = Field(1_800, ge=1, description="Kombu redelivers a hint after this.")
+    plan_wait_s: float = Field(900, gt=0, description="A plan that nobody could make for longer is given up.")
     tick_s: float = Field(20, gt=0, description="How often beat has the queues looked after.")
 
     @model_validator(mode="after")
@@ -39,6 +40,35 @@ class WorkerSettings(BaseSettings):
                 "else a running task is redelivered"
             )
         return self
+
+
+class PrecomputeSettings(BaseSettings):
+    """How much is prepared of an artifact before anybody asks; read once from `AFTERTURN_*`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    artifact_focuses: int = Field(4, ge=1, le=20, description="The most focuses that are guessed.")
+    artifact_wishes: int = Field(8, ge=1, le=100, description="The most summaries of one run.")
+    artifact_summary_tokens: int = Field(500, ge=50, description="The most tokens of one summary.")
+    artifact_input_tokens: int = Field(
+        24_000, ge=500, description="What is read for one summary; of more, the passages that bear on it."
+    )
+
+    @model_validator(mode="after")
+    def _a_summary_is_smaller_than_what_is_read(self) -> Self:
+        if self.artifact_summary_tokens * 2 > self.artifact_input_tokens:
+            raise ValueError(
+                "AFTERTURN_ARTIFACT_SUMMARY_TOKENS must be at most half of AFTERTURN_ARTIFACT_INPUT_TOKENS"
+            )
+        return self
+
+
+@lru_cache
+def precompute_settings() -> PrecomputeSettings:
+    """Read the settings once; they do not change afterwards."""
+    return PrecomputeSettings()
 
 
 @lru_cache

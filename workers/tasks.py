@@ -13,6 +13,7 @@ from models.work import WorkKind, redrive, want
 from workers.app import app
 from workers.jobs.artifacts import read_artifact
 from workers.jobs.lifecycle import Handler, run_work
+from workers.jobs.plan import make_plan
 from workers.jobs.recall import index_session
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import sweep
@@ -38,6 +39,7 @@ def _handlers() -> Mapping[WorkKind, Handler]:
         ),
         WorkKind.RECALL: partial(index_session, settings=recall_settings()),
         WorkKind.SWEEP: partial(sweep, llm=llm_settings()),
+        WorkKind.PLAN: partial(make_plan, complete=complete, most_wait_s=worker_settings().plan_wait_s),
         WorkKind.ARTIFACT: read_artifact,
     }
 
@@ -63,6 +65,12 @@ def sweep_tables(work_id: int) -> str:
 @app.task(name=TaskName.READ_ARTIFACT)
 def prepare_artifact(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and what is stored is the same for the same content."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
+@app.task(name=TaskName.PLAN)
+def plan_intent(work_id: int) -> str:
+    """Safe to run twice: the lease admits one worker, and a plan that is answered stays as it is."""
     return run_work(work_id, _handlers(), worker_settings())
 
 

@@ -1,0 +1,193 @@
+"""Make a plan that somebody asked for: read the question, have it answered, keep the answer."""
+
+import json
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from uuid import UUID
+
+import structlog
+
+from context.catalog.fit import LARGE_CUT
+from context.catalog.ladder import Ladder
+from context.catalog.read import read_catalog
+from context.plans.lexical import lexical_plan
+from context.plans.planner import Planner
+from context.plans.prompt import PlanQuestion
+from context.plans.types import PlanDraft, PlanMode
+from context.ranking.index import RankingIndex, build_index
+from context.types import JsonObject
+from llm.settings import EXTRACTIVE
+from models.catalog import load_version
+from models.plan import FailedPlan, MadePlan, Plan, PlanMethod, PlanStatus, fail_plan, find_plan, keep_plan
+from models.plan_calls import WorkCalls, calls_of_work
+from models.profile import load_profile
+from models.session import reading, transaction
+from models.work import Claim, finish, hold
+from workers.jobs.lifecycle import LeaseLostError
+from workers.jobs.planning import Answered, Complete, Desk, ask_planner
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A question, and all that it is answered from."""
+
+    plan: Plan
+    planner: Planner
+    ladder: Ladder
+    index: RankingIndex
+    started_s: float
+
+    @property
+    def question(self) -> PlanQuestion:
+        return PlanQuestion(self.plan.intent, PlanMode(self.plan.mode), self.plan.context or "")
+
+
+def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
+    """Plan an intent against a catalog and keep the plan, or the reason why there is none.
+
+    No transaction is open while a model answers. What was made is kept only if the lease still holds and
+    nobody answered before. A model that is away, or a cap that is used up, puts the work off; a question
+    that waited for longer than `most_wait_s` is given up, visibly.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        LeaseLostError: Another worker has the work now.
+        AfterturnError: Nobody can be asked now.
+    """
+    task = _read_task(held, time.monotonic())
+    if isinstance(task, str):
+        return _end(held, None, task)
+    if isinstance(task, FailedPlan):
+        return _end(held, task, f"failed: {task.cause}")
+    if datetime.now(UTC).timestamp() - task.plan.created_at.timestamp() > most_wait_s:
+        return _end(held, FailedPlan("expired", f"nobody could be asked within {most_wait_s:g} s"), "expired")
+    if task.plan.model == EXTRACTIVE:
+        draft = lexical_plan(task.plan.intent, task.ladder.catalog, task.index, PlanMode(task.plan.mode))
+        return _keep(held, _made(task, draft, PlanMethod.LEXICAL, WorkCalls(), None))
+    answered = ask_planner(_desk(held, task, complete))
+    _log_cut(held, answered.compaction)
+    with reading() as db:
+        calls = calls_of_work(db, held.tenant_id, held.work_id, since=task.plan.created_at)
+    if answered.draft is None:
+        return _fail(held, task, calls, answered)
+    return _keep(held, _made(task, answered.draft, PlanMethod.LLM, calls, answered))
+
+
+def _read_task(held: Claim, started_s: float) -> _Task | FailedPlan | str:
+    with reading() as db:
+        plan = find_plan(db, held.tenant_id, UUID(held.key))
+        if plan is None:
+            return "the plan is gone"
+        if plan.status != PlanStatus.WANTED:
+            return "answered before"
+        if plan.catalog is None or plan.model is None:
+            return FailedPlan("catalog-gone", "the plan names no catalog or no model")
+        version = load_version(db, held.tenant_id, plan.catalog, plan.catalog_digest)
+        version = version or load_version(db, held.tenant_id, plan.catalog)
+        if version is None:
+            return FailedPlan("catalog-gone", "the catalog was removed before the plan was made")
+        profile = load_profile(db, held.tenant_id, plan.model)
+    return _Task(plan, Planner(plan.model, profile), *_prepare(version.digest, version.body), started_s)
+
+
+@lru_cache(maxsize=4)
+def _prepare(_digest: str, body: str) -> tuple[Ladder, RankingIndex]:
+    """Read a catalog once: the next plan is probably made from the same one."""
+    catalog = read_catalog(json.loads(body))
+    return Ladder(catalog), build_index(catalog)
+
+
+def _desk(held: Claim, task: _Task, complete: Complete) -> Desk:
+    return Desk(
+        tenant_id=held.tenant_id,
+        work_id=held.work_id,
+        session_id=task.plan.session_id,
+        question=task.question,
+        planner=task.planner,
+        ladder=task.ladder,
+        index=task.index,
+        complete=complete,
+    )
+
+
+def _log_cut(held: Claim, compaction: JsonObject | None) -> None:
+    if compaction and compaction["after_bytes"] < (1 - LARGE_CUT) * compaction["before_bytes"]:
+        log.info(
+            "catalog_compacted",
+            work_id=held.work_id,
+            before_bytes=compaction["before_bytes"],
+            after_bytes=compaction["after_bytes"],
+            hidden=compaction["hidden"],
+        )
+
+
+def _made(
+    task: _Task, draft: PlanDraft, method: PlanMethod, calls: WorkCalls, answered: Answered | None
+) -> MadePlan:
+    return MadePlan(
+        steps=[step.as_json() for step in draft.steps],
+        method=method,
+        gap_warning=draft.gap_warning,
+        more_steps_likely=draft.more_steps_likely,
+        compaction=answered.compaction if answered else None,
+        usage=_usage(calls, answered),
+        call_ids=calls.call_ids,
+        duration_ms=_duration_ms(task),
+    )
+
+
+def _keep(held: Claim, made: MadePlan) -> str:
+    with transaction() as db:
+        if not hold(db, held):
+            raise LeaseLostError
+        kept = keep_plan(db, held.tenant_id, UUID(held.key), made)
+        outcome = f"{len(made.steps)} steps by {made.method}" if kept else "discarded: the plan is gone"
+        finish(db, held, outcome)
+    return outcome
+
+
+def _fail(held: Claim, task: _Task, calls: WorkCalls, answered: Answered) -> str:
+    failed = FailedPlan(
+        cause=answered.cause or "malformed",
+        detail=answered.detail,
+        compaction=answered.compaction,
+        usage=_usage(calls, answered),
+        call_ids=calls.call_ids,
+        duration_ms=_duration_ms(task),
+    )
+    log.warning("plan_failed", work_id=held.work_id, cause=failed.cause, calls=len(calls.call_ids))
+    return _end(held, failed, f"failed: {failed.cause}")
+
+
+def _end(held: Claim, failed: FailedPlan | None, outcome: str) -> str:
+    """End without a plan."""
+    with transaction() as db:
+        if not hold(db, held):
+            raise LeaseLostError
+        if failed is not None:
+            fail_plan(db, held.tenant_id, UUID(held.key), failed)
+        finish(db, held, outcome)
+    return outcome
+
+
+def _usage(calls: WorkCalls, answered: Answered | None) -> JsonObject:
+    return {
+        "calls": len(calls.call_ids),
+        "failed_calls": calls.failed,
+        "input_tokens": calls.input_tokens,
+        "cached_tokens": calls.cached_tokens,
+        "output_tokens": calls.output_tokens,
+        "reasoning_tokens": calls.reasoning_tokens,
+        "price_usd": None if calls.price_usd is None else str(calls.price_usd),
+        **(answered.notes if answered else {}),
+    }
+
+
+def _duration_ms(task: _Task) -> int:
+    return round((time.monotonic() - task.started_s) * 1000)

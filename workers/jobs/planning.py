@@ -1,0 +1,208 @@
+"""The dialog with a planning model: fit the catalog, perhaps filter it, ask once, and once more for less."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+import structlog
+
+from context.catalog.fit import CatalogOverBudgetError, Compaction, Fitted, fit_catalog
+from context.catalog.ladder import Ladder
+from context.errors import AfterturnError
+from context.plans.answer import ANSWER_CAUSES, draft_plan, plan_schema, read_answer, response_format
+from context.plans.filter import (
+    FILTER_OUTPUT_TOKENS,
+    IDS_SCHEMA,
+    count_kept,
+    filter_lines,
+    order_with_picks,
+    read_picks,
+    wants_filter,
+)
+from context.plans.planner import Planner, Variant
+from context.plans.prompt import PLAN_PROMPT_VERSION, PlanQuestion, filter_messages, plan_messages
+from context.plans.types import PlanDraft
+from context.ranking.index import RankingIndex
+from context.ranking.rank import rank
+from context.ranking.types import Ranking
+from context.tokens import count_message
+from context.types import JsonObject
+from llm.failures import FailureKind, LlmFailure
+from llm.requests import CompletionReply, CompletionRequest, Purpose
+
+log = structlog.get_logger()
+
+Complete = Callable[[CompletionRequest], CompletionReply]
+
+_NO_ANSWER = {
+    FailureKind.EMPTY: "empty",
+    FailureKind.TRUNCATED: "truncated",
+    FailureKind.REFUSED: "refused",
+    FailureKind.SHRINK_INPUT: "too-large",
+}
+"""Failures that are about this question, by what a plan's row calls them."""
+
+_REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a plan is made from.
+
+    Attributes:
+        tenant_id: Who pays.
+        work_id: The work that asks.
+        session_id: The conversation, for its cap; None for none.
+        question: What is to be planned.
+        planner: The model.
+        ladder: The full catalog, ready to be written at any length.
+        index: The same, ready to be ranked.
+        priors: What history says of entries.
+        complete: The door to models.
+    """
+
+    tenant_id: UUID
+    work_id: int
+    session_id: str | None
+    question: PlanQuestion
+    planner: Planner
+    ladder: Ladder
+    index: RankingIndex
+    complete: Complete
+    priors: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How the dialog ended.
+
+    Attributes:
+        draft: The plan; None where there is none.
+        cause: Why there is none; None where there is one.
+        detail: More of it, without words of the prompt.
+        compaction: What the catalog lost at the last try, and what the first pass did; None where it never
+            fitted.
+        notes: How it was asked, JSON-ready.
+    """
+
+    draft: PlanDraft | None
+    cause: str | None
+    detail: str
+    compaction: JsonObject | None
+    notes: JsonObject
+
+
+def ask_planner(desk: Desk) -> Answered:
+    """Ask the model for a plan; where it has no answer to that, once more as the weakest are asked.
+
+    Args:
+        desk: What the plan is made from; no transaction is open.
+
+    Returns:
+        The plan, or why there is none.
+
+    Raises:
+        LlmFailure: The model is away, or nobody may use it now.
+        AfterturnError: A cap is used up, or the breaker is open.
+    """
+    ranking = rank(desk.index, desk.question.intent, priors=desk.priors)
+    answered = _ask(desk, desk.planner, ranking)
+    weaker = desk.planner.weakened()
+    if answered.cause in (None, _REFUSED) or weaker is None:
+        return answered
+    second = _ask(desk, weaker, ranking)
+    return Answered(
+        second.draft,
+        second.cause,
+        second.detail,
+        second.compaction,
+        {**second.notes, "first_try": answered.cause},
+    )
+
+
+def _ask(desk: Desk, planner: Planner, ranking: Ranking) -> Answered:
+    notes: JsonObject = {"prompt": f"{PLAN_PROMPT_VERSION}/{planner.variant}"}
+    try:
+        fitted, passed = _fit(desk, planner, ranking)
+    except CatalogOverBudgetError as error:
+        return Answered(None, "too-large", error.message, None, notes)
+    compaction = describe_compaction(fitted.compaction, passed)
+    request = _request(desk, planner, fitted)
+    try:
+        reply = desk.complete(request)
+    except LlmFailure as failure:
+        if failure.kind not in _NO_ANSWER:
+            raise
+        return Answered(None, _NO_ANSWER[failure.kind], failure.detail, compaction, notes)
+    notes["answered_by"] = reply.answered_by
+    decoded = read_answer(reply.text, finish_reason=reply.finish_reason)
+    if decoded.cause is not None:
+        return Answered(None, ANSWER_CAUSES[decoded.cause], decoded.detail, compaction, notes)
+    if decoded.repairs:
+        notes["repairs"] = [str(repair) for repair in decoded.repairs]
+    draft = draft_plan(decoded.value, desk.ladder.catalog, desk.question.mode)
+    return Answered(draft, None, "", compaction, notes)
+
+
+def _fit(desk: Desk, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | None]:
+    """The catalog as it is shown, and what a first pass did: `used`, `failed`, or None without one."""
+    ranked_ids = [entry.entry_id for entry in ranking.entries]
+    top_n = planner.profile.top_n
+    fitted = fit_catalog(desk.ladder, planner.catalog_budget, ranked_ids=ranked_ids, top_n=top_n)
+    if not wants_filter(planner, fitted, ranking.entries):
+        return fitted, None
+    picks = _pick(desk, planner, ranked_ids)
+    if not picks:
+        return fitted, "failed"
+    order, kept = order_with_picks(picks, ranked_ids), count_kept(picks, ranked_ids, top_n)
+    return fit_catalog(desk.ladder, planner.catalog_budget, ranked_ids=order, top_n=kept), "used"
+
+
+def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...]:
+    """The ids of the first pass; none where it fails in any way: the lexical result stays."""
+    catalog = desk.ladder.catalog
+    messages = filter_messages(desk.question, planner, filter_lines(catalog, planner, ranked_ids))
+    most = min(FILTER_OUTPUT_TOKENS, planner.profile.output_tokens)
+    request = replace(
+        _completion(desk, planner, messages, IDS_SCHEMA), purpose=Purpose.RANK, max_output_tokens=most
+    )
+    try:
+        return read_picks(desk.complete(request).text, catalog)
+    except AfterturnError as error:
+        log.info("filter_pass_failed", work_id=desk.work_id, code=error.code)
+        return ()
+
+
+def _request(desk: Desk, planner: Planner, fitted: Fitted) -> CompletionRequest:
+    messages = plan_messages(desk.question, planner, fitted.text)
+    schema = plan_schema(desk.question.mode, single=planner.variant is Variant.SINGLE)
+    return _completion(desk, planner, messages, schema)
+
+
+def _completion(
+    desk: Desk, planner: Planner, messages: list[JsonObject], schema: JsonObject
+) -> CompletionRequest:
+    return CompletionRequest(
+        tenant_id=desk.tenant_id,
+        purpose=Purpose.PLAN,
+        model=planner.model,
+        messages=messages,
+        max_output_tokens=planner.profile.output_tokens,
+        input_tokens=sum(map(count_message, messages)),
+        session_id=desk.session_id,
+        work_id=desk.work_id,
+        response_format=response_format(schema, "answer") if planner.profile.strict_json else None,
+    )
+
+
+def describe_compaction(compaction: Compaction, first_pass: str | None = None) -> JsonObject:
+    """The record of what a catalog lost, JSON-ready."""
+    return {
+        "before_bytes": compaction.before_bytes,
+        "after_bytes": compaction.after_bytes,
+        "before_tokens": compaction.before_tokens,
+        "after_tokens": compaction.after_tokens,
+        "dropped": list(compaction.dropped),
+        "hidden": compaction.hidden,
+        "filter_pass": first_pass,
+    }
