@@ -1,0 +1,251 @@
+"""Measure preflight on messages of others: what it recognizes, what it hides, and whom that would harm.
+
+python -m benchmarks.preflight
+
+Beside it stands the plain table of keywords. A message is harmed where its gold category needs a tool that
+was filtered away (`complex` needs all); what is saved is the share of tools removed on messages that are not
+complex.
+"""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean, quantiles
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.report import save
+from context.preflight.classify import classify
+from context.preflight.config import PreflightConfig
+from context.preflight.policy import TOOLS
+from context.preflight.types import Category
+from tests.data import DATA, read_jsonl
+
+WANTED_HARM, WANTED_SAVING = 0.03, 0.50
+CONFIDENCES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+LENGTHS = (20, 60, 200, 1_000, 10_000)
+LONG_CHARS = 300
+ROUNDS, BEST_OF = 200, 5
+
+Answer = tuple[frozenset[str], frozenset[str] | None]
+"""The categories, and the tools that stay; None for all."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A message and what it asks for: gold must be recognized, acceptable may be."""
+
+    half: int
+    text: str
+    gold: frozenset[str]
+    acceptable: frozenset[str]
+    group: str
+
+
+def half_of(name: str) -> int:
+    """Which half of the data an id belongs to: one tuned the weights, the other checks."""
+    return hashlib.sha256(name.encode()).digest()[-1] & 1
+
+
+def labelled() -> list[Asked]:
+    """Messages with the categories that their sources' labels stand for."""
+    return [
+        Asked(
+            half_of(row["id"]), row["text"], frozenset(row["gold"]), frozenset(row["acceptable"]), "english"
+        )
+        for row in read_jsonl(DATA / "preflight" / "messages.jsonl")
+    ]
+
+
+def multilingual() -> list[Asked]:
+    """Prompts in other scripts, labelled as the same source is in the other file."""
+    return [
+        Asked(half_of(row["id"]), row["text"], _gold_of(row), frozenset(Category), row["lang"])
+        for row in read_jsonl(DATA / "multilingual" / "prompts.jsonl")
+    ]
+
+
+def _gold_of(row: dict[str, Any]) -> frozenset[str]:
+    is_long = len(row["text"]) > LONG_CHARS and row["subcategory"] != "creative_writing"
+    coding = {"coding"} if row["subcategory"] == "coding" else set()
+    return frozenset(coding | ({"complex"} if is_long else set()))
+
+
+def _words(*words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+
+
+_KEYWORDS = {
+    "casual": _words("hey", "yo", "sup", "hi", "hello", "thanks", "how are you"),
+    "research": _words(
+        "search", "find", "look up", "what", "who", "where", "when", "why", "how", "explain", "compare"
+    ),
+    "coding": _words("code", "fix", "debug", "function", "error", "bug", "commit", "test", "build", "deploy"),
+    "crypto": _words(
+        "sol|eth|btc|swap|wallet|token|stake|defi|nft|mint|balance|transfer|solana|ethereum|bitcoin"
+    ),
+    "media": _words("image|picture|photo|draw|generate|speak|say|transcribe|listen|voice"),
+    "monitoring": _words("status|health|gpu|vram|services|temperature|memory|disk|cpu|uptime"),
+    "memory": _words(
+        "remember", "recall", "last time", "you said", "we discussed", "earlier", "yesterday|before"
+    ),
+    "complex": _words("step by step", "and then", "plan", "analyze"),
+}
+_FORMS: dict[str, Callable[[str], bool]] = {
+    "casual": lambda text: len(text) < 20 or len(text.split()) == 1,
+    "research": lambda text: "?" in text or "http" in text,
+    "coding": lambda text: "```" in text or re.search(r"\S\.\w", text) is not None,
+    "crypto": lambda text: "$" in text,
+    "complex": lambda text: (
+        len(text) > 300 or text.count("?") >= 3 or re.search(r"(?m)^\d+[.)]", text) is not None
+    ),
+}
+
+
+def by_table(text: str) -> Answer:
+    """The table of keywords and forms, read literally."""
+    found = frozenset(
+        name
+        for name, keywords in _KEYWORDS.items()
+        if keywords.search(text) or (name in _FORMS and _FORMS[name](text))
+    )
+    if not found or "complex" in found:
+        return found, None
+    return found, frozenset(tool for name in found for tool in TOOLS[Category(name)])
+
+
+def tool_names() -> list[str]:
+    """The tools of an agent in use elsewhere, those of the table among them."""
+    listed = json.loads((DATA / "helmdeck" / "openclaw_tools.json").read_text())
+    return [tool["name"] for tool in listed["tools"]]
+
+
+def by_preflight(tools: Sequence[str], config: PreflightConfig) -> Callable[[str], Answer]:
+    """Preflight as it is served."""
+
+    def answer(text: str) -> Answer:
+        found = classify(text, tools=tools, config=config)
+        kept = None if found.tool_allowlist is None else frozenset(found.tool_allowlist)
+        return frozenset(map(str, found.categories)), kept
+
+    return answer
+
+
+def grade(asked: Sequence[Asked], method: Callable[[str], Answer], tools: Sequence[str]) -> dict[str, Any]:
+    """Count what a method recognizes, harms and saves."""
+    answers = [(one, *method(one.text)) for one in asked]
+    every = frozenset(tools)
+    harmed = [
+        not _needed(one, every) <= (every if kept is None else kept) for one, _, kept in answers if one.gold
+    ]
+    saved = [
+        0.0 if kept is None else 1 - len(every & kept) / len(every)
+        for one, _, kept in answers
+        if "complex" not in one.gold
+    ]
+    return {
+        "messages": len(answers),
+        "harm": fmean(harmed),
+        "saving": fmean(saved),
+        "fallback": fmean(not found for _, found, _ in answers),
+        "categories": {name: dict(_by_category(name, answers)) for name in Category},
+    }
+
+
+def _needed(one: Asked, every: frozenset[str]) -> frozenset[str]:
+    if "complex" in one.gold:
+        return every
+    return frozenset(tool for name in one.gold for tool in TOOLS[Category(name)])
+
+
+def _by_category(
+    name: Category, answers: Sequence[tuple[Asked, frozenset[str], frozenset[str] | None]]
+) -> Iterator[tuple[str, float | int]]:
+    gold = [name in found for one, found, _ in answers if name in one.gold]
+    right = [name in one.gold | one.acceptable for one, found, _ in answers if name in found]
+    yield "gold", len(gold)
+    yield "recall", fmean(gold) if gold else 0.0
+    yield "precision", fmean(right) if right else 0.0
+
+
+def timings(tools: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Time one classification by length, in microseconds: as it comes, and the best of several."""
+    stream = " ".join(texts)
+    rows = []
+    for chars in LENGTHS:
+        first, best = [], []
+        for place in range(ROUNDS):
+            start = place * 997 % (len(stream) - chars)
+            spent = [_time(stream[start : start + chars], tools) for _ in range(BEST_OF)]
+            first.append(spent[0])
+            best.append(min(spent))
+        rows.append({"chars": chars, **_percentiles("first", first), **_percentiles("best", best)})
+    return rows
+
+
+def _time(text: str, tools: Sequence[str]) -> float:
+    began = time.perf_counter()
+    classify(text, tools=tools)
+    return (time.perf_counter() - began) * 1e6
+
+
+def _percentiles(name: str, spent_us: Sequence[float]) -> dict[str, float]:
+    cuts = quantiles(spent_us, n=100)
+    return {f"{name}_p50_us": cuts[49], f"{name}_p99_us": cuts[98]}
+
+
+def print_quality(results: dict[str, dict[str, Any]]) -> None:
+    """Print precision and recall by category, and the two numbers that matter, for each method and half."""
+    table = Table("", *results, title="Preflight: precision / recall")
+    for name in Category:
+        cells = (result["categories"][name] for result in results.values())
+        table.add_row(name, *(f"{cell['precision']:.2f} / {cell['recall']:.2f}" for cell in cells))
+    for what, wanted in (("harm", f"<= {WANTED_HARM}"), ("saving", f">= {WANTED_SAVING}"), ("fallback", "")):
+        table.add_row(f"{what} {wanted}", *(f"{result[what]:.3f}" for result in results.values()))
+    Console().print(table)
+
+
+def print_rows(title: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Print numbers that go together."""
+    table = Table(*rows[0], title=title)
+    for row in rows:
+        table.add_row(*(f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values()))
+    Console().print(table)
+
+
+def main() -> None:
+    """Print the tables and keep the numbers."""
+    tools, asked = tool_names(), labelled()
+    halves = [[one for one in asked if one.half == half] for half in (0, 1)]
+    ours = by_preflight(tools, PreflightConfig())
+    quality = {
+        "table": grade(asked, by_table, tools),
+        "ours": grade(asked, ours, tools),
+        "ours, tuned on": grade(halves[0], ours, tools),
+        "ours, untouched": grade(halves[1], ours, tools),
+        "other scripts": grade(multilingual(), ours, tools),
+        "table, other scripts": grade(multilingual(), by_table, tools),
+    }
+    print_quality(quality)
+    curve = []
+    for least in CONFIDENCES:
+        graded = [
+            grade(half, by_preflight(tools, PreflightConfig(min_confidence=least)), tools) for half in halves
+        ]
+        curve.append(
+            {"min_confidence": least}
+            | {f"{what} {half}": graded[half][what] for half in (0, 1) for what in ("harm", "saving")}
+        )
+    print_rows("Harm and saving, by half, as preflight gets more careful", curve)
+    spent = timings(tools, [one.text for one in asked])
+    print_rows("One classification", spent)
+    save("preflight", {"quality": quality, "curve": curve, "timings": spent})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Messages that go on with what was asked before: "yes, go", "and the second one?"."""
+
+import math
+from enum import StrEnum
+
+from context.preflight.signs import LITTLE_WORDS, Signs
+
+HALF_LIFE_S = 1_800.0
+"""After this time, in seconds, a session's last task lends half of its confidence."""
+
+FRESH = 0.25
+"""With less than this left of it, nobody can tell what a "yes" is said to."""
+
+_MAX_WORDS = 12
+_MAX_CONTENT_WORDS = 2
+_MAX_RUN_CHARS = 14
+_MAX_REST_CHARS = 3
+
+_ANSWERS = ("casual.yes", "casual.no", "casual.maybe", "casual.indifferent")
+_GOING_ON = ("follow.go", "follow.and", "follow.that")
+_SIDE = ("you.word", "mem.i", "plan.want", "casual.praise", "plan.also", "ask.what")
+_CLOSING = (
+    "casual.thanks",
+    "casual.bye",
+    "casual.greeting",
+    "casual.joke",
+    "casual.persona",
+    "casual.feeling",
+)
+_TOPICS = (
+    "ask.topic",
+    "ask.world",
+    "ask.place",
+    "ask.food",
+    "code.strong",
+    "code.craft",
+    "code.lang",
+    "code.shell",
+    "coin.",
+    "ops.",
+    "media.thing",
+    "media.verb",
+    "media.play",
+    "mem.recall",
+    "plan.steps",
+)
+_CARRYING = frozenset({*_ANSWERS, *_GOING_ON, *_SIDE})
+
+
+class FollowUp(StrEnum):
+    """How a message goes on with what was before."""
+
+    NONE = "none"
+    ANSWER = "answer"
+    ORDER = "order"
+    MORE = "more"
+
+
+def find_follow_up(signs: Signs) -> FollowUp:
+    """Tell whether a message can only be understood by what was before it.
+
+    Args:
+        signs: What was found in it.
+
+    Returns:
+        ORDER for "go on" and its like, ANSWER for a plain yes, no or maybe, MORE for what points back
+        ("and the second one?"), NONE for a message that stands for itself.
+    """
+    if signs.has("shape.wordless"):
+        return FollowUp.MORE if signs.has("shape.question") else FollowUp.NONE
+    if _is_long(signs) or (signs.has(*_CLOSING) and not signs.has("follow.go")):
+        return FollowUp.NONE
+    content = _content_words(signs)
+    if not content and signs.has("follow.go"):
+        return FollowUp.ORDER
+    if content <= _MAX_CONTENT_WORDS and _points_back(signs):
+        return FollowUp.MORE
+    return FollowUp.ANSWER if not content and signs.has(*_ANSWERS) else FollowUp.NONE
+
+
+def _is_long(signs: Signs) -> bool:
+    return len(signs.words) > _MAX_WORDS or sum(map(len, signs.runs)) > _MAX_RUN_CHARS
+
+
+def weight_after(age_s: float) -> float:
+    """How much of a past task's confidence is left after a time in seconds, in (0, 1]."""
+    return math.pow(0.5, max(age_s, 0.0) / HALF_LIFE_S)
+
+
+def _content_words(signs: Signs) -> int:
+    """How many words say more than that something goes on."""
+    carried = {
+        piece
+        for sign in _CARRYING & signs.found.keys()
+        for text in signs.found[sign]
+        for piece in text.split()
+    }
+    words = sum(word not in carried and word not in LITTLE_WORDS for word in signs.words)
+    if not signs.runs:
+        return words
+    rest = "".join(signs.runs)
+    for text in sorted(carried, key=len, reverse=True):
+        rest = rest.replace(text, "")
+    return words + max(len(rest) - _MAX_REST_CHARS, 0)
+
+
+def _points_back(signs: Signs) -> bool:
+    """Whether it begins with a word that goes on, or is about nothing but what a pronoun names."""
+    if signs.has("follow.that") and not any(sign.startswith(_TOPICS) for sign in signs.found):
+        return True
+    opening = " ".join(signs.words[:3])
+    return any(opening == text or opening.startswith(text + " ") for text in signs.found.get("follow.and", ()))

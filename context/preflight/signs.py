@@ -1,0 +1,170 @@
+"""Everything about a message that says what it asks for: its words in the languages at hand, and its form."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from context.preflight.lexicon.east_asian import CHINESE, JAPANESE, KOREAN
+from context.preflight.lexicon.english import WORDS as ENGLISH
+from context.preflight.lexicon.french_portuguese import FRENCH, PORTUGUESE
+from context.preflight.lexicon.german_spanish import GERMAN, SPANISH
+from context.preflight.lexicon.russian_arabic import ARABIC, RUSSIAN
+from context.preflight.shape import BRIEF_CHARS, PERSONAL_CHARS, find_shape
+from context.preflight.terms import UNSPACED, WORD, Found, Lexicon, fold
+from context.stopwords import STOP_WORDS
+
+READ_CHARS = 2_400
+"""Of a longer message the first three quarters of this, and the last quarter, are read."""
+
+_BASE = Lexicon(ENGLISH, RUSSIAN, ARABIC)
+"""English is read in every text, for its technical words; the others share no letter with it."""
+_LATIN = {
+    "de": Lexicon(GERMAN),
+    "es": Lexicon(SPANISH),
+    "fr": Lexicon(FRENCH),
+    "pt": Lexicon(PORTUGUESE),
+}
+_CHINESE, _JAPANESE, _KOREAN = Lexicon(CHINESE), Lexicon(JAPANESE), Lexicon(KOREAN)
+_KANA = range(0x3041, 0x3100)
+_HANGUL = range(0xAC00, 0xD7B0)
+_NEAR = 0.75
+_VOTING_WORDS = 120
+_FEW_WORDS = 8
+
+LITTLE_WORDS = frozenset(
+    fold(word) for code in ("en", "de", "es", "fr", "pt", "ru", "ar") for word in STOP_WORDS[code]
+)
+"""Words that say nothing of what a message is about."""
+
+_VOTING = ("en", *_LATIN)
+_STOPS = {code: frozenset(map(fold, STOP_WORDS[code])) for code in _VOTING}
+_VOTES: dict[str, tuple[tuple[str, float], ...]] = {
+    word: tuple((code, 1 / len(codes)) for code in codes)
+    for word in set().union(*_STOPS.values())
+    if (codes := [code for code in _VOTING if word in _STOPS[code]])
+}
+"""Which languages a little word speaks for, and how strongly."""
+
+
+@dataclass(frozen=True)
+class Signs:
+    """What was found in a message.
+
+    Attributes:
+        found: By sign, the different words or forms that gave it.
+        words: Its folded words, in order; those of scripts without blanks are not among them.
+        runs: Its stretches in scripts without blanks.
+        chars: How long it is, in characters.
+    """
+
+    found: Found = field(default_factory=dict)
+    words: Sequence[str] = ()
+    runs: Sequence[str] = ()
+    chars: int = 0
+
+    def has(self, *names: str) -> bool:
+        """Whether any of these signs was found."""
+        return not self.found.keys().isdisjoint(names)
+
+
+def find_signs(
+    text: str, *, attachments: Sequence[str] = (), complex_chars: int = 300, own: Lexicon | None = None
+) -> Signs:
+    """Find what a message says about what it asks for; the time is linear, and bounded, in its length.
+
+    Args:
+        text: The message, in any script.
+        attachments: The media type or the name of each thing attached.
+        complex_chars: From this length on, in characters, a message counts as long, >= 0.
+        own: Further words, those of a tenant.
+    """
+    read = text if len(text) <= READ_CHARS else f"{text[: READ_CHARS * 3 // 4]}\n{text[-READ_CHARS // 4 :]}"
+    folded, runs = fold(read), list[str]()
+    if not folded.isascii() and (runs := UNSPACED.findall(folded)):
+        folded = UNSPACED.sub(" ", folded)
+    words = WORD.findall(folded)
+    found: Found = {}
+    _find_words(words, runs, found)
+    if own is not None:
+        own.find(words, found)
+        own.find_in_runs(runs, found)
+    dense = sum(map(len, runs)) + len(text) - len(read)
+    find_shape(read, dense_chars=dense, complex_chars=complex_chars, found=found)
+    for attached in attachments:
+        found.setdefault(_kind_of(attached.lower()), set()).add(attached)
+    if not words and not runs and text.strip():
+        found.setdefault("shape.wordless", set()).add(text[:1])
+    elif len(words) + len(runs) == 1:
+        found.setdefault("shape.single", set()).add("1")
+    signs = Signs(found, words, runs, len(text))
+    _combine(signs)
+    return signs
+
+
+def _find_words(words: list[str], runs: list[str], found: Found) -> None:
+    _BASE.find(words, found)
+    for lexicon in _languages_of(words):
+        lexicon.find(words, found)
+    if not runs:
+        return
+    letters = set().union(*runs)
+    if any(ord(letter) in _HANGUL for letter in letters):
+        _KOREAN.find_in_runs(runs, found)
+    is_japanese = any(ord(letter) in _KANA for letter in letters)
+    (_JAPANESE if is_japanese else _CHINESE).find_in_runs(runs, found)
+
+
+def _languages_of(words: list[str]) -> list[Lexicon]:
+    """The other languages in Latin letters that the little words of a text speak for."""
+    votes: dict[str, float] = {}
+    for word in words[:_VOTING_WORDS]:
+        if word in _VOTES:
+            for code, vote in _VOTES[word]:
+                votes[code] = votes.get(code, 0.0) + vote
+    english, most = votes.get("en", 0.0), max(votes.values(), default=0.0)
+    if most and english >= most:
+        return []
+    if not english and (len(words) <= _FEW_WORDS or not most):
+        return list(_LATIN.values())
+    return [lexicon for code, lexicon in _LATIN.items() if votes.get(code, 0.0) >= most * _NEAR]
+
+
+def _kind_of(attached: str) -> str:
+    """Which sign a media type or a file name is."""
+    kind = attached.partition("/")[0]
+    ending = attached.rpartition(".")[2]
+    if kind in ("image", "audio", "video") or ending in (
+        "png",
+        "jpg",
+        "jpeg",
+        "gif",
+        "webp",
+        "mp3",
+        "wav",
+        "ogg",
+        "mp4",
+        "mov",
+    ):
+        return "attached.media"
+    return "attached.document"
+
+
+def _combine(signs: Signs) -> None:
+    """Add the signs that only several others together are."""
+    found = signs.found
+    asks = signs.has("ask.what", "shape.question")
+    for name, holds in (
+        ("both.my_question", asks and signs.has("mem.mine")),
+        (
+            "both.own_question",
+            asks
+            and signs.has("mem.i")
+            and not signs.has("mem.mine", "ask.generic")
+            and signs.chars < PERSONAL_CHARS,
+        ),
+        ("both.affair_question", asks and signs.has("mem.affairs")),
+        ("both.you_question", signs.has("you.asked") and signs.chars < BRIEF_CHARS),
+        ("both.make_media", signs.has("media.act") and signs.has("media.thing")),
+        ("both.want_more", signs.has("plan.want") and signs.has("plan.also")),
+    ):
+        if holds:
+            found[name] = {"1"}

@@ -1,0 +1,83 @@
+"""Which of the caller's tools stay: those that the categories need, and those that must not go."""
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+
+from context.preflight.config import PreflightConfig
+from context.preflight.policy import TOOLS
+from context.preflight.types import Category
+
+_CALLING = frozenset({"use", "using", "call", "calling", "run", "with", "via", "through", "invoke", "tool"})
+_NAMES_KEPT = 8_192
+
+
+def wanted_tools(categories: Sequence[Category], config: PreflightConfig) -> tuple[str, ...]:
+    """List the tools that the categories need, the tenant's additions, and those that always stay."""
+    wanted: dict[str, None] = {}
+    for category in categories:
+        wanted.update(dict.fromkeys(TOOLS.get(category, ())))
+    for category in categories:
+        if category in config.categories:
+            wanted.update(dict.fromkeys(config.categories[category].extra_tools))
+    wanted.update(dict.fromkeys(config.always_include))
+    return tuple(wanted)
+
+
+def choose_tools(
+    wanted: Sequence[str],
+    tools: Sequence[str] | None,
+    *,
+    pinned: Collection[str],
+    words: Sequence[str],
+    config: PreflightConfig,
+) -> tuple[tuple[str, ...] | None, str]:
+    """Choose among the caller's tools; none is ever added to them.
+
+    Args:
+        wanted: What the categories need.
+        tools: The names that the caller has, in its order; None where it does not say.
+        pinned: Names that stay whatever the message says.
+        words: The message's words, folded.
+        config: The policy.
+
+    Returns:
+        The names that stay, in the caller's order, or None where all of them do; and why.
+    """
+    if tools is None:
+        return tuple(dict.fromkeys([*wanted, *pinned])), "tools.by_category"
+    judged = config.known_tools.intersection(tools)
+    if not judged:
+        return None, "tools.not_in_the_table"
+    needed = set(wanted)
+    if judged.isdisjoint(needed) and not needed.issubset(config.always_include):
+        return None, "tools.none_of_those_needed"
+    needed.update(pinned)
+    said = set(words)
+    needed.update(
+        name for name in tools if name not in needed and _parts(name)[0] in said and is_named(name, words)
+    )
+    return tuple(name for name in tools if name in needed), "tools.by_category"
+
+
+@lru_cache(_NAMES_KEPT)
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(name.casefold().replace("-", "_").split("_"))
+
+
+def is_named(name: str, words: Sequence[str]) -> bool:
+    """Tell whether a message asks for a tool by its name.
+
+    Args:
+        name: The tool's name.
+        words: The message's words, folded, in order.
+
+    Returns:
+        Whether all words of a longer name stand together, or a single one follows "use", "call", "with the".
+    """
+    parts = _parts(name)
+    for place, word in enumerate(words):
+        if word == parts[0] and tuple(words[place : place + len(parts)]) == parts:
+            before = [one for one in words[max(place - 2, 0) : place] if one != "the"]
+            if len(parts) > 1 or (before and before[-1] in _CALLING):
+                return True
+    return False
