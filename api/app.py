@@ -10,7 +10,21 @@ from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import compress, contexts, errors, health, history, sessions, turns, usage
+from api import (
+    artifacts,
+    attachments,
+    budgets,
+    catalogs,
+    compress,
+    contexts,
+    errors,
+    health,
+    history,
+    plans,
+    sessions,
+    turns,
+    usage,
+)
 from api.description import describe_calls
 from api.settings import api_settings
 from context.tokens import count_text
@@ -57,7 +71,20 @@ def make_app() -> FastAPI:
         summary="The background half of a chat platform: turns in, contexts that fit out.",
         lifespan=_lifespan,
     )
-    for module in (turns, history, contexts, compress, sessions, usage, health):
+    for module in (
+        turns,
+        history,
+        contexts,
+        compress,
+        sessions,
+        attachments,
+        artifacts,
+        catalogs,
+        budgets,
+        plans,
+        usage,
+        health,
+    ):
         app.include_router(module.router)
     errors.install(app)
     app.add_middleware(ServerTiming)

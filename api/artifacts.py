@@ -1,0 +1,228 @@
+"""Artifacts: what is stored of one, slices of its text, and summaries of it for a focus."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+import structlog
+from fastapi import APIRouter, Depends, Path, Request, Response, status
+from pydantic import Field
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.attachments import MOST_CONTENT_CHARS, check_parameters
+from api.call import Body, BodyCall, Call, documented, reader
+from api.errors import ProblemError, not_found
+from api.waiting import wait_for_work
+from context.focus import Focus, SizeClass, nearest, normalise
+from context.language import UNKNOWN
+from context.sanitize import clean_text
+from models.artifact import ArtifactFacts, find_artifact, load_slice
+from models.artifact_cache import count_readings, touch_used
+from models.artifact_lookup import ReadySummary, find_candidates, find_exact, load_ready
+from models.artifact_summary import ReadingState, SummaryKey, Wish, want_summary
+from models.session import Transaction, hinting, reading, transaction
+from models.settings import artifact_settings
+from models.work import WorkKind, want
+
+log = structlog.get_logger()
+router = APIRouter(prefix="/v1/artifacts/{artifact_id}", tags=["artifacts"])
+
+MOST_FOCUS_CHARS = 2_000
+SIZE = SizeClass.MEDIUM
+"""How long a summary is that is asked for by its focus alone."""
+
+ArtifactId = Annotated[str, Path(description="The artifact, as a pointer or an upload's answer names it.")]
+BareCall = Annotated[Call, Depends(reader(lambda _: 1024))]
+
+
+class SummaryWish(Body):
+    """What an artifact will be read for."""
+
+    focus: str = Field(max_length=MOST_FOCUS_CHARS, description="In words; empty for the general summary.")
+    wait_ms: int = Field(0, ge=0, description="How long to wait for it; 0 answers at once.")
+
+
+@dataclass(frozen=True)
+class Match:
+    """An entry that answers a focus, and how."""
+
+    how: str
+    similarity: float
+    summary: ReadySummary
+
+
+@router.get("")
+def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> Response:
+    """Answer with what is known of an artifact; with `from` and `to`, those characters of its text, too."""
+    caller = call.caller("read")
+    check_parameters(request, ("from", "to"))
+    asked = _range(request)
+    with reading() as db:
+        facts = find_artifact(db, caller.tenant_id, artifact_id)
+        if facts is None:
+            raise not_found("artifact")
+        answer = _facts(facts)
+        if asked is not None:
+            answer["slice"] = _slice(db, caller.tenant_id, facts, *asked)
+    return _json(answer)
+
+
+@router.put("/summaries", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(SummaryWish))
+def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
+    """Ask for a summary ahead of use: 202 while it is prepared, 200 where it is ready."""
+    caller = call.caller("write")
+    body = call.body(SummaryWish)
+    focus = normalise(body.focus)
+    with transaction() as db:
+        facts = find_artifact(db, caller.tenant_id, artifact_id)
+        if facts is None:
+            raise not_found("artifact")
+        state = _want(db, caller.tenant_id, facts, focus)
+    if state is ReadingState.WANTED and body.wait_ms:
+        wait_for_work(caller.tenant_id, WorkKind.ARTIFACT, artifact_id, body.wait_ms)
+        with reading() as db:
+            ready = find_exact(db, caller.tenant_id, [artifact_id], focus.key)
+        state = ReadingState.READY if ready else state
+    code = status.HTTP_202_ACCEPTED if state is ReadingState.WANTED else status.HTTP_200_OK
+    return _json(
+        {"artifact_id": artifact_id, "focus": body.focus, "focus_key": focus.key, "state": state}, code
+    )
+
+
+@router.get("/summaries")
+def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> Response:
+    """Answer with the summary for `?focus=`: the exact one, else a near one that says so, else 404."""
+    caller = call.caller("read")
+    check_parameters(request, ("focus",))
+    words = clean_text(request.query_params.get("focus", ""))
+    if len(words) > MOST_FOCUS_CHARS:
+        message = f"focus: is too long: at most {MOST_FOCUS_CHARS} characters"
+        raise ProblemError("invalid-input", message, field="focus", limit=MOST_FOCUS_CHARS)
+    focus = normalise(words)
+    with reading() as db:
+        if find_artifact(db, caller.tenant_id, artifact_id) is None:
+            raise not_found("artifact")
+        found = find_match(db, caller.tenant_id, artifact_id, focus)
+    _remember(caller.tenant_id, found)
+    if found is None:
+        raise ProblemError(
+            "not-found",
+            "this artifact has no summary for this focus, nor for a near one; ask for it by "
+            f"`PUT {request.url.path}`",
+            focus_key=focus.key,
+        )
+    return _json(_answer(words, found))
+
+
+def find_match(db: Transaction, tenant_id: UUID, artifact_id: str, focus: Focus) -> Match | None:
+    """Find what answers a focus: exactly, or near enough to be shown as what it is."""
+    exact = find_exact(db, tenant_id, [artifact_id], focus.key).get(artifact_id)
+    if exact is not None:
+        return Match("exact", 1.0, exact)
+    candidates = {
+        candidate.key.focus_key: candidate for candidate in find_candidates(db, tenant_id, [artifact_id])
+    }
+    foci = {normalise(candidate.focus): candidate.key for candidate in candidates.values()}
+    near = nearest(focus, foci)
+    if near is None:
+        return None
+    summary = load_ready(db, tenant_id, foci[near[0]])
+    return Match("near", near[1], summary) if summary else None
+
+
+def _want(db: Transaction, tenant_id: UUID, facts: ArtifactFacts, focus: Focus) -> ReadingState:
+    """The wish and the work that fulfils it, in one transaction."""
+    language = focus.language if focus.language != UNKNOWN else facts.language or UNKNOWN
+    if find_exact(db, tenant_id, [facts.artifact_id], focus.key, language=language):
+        return ReadingState.READY
+    key = SummaryKey(facts.artifact_id, focus.key, SIZE, language)
+    wish = Wish(key, focus.original, focus.terms, "asked")
+    state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s, again=True)
+    if state is ReadingState.WANTED:
+        want(db, tenant_id, WorkKind.ARTIFACT, facts.artifact_id)
+    return state
+
+
+def _remember(tenant_id: UUID, found: Match | None) -> None:
+    """Count how the read was answered; a hint, without which the answer is the same."""
+    try:
+        with hinting() as db:
+            count_readings(db, tenant_id, {found.how if found else "none": 1})
+            touch_used(db, tenant_id, [found.summary.key] if found else [])
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", error=type(error).__name__)
+
+
+def _answer(focus: str, found: Match) -> dict[str, Any]:
+    summary = found.summary
+    return {
+        "artifact_id": summary.key.artifact_id,
+        "match": found.how,
+        "similarity": round(found.similarity, 4),
+        "asked_focus": focus,
+        "focus": summary.focus,
+        "focus_key": summary.key.focus_key,
+        "text": summary.text,
+        "tokens": summary.tokens,
+        "language": summary.key.language,
+        "size_class": summary.key.size_class,
+        "model": summary.key.model,
+        "method": summary.method,
+        "ready_at": summary.ready_at,
+    }
+
+
+def _range(request: Request) -> tuple[int, int | None] | None:
+    if not request.query_params:
+        return None
+    start, end = (_number(request, name) for name in ("from", "to"))
+    if end is not None and end < (start or 0):
+        raise ProblemError("invalid-input", "to: must not be before from", field="to")
+    return start or 0, end
+
+
+def _number(request: Request, name: str) -> int | None:
+    value = request.query_params.get(name)
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) <= 9):  # noqa: PLR2004 (fits 32 bits)
+        raise ProblemError("invalid-input", f"{name}: must be a whole number, at least 0", field=name)
+    return int(value)
+
+
+def _slice(
+    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, start: int, end: int | None
+) -> dict[str, Any]:
+    """Some of the text; what is asked beyond one answer's bound is read on from `next_from`."""
+    wanted = min(facts.size_chars if end is None else end, facts.size_chars)
+    stop = min(wanted, start + MOST_CONTENT_CHARS)
+    text = load_slice(db, tenant_id, facts.artifact_id, start=start, length=max(stop - start, 0)) or ""
+    return {
+        "from": start,
+        "to": start + len(text),
+        "text": text,
+        "next_from": stop if stop < wanted else None,
+    }
+
+
+def _facts(facts: ArtifactFacts) -> dict[str, Any]:
+    return {
+        "artifact_id": facts.artifact_id,
+        "artifact_type": facts.artifact_type.value,
+        "kind": facts.kind.value,
+        "title": facts.title,
+        "media_type": facts.media_type,
+        "size_chars": facts.size_chars,
+        "size_bytes": facts.size_bytes,
+        "tokens": facts.tokens,
+        "language": facts.language,
+        "preview": facts.preview,
+        "indexed": facts.indexed_with is not None,
+        "created_at": facts.created_at,
+        "last_used_at": facts.last_used_at,
+    }
+
+
+def _json(content: dict[str, Any], code: int = status.HTTP_200_OK) -> Response:
+    return Response(orjson.dumps(content), code, media_type="application/json")

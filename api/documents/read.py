@@ -1,0 +1,128 @@
+"""From an upload to a document: clean text, how it is built, and what was noticed."""
+
+import json
+from dataclasses import dataclass
+
+from api.documents.decode import CLEANED, charset_of_page, decode_text
+from api.documents.media import MediaType, Reader, read_media_type
+from api.documents.sandbox import extract_apart
+from api.errors import ProblemError
+from context.artifacts.kinds import kind_of
+from context.artifacts.types import ContentKind
+from context.sanitize import clean_text
+from models.settings import ArtifactSettings, artifact_settings
+
+_APART = {Reader.HTML: "api.documents.html", Reader.PDF: "api.documents.pdf"}
+_DELIMITERS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Document:
+    """An upload as text. What it says is data, whatever it says.
+
+    Attributes:
+        text: Clean text, never blank.
+        kind: How it is built.
+        media_type: What it was declared as.
+        title: What it calls itself; empty for nothing.
+        notes: What was left out of it, or is not as it was declared.
+    """
+
+    text: str
+    kind: ContentKind
+    media_type: str
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def read_document(data: bytes, media_type: str, *, settings: ArtifactSettings | None = None) -> Document:
+    """Read an upload, within bounds of size, memory and time.
+
+    Args:
+        data: Its bytes.
+        media_type: What it is declared as, perhaps with a charset.
+        settings: The bounds; those in force where None.
+
+    Raises:
+        ProblemError: It is too large, no text, not what it is declared as, or cannot be read; says why.
+    """
+    bounds = settings or artifact_settings()
+    declared = read_media_type(media_type)
+    if len(data) > bounds.attachment_max_bytes:
+        raise too_large("bytes", len(data), bounds.attachment_max_bytes)
+    if declared.reader in _APART:
+        document = _read_apart(data, declared, bounds)
+    else:
+        text, notes = decode_text(data, declared.charset)
+        check_length(text, bounds)
+        document = _judged(text, declared, notes)
+    check_length(document.text, bounds)
+    return document
+
+
+def read_inline(text: str, media_type: str, *, settings: ArtifactSettings | None = None) -> Document:
+    """The same for a text that came inside a JSON body, and was cleaned with it."""
+    declared = read_media_type(media_type)
+    if declared.reader is Reader.PDF:
+        raise ProblemError(
+            "invalid-input", "content: a PDF is not text; send it as content_base64", field="content"
+        )
+    return read_document(text.encode(), f"{declared.name}; charset=utf-8", settings=settings)
+
+
+def too_large(unit: str, size: int, limit: int) -> ProblemError:
+    """The refusal of what is over a bound."""
+    message = f"content: {size} {unit} are more than {limit}"
+    return ProblemError("too-large", message, field="content", limit=limit)
+
+
+def _read_apart(data: bytes, declared: MediaType, bounds: ArtifactSettings) -> Document:
+    notes: tuple[str, ...] = ()
+    if declared.reader is Reader.HTML:
+        text, notes = decode_text(data, declared.charset or charset_of_page(data))
+        data = text.encode()
+    elif not data[:1024].lstrip().startswith(b"%PDF-"):
+        raise ProblemError("invalid-input", "content: does not begin as a PDF does", field="content")
+    found = extract_apart(_APART[declared.reader], data, bounds)
+    clean = clean_text(found.text)
+    if clean is not found.text:
+        notes = (CLEANED,)
+    return Document(clean, kind_of(clean), declared.name, clean_text(found.title), (*notes, *found.notes))
+
+
+def _judged(text: str, declared: MediaType, notes: tuple[str, ...]) -> Document:
+    """Say how a text is built; what it is declared as counts where nothing speaks against it."""
+    kind = kind_of(text)
+    if declared.reader is Reader.JSON and kind is not ContentKind.JSON:
+        notes = (*notes, f"{_json_fault(text)}; it is kept as text")
+    elif declared.reader is Reader.TABLE and kind is not ContentKind.TABLE:
+        if _has_columns(text):
+            kind = ContentKind.TABLE
+        else:
+            notes = (*notes, "its first line has no columns; it is kept as text")
+    elif declared.reader is Reader.MARKDOWN and kind is ContentKind.TEXT:
+        kind = ContentKind.MARKDOWN
+    return Document(text, kind, declared.name, notes=notes)
+
+
+def _json_fault(text: str) -> str:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"is not valid JSON: {error.msg}, at line {error.lineno}, column {error.colno}"
+    except (RecursionError, ValueError):
+        return "is JSON that is nested too deeply or holds a number that is too long"
+    return "is a single JSON value, no object or list"
+
+
+def _has_columns(text: str) -> bool:
+    first = text.lstrip().partition("\n")[0]
+    return any(sign in first for sign in _DELIMITERS)
+
+
+def check_length(text: str, bounds: ArtifactSettings) -> None:
+    """Refuse a text that is blank or too long."""
+    if not text.strip():
+        raise ProblemError("invalid-input", "content: holds no text", field="content")
+    if len(text) > bounds.attachment_max_chars:
+        raise too_large("characters", len(text), bounds.attachment_max_chars)

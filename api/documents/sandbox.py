@@ -1,0 +1,77 @@
+"""Reading a document in a process of its own: a bomb costs seconds and one refusal, never this process."""
+
+import json
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from threading import BoundedSemaphore
+
+from api.documents.child import MEMORY, Extracted, Limits
+from api.errors import ProblemError
+from models.settings import ArtifactSettings
+
+ROOT = Path(__file__).parents[2]
+AT_ONCE = 2
+"""Documents that are read at once: each may take the whole memory that one is allowed."""
+
+_places = BoundedSemaphore(AT_ONCE)
+
+
+def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extracted:
+    """Have a module of this package read a document in a child process.
+
+    Args:
+        module: `api.documents.html` or `api.documents.pdf`.
+        data: The document.
+        settings: Its limits.
+
+    Raises:
+        ProblemError: The document is refused, or cost too much, or too many are being read.
+    """
+    if not _places.acquire(timeout=settings.pdf_timeout_s):
+        raise ProblemError("unavailable", "other documents are being read; nothing was changed, try again")
+    try:
+        return _answer(_run(module, data, settings))
+    finally:
+        _places.release()
+
+
+def _run(module: str, data: bytes, settings: ArtifactSettings) -> "subprocess.CompletedProcess[bytes]":
+    limits = Limits(
+        memory_bytes=settings.pdf_memory_bytes,
+        cpu_s=int(settings.pdf_timeout_s) + 1,
+        most_chars=settings.attachment_max_chars,
+        most_pages=settings.pdf_max_pages,
+        most_stream_bytes=settings.pdf_max_stream_bytes,
+    )
+    command = [sys.executable, "-E", "-s", "-B", "-m", module, json.dumps(asdict(limits))]
+    try:
+        return subprocess.run(  # noqa: S603 (our own interpreter on our own module)
+            command,
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=ROOT,
+            env={},
+            timeout=settings.pdf_timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _refused(f"took longer than {settings.pdf_timeout_s:g} s to read") from None
+
+
+def _answer(ended: "subprocess.CompletedProcess[bytes]") -> Extracted:
+    if ended.returncode == MEMORY:
+        raise _refused("needs more memory to be read than a document may take")
+    if ended.returncode != 0 or not ended.stdout:
+        raise _refused("cannot be read: it is damaged, or costs more to read than a document may")
+    answer = json.loads(ended.stdout)
+    if "refused" in answer:
+        numbers = {} if answer["limit"] is None else {"limit": answer["limit"]}
+        raise _refused(answer["refused"], **numbers)
+    return Extracted(answer["text"], answer["title"], tuple(answer["notes"]))
+
+
+def _refused(why: str, **numbers: object) -> ProblemError:
+    return ProblemError("invalid-input", f"content: {why}", field="content", **numbers)
