@@ -103,16 +103,16 @@ def content_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
     return terms if len(terms) <= limit else [*terms[: limit // 2], *terms[-(limit - limit // 2) :]]
 
 
-def written_runs(text: str) -> Iterator[str]:
+def written_runs(text: str) -> Iterator[re.Match[str]]:
     """Find what stands together in writing: a word, a hyphenated word, a path, an address, an identifier.
 
     Args:
         text: Any text, in its compatible form (NFKC).
 
-    Yields:
-        Each run as it is written, in order.
+    Returns:
+        A match for each run, in order.
     """
-    return (run.group() for run in _RUN.finditer(text))
+    return _RUN.finditer(text)
 
 
 def run_words(run: str) -> list[str]:
@@ -150,8 +150,8 @@ def word_pieces(word: str) -> Iterator[str]:
 def _terms(text: str, little: frozenset[str] = frozenset()) -> Iterator[str]:
     plain = _CONTRACTION.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text))
     if little:
-        return chain.from_iterable(_run_terms(run, little) for run in written_runs(plain))
-    return chain.from_iterable(map(_indexed_terms, written_runs(plain)))
+        return chain.from_iterable(_run_terms(run.group(), little) for run in written_runs(plain))
+    return chain.from_iterable(map(_indexed_terms, _RUN.findall(plain)))
 
 
 def _indexed_terms(run: str) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from functools import cache
 
 from context.stopwords import STOP_WORDS
 
-
 _LAST_LATIN = "\u024f"
 
 
