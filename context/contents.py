@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from context.artifacts.reference import pointer_words
 from context.types import JsonObject, Message, Role
 
 
@@ -135,7 +136,7 @@ def _call(call: JsonObject) -> Part:
 
 
 def _result(block: JsonObject, output: Any) -> Part:
-    text = output_text(output)
+    text = pointer_words(output_text(output))
     name = str(block.get("name") or "")
     return Part(PartKind.RESULT, text, name=name, call_id=_call_id(block), failed=_flagged(block, output))
 

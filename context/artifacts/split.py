@@ -7,8 +7,9 @@ from datetime import datetime
 
 from context.artifacts.content import PREVIEW_CHARS, artifact_id_of, count_lines, preview_of
 from context.artifacts.kinds import kind_of
-from context.artifacts.pointer import Described, Reference, read_pointer, write_continuation, write_pointer
+from context.artifacts.pointer import Described, write_continuation, write_pointer
 from context.artifacts.positions import ResultTexts, read_results, rewrite_results
+from context.artifacts.reference import Reference, read_pointer
 from context.artifacts.subjects import UNKNOWN_SUBJECT, Subject, subject_of
 from context.artifacts.toolcalls import NO_CALLS, ToolCall
 from context.artifacts.types import Artifact, ArtifactType, ContentKind

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from context.artifacts.content import artifact_id_of, preview_of
 from context.artifacts.kinds import kind_of
-from context.artifacts.pointer import read_pointer
 from context.artifacts.positions import ResultTexts, read_results
+from context.artifacts.reference import read_pointer
 from context.artifacts.subjects import Subject, subject_of
 from context.artifacts.superseded import Access
 from context.artifacts.toolcalls import ToolCall, read_calls

@@ -2,11 +2,11 @@
 
 import re
 
+from context.artifacts.reference import POINTER_TAG
 from context.clip import one_line
 from context.recall.region import disarm as disarm_recall
 from context.render import escape_tags
 
-POINTER_TAG = "stored_result"
 REGION_TAG = "prepared_artifacts"
 ITEM_TAG = "prepared_artifact"
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.artifacts.reading import How, Reading, UsedArtifact
+from context.artifacts.reference import POINTER_TAG
 from context.artifacts.region import frame, label, render_region
-from context.artifacts.tags import ITEM_TAG, POINTER_TAG, REGION_TAG, disarm
+from context.artifacts.tags import ITEM_TAG, REGION_TAG, disarm
 from tests.unit.planning.artifacts import document, sized
 
 RESULT = sized("web_scraper", chars=48_000)

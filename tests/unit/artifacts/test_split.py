@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.artifacts.content import PREVIEW_CHARS, artifact_id_of
-from context.artifacts.pointer import read_pointer, write_continuation
+from context.artifacts.pointer import write_continuation
 from context.artifacts.positions import read_results
+from context.artifacts.reference import POINTER_TAG, pointer_words, read_pointer
 from context.artifacts.split import Split, pointed_artifacts, restore_results, split_results
-from context.artifacts.tags import POINTER_TAG
 from context.artifacts.toolcalls import ToolCall, read_calls
 from context.artifacts.types import ContentKind
 from context.contents import PartKind, read_parts
+from context.render import render_transcript
 from context.tokens import Count, count_text, measure_message
 from context.types import Message, Role, Wire
 from context.wire import check_pairs, describe
@@ -254,6 +255,44 @@ def test_a_split_turn_still_pairs() -> None:
     turn = [says("user"), *calls(["call_1"]), tool_message(LONG), says("assistant")]
     split = [split_results(message, least_chars=LEAST).message for message in turn]
     assert not check_pairs([message.body for message in split], Wire.OPENAI)
+
+
+def test_a_pointer_gives_its_preview_to_those_who_look_for_words() -> None:
+    split = split_results(tool_message(LONG), least_chars=LEAST)
+    (artifact,) = split.artifacts
+    shown = pointer_words(words_of(split.message))
+    assert shown.startswith("line 0: the quick")
+    assert shown.endswith("says 2793")
+    assert f"characters left out; all of it is stored as {artifact.artifact_id}" in shown
+    assert POINTER_TAG not in shown
+    assert "instructions" not in shown
+
+
+def test_several_pointers_of_one_result_give_their_previews() -> None:
+    parts = [IMAGE, {"type": "text", "text": LONG}, {"type": "text", "text": "the end"}]
+    split = split_results(tool_message(parts), least_chars=LEAST)
+    (part,) = read_parts(split.message)
+    assert part.text.startswith("[image]\nline 0: the quick")
+    assert part.text.endswith("the end")
+    assert POINTER_TAG not in part.text
+
+
+def test_a_continuation_has_no_words() -> None:
+    assert pointer_words(write_continuation(ID, (0, 4))) == ""
+
+
+@pytest.mark.parametrize("text", ["", "plain", f"<{POINTER_TAG}>", f'<{POINTER_TAG} id="{ID}">', "x\n\ny"])
+def test_any_other_text_keeps_its_words(text: str) -> None:
+    assert pointer_words(text) == text
+
+
+def test_a_transcript_shows_the_preview_of_a_stored_result() -> None:
+    failing = "Traceback (most recent call last):\n" + LONG
+    split = split_results(tool_message(failing), least_chars=LEAST)
+    (line,) = render_transcript([split.message])
+    assert line.failed
+    assert line.text.startswith("Traceback")
+    assert split.artifacts[0].artifact_id in line.text
 
 
 @pytest.mark.data
