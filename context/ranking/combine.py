@@ -1,20 +1,37 @@
 """Combine what an entry's words say with what history says."""
 
-PRIOR_SHARE = 1.0
-"""A certain prior is worth as much as the best lexical score of the ranking."""
+from collections.abc import Mapping, Sequence
+
+PRIOR_SCALE = 100.0
+"""The lexical score that a prior of 1 adds; a word that few entries have scores about 10."""
+NOVEL_SHARE = 0.5
+"""An entry that history cannot know is raised by this share of what history says for the best one."""
 
 
-def combine(lexical: float, prior: float, *, best_lexical: float) -> float:
-    """Combine one entry's lexical score with its prior.
+def combine_scores(
+    lexical: Sequence[float], priors: Mapping[int, float], novelty: Mapping[int, float]
+) -> list[float]:
+    """Combine the lexical scores of entries with their priors.
+
+    Without priors the scores are the lexical ones. Where history speaks for some entries, those that it
+    cannot know yet are raised with them, by as much as their words fit: what is new must not be pushed out.
 
     Args:
-        lexical: The entry's lexical score, >= 0.
-        prior: What history says of it, in [0, 1]; what evidence is missing is already taken off.
-        best_lexical: The best lexical score in the ranking, >= 0: the scale of the others.
+        lexical: What the words say of each entry, >= 0.
+        priors: What history says of entries, by place, each in [0, 1]; evidence that is missing is taken off.
+        novelty: How far history cannot know an entry, by place, each in (0, 1].
 
     Returns:
-        The score that the order goes by, >= 0; the lexical score itself where the prior is 0.
+        The scores that the order goes by, each at least its lexical score.
     """
-    if not prior > 0.0:
-        return lexical
-    return lexical + PRIOR_SHARE * min(prior, 1.0) * (best_lexical or 1.0)
+    scores = list(lexical)
+    if not priors:
+        return scores
+    for place, prior in priors.items():
+        scores[place] += PRIOR_SCALE * prior
+    best = max(lexical, default=0.0)
+    if best > 0.0:
+        raised = 1.0 + NOVEL_SHARE * PRIOR_SCALE * max(priors.values()) / best
+        for place, share in novelty.items():
+            scores[place] = max(scores[place], lexical[place] * (1.0 + share * (raised - 1.0)))
+    return scores

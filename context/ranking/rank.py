@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from context.ranking.combine import combine
+from context.priors.types import Priors
+from context.ranking.combine import combine_scores
 from context.ranking.explain import explain_entry, surface_words
 from context.ranking.gap import judge_gap
 from context.ranking.index import RankingIndex
@@ -38,7 +39,7 @@ def rank(
     read = read_intent(intent)
     lexical = score_entries(index, read)
     known = _known_priors(index, priors)
-    scores = _combine_scores(lexical, known)
+    scores = combine_scores(lexical, known, _known_novelty(index, priors))
     order = [place for place, score in enumerate(scores) if score > 0.0]
     order.sort(key=scores.__getitem__, reverse=True)
     entries = _list_entries(index, order, scores, lexical, known, limit=limit)
@@ -70,14 +71,12 @@ def _known_priors(index: RankingIndex, priors: Mapping[str, float] | None) -> di
     return {place: min(prior, 1.0) for place, prior in known if place is not None and prior > 0.0}
 
 
-def _combine_scores(lexical: list[float], known: Mapping[int, float]) -> list[float]:
-    if not known:
-        return lexical
-    best = max(lexical, default=0.0)
-    scores = list(lexical)
-    for place, prior in known.items():
-        scores[place] = combine(lexical[place], prior, best_lexical=best)
-    return scores
+def _known_novelty(index: RankingIndex, priors: Mapping[str, float] | None) -> dict[int, float]:
+    """How far history cannot know entries yet; plain numbers say nothing of it."""
+    if not isinstance(priors, Priors):
+        return {}
+    known = ((index.place_of.get(entry_id), share) for entry_id, share in priors.novelty.items())
+    return {place: share for place, share in known if place is not None}
 
 
 def _list_entries(

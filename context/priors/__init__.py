@@ -1,0 +1,1 @@
+"""Priors: what past plans teach about which tools serve which intents, in pure functions."""
