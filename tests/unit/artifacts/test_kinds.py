@@ -220,3 +220,14 @@ def test_the_files_that_a_coding_session_read_are_code_and_their_listings_are_no
         ):
             found[kind_of(str(message["content"]))] += 1
     assert found[ContentKind.CODE] >= 0.9 * found.total() > 0
+
+
+@pytest.mark.parametrize("text", [LOG, DIFF, PYTHON, MARKDOWN, CSV, PIPES, JSON_LINES, PROSE])
+def test_line_ends_of_another_system_change_nothing(text: str) -> None:
+    assert kind_of(text.replace("\n", "\r\n")) is kind_of(text)
+
+
+@pytest.mark.parametrize("text", [LOG, DIFF, PYTHON, TYPESCRIPT, MARKDOWN, CSV, JSON_LINES, PROSE])
+def test_a_long_text_is_of_the_kind_of_its_parts(text: str) -> None:
+    once = text if text.endswith("\n") else text + "\n"
+    assert kind_of(once * (200_000 // len(once))) is kind_of(text)
