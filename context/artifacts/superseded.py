@@ -1,6 +1,6 @@
 """Readings that a later call made old: the same thing read again, or changed since."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -83,14 +83,6 @@ def superseded_artifacts(accesses: Sequence[Access]) -> dict[str, Superseded]:
         if access.artifact_id is not None:
             last[access.artifact_id] = old.get(index)
     return {artifact_id: reason for artifact_id, reason in last.items() if reason is not None}
-
-
-def newest_first(accesses: Iterable[Access]) -> list[Access]:
-    """Put accesses in the order in which they are worth keeping: good ones first, then the newest."""
-    listed = list(accesses)
-    old = find_superseded(listed)
-    order = sorted(range(len(listed)), key=lambda index: (index in old, -listed[index].seq, -index))
-    return [listed[index] for index in order]
 
 
 class _Later:

@@ -9,7 +9,6 @@ from context.artifacts.superseded import (
     Reason,
     Superseded,
     find_superseded,
-    newest_first,
     superseded_artifacts,
 )
 
@@ -71,13 +70,6 @@ def test_an_artifact_is_good_while_its_last_reading_is() -> None:
     changed_back = [Access(1, FILE, "art_x"), Access(2, EDIT), Access(3, FILE, "art_x")]
     assert superseded_artifacts(changed_back) == {}
     assert superseded_artifacts([*changed_back, Access(4, EDIT)]) == {"art_x": Superseded(Reason.CHANGED, 4)}
-
-
-def test_good_readings_come_before_old_ones_and_new_before_older() -> None:
-    listed = accesses(FILE, OTHER, LISTING, FILE)
-    assert [access.seq for access in newest_first(listed)] == [40, 30, 20, 10]
-    assert [access.seq for access in newest_first(accesses(FILE, OTHER, EDIT))] == [30, 20, 10]
-    assert [access.seq for access in newest_first(accesses(OTHER, FILE, EDIT))] == [30, 10, 20]
 
 
 subjects = st.sampled_from((FILE, PART, LISTING, EDIT, OTHER, UNKNOWN_SUBJECT))
