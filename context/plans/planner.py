@@ -55,17 +55,17 @@ class Planner:
         kept_free = self.request_tokens + INSTRUCTION_TOKENS
         return catalog_budget(self.profile, self.model, reserve_tokens=kept_free)
 
-    def weakened(self) -> "Planner | None":
-        """The same model, asked as an unknown one is; None where that would ask the same again."""
+    def weakened(self) -> "Planner":
+        """The same model for a second try: asked as an unknown one is, or shown half as much."""
         profile = self.profile
+        shown = min(profile.catalog_bytes or FALLBACK.catalog_bytes, FALLBACK.catalog_bytes)
         weaker = replace(
             profile,
             tier=Tier.C,
             input_tokens=min(profile.input_tokens, FALLBACK.input_tokens),
-            catalog_bytes=min(profile.catalog_bytes or FALLBACK.catalog_bytes, FALLBACK.catalog_bytes),
+            catalog_bytes=max(shown // 2, 1) if profile.tier is Tier.C else shown,
             strict_json=False,
             filter_pass=False,
             prefix_cache=False,
         )
-        unchanged = profile.tier is Tier.C and weaker.catalog_bytes == profile.catalog_bytes
-        return None if unchanged else Planner(self.model, weaker)
+        return Planner(self.model, weaker)

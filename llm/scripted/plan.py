@@ -68,7 +68,7 @@ def _plan(asked: str, entries: Mapping[str, str], prompt: str, *, strict: bool) 
 
 
 def _best(asked: str, entries: Mapping[str, str]) -> Sequence[str]:
-    """Ids by the number of the request's words that their entries hold, most first; those with none left out."""
+    """Ids by how many of the request's words their entries hold, most first; those with none left out."""
     wanted = set(query_terms(asked))
     shared = {entry_id: len(wanted & set(index_terms(words))) for entry_id, words in entries.items()}
     ranked = sorted(entries, key=lambda entry_id: (-shared[entry_id], entry_id))

@@ -107,10 +107,9 @@ def ask_planner(desk: Desk) -> Answered:
     """
     ranking = rank(desk.index, desk.question.intent, priors=desk.priors)
     answered = _ask(desk, desk.planner, ranking)
-    weaker = desk.planner.weakened()
-    if answered.cause in (None, _REFUSED) or weaker is None:
+    if answered.cause in (None, _REFUSED):
         return answered
-    second = _ask(desk, weaker, ranking)
+    second = _ask(desk, desk.planner.weakened(), ranking)
     return Answered(
         second.draft,
         second.cause,

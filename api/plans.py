@@ -1,0 +1,275 @@
+"""Plans: ask for one, read it, report what became of its steps; and what was planned so far."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Path, Query, Response, status
+from pydantic import Field
+
+from api.call import Body, BodyCall, documented
+from api.encoding import encode
+from api.errors import ProblemError, not_found
+from api.waiting import wait_for_work
+from context.plans.features import intent_sha, read_features
+from context.plans.outcomes import Merged, Outcome, StepOutcome
+from context.plans.projection import PastPlan, project_plans
+from context.plans.types import PlanMode
+from context.types import JsonObject
+from models.catalog import find_digest
+from models.conversation import find_session
+from models.plan import Plan, PlanStatus, WantedPlan, find_plan, list_plans, want_plan
+from models.plan_outcome import join_outcomes
+from models.session import Transaction, reading, transaction
+from models.work import DueWork, WorkKind, WorkState, find_work
+
+router = APIRouter(prefix="/v1", tags=["plans"])
+
+MOST_REPORTED = 200
+MOST_GROUPS = 100
+MOST_CONSIDERED = 500
+"""How many of the newest plans a projection looks at."""
+
+
+class PlanRequest(Body):
+    """What is to be planned, from which catalog, by which model."""
+
+    intent: str = Field(min_length=1, max_length=100_000, description="What the user wants, as they say it.")
+    catalog: str = Field(min_length=1, max_length=200, description="A stored catalog.")
+    model: str = Field(min_length=1, max_length=200, description="The model that plans, or `extractive`.")
+    mode: PlanMode = Field(PlanMode.PLAN, description="Ordered steps, or the one tool to go to.")
+    context: str | None = Field(None, max_length=100_000, description="What the plan should know beside it.")
+    session_id: str | None = Field(None, max_length=200, description="The conversation, once it has a turn.")
+    user_id: str | None = Field(None, max_length=200, description="The user, for erasure.")
+    wait_ms: int = Field(0, ge=0, description="How long to wait for the plan; 0 answers at once.")
+
+
+class StepReport(Body):
+    """How one step ended."""
+
+    order: int = Field(ge=1, description="The step, as the plan numbers it.")
+    outcome: Outcome = Field(description="How it ended.")
+    error: str | None = Field(None, max_length=10_000, description="What went wrong, where something did.")
+
+
+class OutcomeReport(Body):
+    """How steps of a plan ended; those that are not named stay as they are."""
+
+    steps: list[StepReport] = Field(min_length=1, max_length=MOST_REPORTED)
+
+
+class PastPlans(Body):
+    """Which plans are projected."""
+
+    user_id: str | None = Field(None, max_length=200, description="Of one user only.")
+    catalog: str | None = Field(None, max_length=200, description="Made from one catalog only.")
+    limit: int = Field(20, ge=1, le=MOST_GROUPS, description="The most groups of equal intents.")
+
+
+async def _plan_id(plan_id: Annotated[str, Path(description="The plan, as its answer names it.")]) -> UUID:
+    try:
+        return UUID(plan_id)
+    except ValueError:
+        raise not_found("plan") from None
+
+
+PlanId = Annotated[UUID, Depends(_plan_id)]
+
+
+@router.post("/plans", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(PlanRequest))
+def ask_for_plan(call: BodyCall) -> Response:
+    """Have an intent planned: 202 while it is made, 200 once there is a plan or a reason for none."""
+    caller = call.caller("write")
+    request = call.body(PlanRequest)
+    with transaction() as db:
+        plan_id = want_plan(
+            db, caller.tenant_id, _wanted(db, caller.tenant_id, request), awaited=bool(request.wait_ms)
+        )
+    if request.wait_ms:
+        wait_for_work(caller.tenant_id, WorkKind.PLAN, str(plan_id), request.wait_ms)
+    return _answer(caller.tenant_id, plan_id, pending=status.HTTP_202_ACCEPTED)
+
+
+def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest) -> WantedPlan:
+    """What is asked for, once its catalog and its session are found.
+
+    Raises:
+        ProblemError: The intent says nothing, or there is no such catalog or session.
+    """
+    if not request.intent.strip():
+        raise ProblemError("invalid-input", "intent: says nothing", field="intent")
+    digest = find_digest(db, tenant_id, request.catalog)
+    if digest is None:
+        raise not_found("catalog")
+    if request.session_id is not None and find_session(db, tenant_id, request.session_id) is None:
+        raise not_found("session")
+    features = read_features(request.intent)
+    return WantedPlan(
+        intent=request.intent,
+        intent_sha=intent_sha(request.intent),
+        features=features.as_json(),
+        complexity=features.complexity,
+        mode=request.mode,
+        catalog=request.catalog,
+        catalog_digest=digest,
+        model=request.model,
+        context=request.context,
+        session_id=request.session_id,
+        user_id=request.user_id,
+    )
+
+
+@router.get("/plans/{plan_id}")
+def show_plan(plan_id: PlanId, call: BodyCall) -> Response:
+    """Answer with a plan as it stands."""
+    return _answer(call.caller("read").tenant_id, plan_id, pending=status.HTTP_200_OK)
+
+
+def _answer(tenant_id: UUID, plan_id: UUID, *, pending: int) -> Response:
+    with reading() as db:
+        plan = find_plan(db, tenant_id, plan_id)
+        work = find_work(db, tenant_id, WorkKind.PLAN, str(plan_id)) if plan else None
+    if plan is None:
+        raise not_found("plan")
+    waits = plan.status == PlanStatus.WANTED and not _is_given_up(work)
+    code = pending if waits else status.HTTP_200_OK
+    answer = _json(_document(plan, work), code)
+    if waits:
+        answer.headers["Location"] = f"/v1/plans/{plan_id}"
+    return answer
+
+
+def _is_given_up(work: DueWork | None) -> bool:
+    """Whether nobody will make the plan: its work failed too often."""
+    return work is not None and work.state == WorkState.DEAD
+
+
+_ALWAYS = (
+    "plan_id",
+    "source",
+    "status",
+    "mode",
+    "intent",
+    "complexity",
+    "features",
+    "catalog",
+    "catalog_digest",
+    "model",
+    "method",
+    "steps",
+    "compaction",
+    "usage",
+    "call_ids",
+    "duration_ms",
+    "created_at",
+    "ready_at",
+)
+_WHERE_KNOWN = ("gap_warning", "more_steps_likely", "session_id", "turn_id", "user_id", "outcome_at")
+
+
+def _document(plan: Plan, work: DueWork | None) -> JsonObject:
+    answer = {name: _plain(getattr(plan, name)) for name in (*_ALWAYS, *_WHERE_KNOWN)}
+    answer = {name: value for name, value in answer.items() if name in _ALWAYS or value is not None}
+    if plan.status == PlanStatus.FAILED:
+        answer["failure"] = {"cause": plan.failure, "detail": plan.failure_detail}
+    elif plan.status == PlanStatus.WANTED and work is not None:
+        answer |= _waiting(work)
+    return answer
+
+
+def _plain(value: Any) -> Any:
+    """A column as JSON has it: arguments of a step may hold integers that only Python's own writer knows."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _waiting(work: DueWork) -> JsonObject:
+    """What keeps a plan, for those who look; once nobody tries any more it has failed."""
+    if _is_given_up(work):
+        return {"status": PlanStatus.FAILED, "failure": {"cause": "given-up", "detail": work.last_error}}
+    due_at = work.due_at.isoformat()
+    return {"due_work": {"state": work.state, "due_at": due_at, "last_error": work.last_error}}
+
+
+@router.post("/plans/{plan_id}/outcome", openapi_extra=documented(OutcomeReport))
+def report_outcome(plan_id: PlanId, call: BodyCall) -> Response:
+    """Join what happened to what was planned. The same report again changes nothing."""
+    caller = call.caller("write")
+    outcomes = _read_report(call.body(OutcomeReport))
+    with transaction() as db:
+        joined = join_outcomes(db, caller.tenant_id, plan_id, outcomes)
+    if joined is None:
+        raise not_found("plan")
+    if joined.merged is None:
+        raise ProblemError(
+            "plan-not-ready", f"the plan is {joined.status}: it has no steps", status_of_plan=joined.status
+        )
+    _check_merged(joined.merged)
+    return _json({"plan_id": str(plan_id), "steps": joined.merged.steps, "joined": joined.merged.changed})
+
+
+def _read_report(report: OutcomeReport) -> list[StepOutcome]:
+    seen: set[int] = set()
+    for place, step in enumerate(report.steps):
+        field = f"steps[{place}]"
+        if step.order in seen:
+            raise ProblemError("invalid-input", f"{field}.order: is reported twice", field=f"{field}.order")
+        if step.error is not None and step.outcome == Outcome.OK:
+            message = f"{field}.error: belongs to an outcome of error"
+            raise ProblemError("invalid-input", message, field=f"{field}.error")
+        seen.add(step.order)
+    return [StepOutcome(step.order, step.outcome, step.error) for step in report.steps]
+
+
+def _check_merged(merged: Merged) -> None:
+    if merged.unknown:
+        orders = ", ".join(map(str, merged.unknown))
+        raise ProblemError(
+            "invalid-input",
+            f"steps: the plan has no step {orders}; nothing was joined",
+            field="steps",
+            unknown=list(merged.unknown),
+            steps=len(merged.steps),
+        )
+    if merged.conflicting:
+        orders = ", ".join(map(str, merged.conflicting))
+        raise ProblemError(
+            "outcome-conflict",
+            f"steps: {orders} ended otherwise in an earlier report; nothing was joined",
+            conflicting=list(merged.conflicting),
+        )
+
+
+@router.get("/my-plans")
+def show_my_plans(call: BodyCall, asked: Annotated[PastPlans, Query()]) -> Response:
+    """Answer with recent plans by intent: which tools were planned, how often, and how that ended."""
+    tenant_id = call.caller("read").tenant_id
+    return _json(my_plans(tenant_id, user_id=asked.user_id, catalog=asked.catalog, most_groups=asked.limit))
+
+
+def my_plans(
+    tenant_id: UUID, *, user_id: str | None = None, catalog: str | None = None, most_groups: int = 20
+) -> JsonObject:
+    """Project a tenant's newest plans; see `context.plans.projection`."""
+    with reading() as db:
+        rows = list_plans(db, tenant_id, user_id=user_id, catalog=catalog, most=MOST_CONSIDERED)
+    return project_plans(map(_past, rows), most_groups=most_groups)
+
+
+def _past(plan: Plan) -> PastPlan:
+    return PastPlan(
+        intent_sha=plan.intent_sha.hex(),
+        intent=plan.intent,
+        at=plan.created_at.isoformat(),
+        mode=plan.mode,
+        catalog=plan.catalog,
+        steps=plan.steps,
+        has_gap=plan.gap_warning is not None,
+    )
+
+
+def _json(content: JsonObject, code: int = status.HTTP_200_OK) -> Response:
+    return Response(encode(content), code, media_type="application/json")

@@ -1,0 +1,96 @@
+"""Project recent plans for people and agents: what was planned for which intent, and how it went."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from context.clip import one_line
+from context.plans.outcomes import Outcome
+from context.types import JsonObject
+
+MAX_INTENT_CHARS = 300
+MAX_TOOLS = 50
+
+
+@dataclass(frozen=True)
+class PastPlan:
+    """A plan as it is projected.
+
+    Attributes:
+        intent_sha: Its intent's normal form, in hex: equal intents are one group.
+        intent: What the user wanted.
+        at: When it was asked for, as ISO 8601.
+        mode: `plan` or `route`.
+        catalog: The catalog's name, where it is known.
+        steps: Tool and outcome of each step.
+        has_gap: Whether the catalog lacked something.
+    """
+
+    intent_sha: str
+    intent: str
+    at: str
+    mode: str
+    catalog: str | None
+    steps: Sequence[Mapping[str, Any]]
+    has_gap: bool
+
+
+def project_plans(plans: Iterable[PastPlan], *, most_groups: int) -> JsonObject:
+    """Group plans by their intent, and count tools and outcomes.
+
+    Args:
+        plans: Newest first.
+        most_groups: The most groups, >= 1; the newest stay.
+
+    Returns:
+        `{plans: [...], tools: [...], considered, groups}`, JSON-ready: groups newest first, tools by how
+        often they were planned.
+    """
+    every = list(plans)
+    groups: dict[str, list[PastPlan]] = {}
+    for plan in every:
+        groups.setdefault(plan.intent_sha, []).append(plan)
+    return {
+        "plans": [_group(members) for members in list(groups.values())[:most_groups]],
+        "tools": _tools(every),
+        "considered": len(every),
+        "groups": len(groups),
+    }
+
+
+def _group(plans: Sequence[PastPlan]) -> JsonObject:
+    newest = plans[0]
+    return {
+        "intent_sha": newest.intent_sha,
+        "intent": one_line(newest.intent, MAX_INTENT_CHARS),
+        "times": len(plans),
+        "last_at": newest.at,
+        "mode": newest.mode,
+        "catalogs": sorted({plan.catalog for plan in plans if plan.catalog}),
+        "last_steps": [str(step["tool"]) for step in newest.steps],
+        "gaps": sum(plan.has_gap for plan in plans),
+        "tools": _tools(plans),
+    }
+
+
+def _tools(plans: Sequence[PastPlan]) -> list[JsonObject]:
+    """How often each tool was planned, and how that ended; most often first."""
+    planned: Counter[str] = Counter()
+    ended: Counter[tuple[str, str]] = Counter()
+    for plan in plans:
+        for step in plan.steps:
+            tool = str(step["tool"])
+            planned[tool] += 1
+            ended[tool, step.get("outcome") or "unknown"] += 1
+    often = sorted(planned, key=lambda tool: (-planned[tool], tool))[:MAX_TOOLS]
+    return [
+        {
+            "tool": tool,
+            "planned": planned[tool],
+            "ok": ended[tool, Outcome.OK],
+            "error": ended[tool, Outcome.ERROR],
+            "unknown": ended[tool, "unknown"],
+        }
+        for tool in often
+    ]
