@@ -171,11 +171,44 @@ def artifact_settings() -> ArtifactSettings:
     return ArtifactSettings()
 
 
+class CatalogSettings(BaseSettings):
+    """How large catalogs may be, how long their versions stay, and what a prompt leaves for them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    catalog_max_entries: int = Field(20_000, ge=1, description="The most tools and pipelines of a catalog.")
+    catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="The largest catalog, as it is sent.")
+    catalog_max_name_chars: int = Field(256, ge=1, description="The longest name of a tool or pipeline.")
+    catalog_keep_versions: int = Field(50, ge=1, description="Versions of a catalog that stay readable.")
+    catalog_reserve_tokens: int = Field(
+        2_000, ge=0, description="What a prompt takes beside a catalog and an intent, where nobody says."
+    )
+    catalog_cache_bytes: int = Field(
+        32 * 2**20, ge=0, description="Catalogs that a process keeps parsed, by the size of their text."
+    )
+    profile_cache_s: float = Field(5.0, ge=0, description="How old a model's profile may be.")
+
+
+@lru_cache
+def catalog_settings() -> CatalogSettings:
+    """Read the settings once; they do not change afterwards."""
+    return CatalogSettings()
+
+
 def require_settings() -> None:
     """Read every setting of this module: a process with a wrong one fails at its start, not at a call.
 
     Raises:
         ValidationError: A setting is wrong; it is named, and its value is not shown.
     """
-    for read in (database_settings, compression_settings, recall_settings, artifact_settings):
+    reads = (
+        database_settings,
+        compression_settings,
+        recall_settings,
+        artifact_settings,
+        catalog_settings,
+    )
+    for read in reads:
         read()

@@ -1,5 +1,7 @@
 """Read a catalog: a routing guide, an MCP list of tools or OpenAI tool definitions, mixed as they come."""
 
+import json
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +48,7 @@ class CatalogLimits:
 
 
 DEFAULT_LIMITS = CatalogLimits()
+_NO_LIMITS = CatalogLimits(sys.maxsize, sys.maxsize)
 
 
 def read_catalog(document: object, limits: CatalogLimits = DEFAULT_LIMITS) -> Catalog:
@@ -77,6 +80,23 @@ def read_catalog(document: object, limits: CatalogLimits = DEFAULT_LIMITS) -> Ca
     ]
     entries = tuple(sorted(_with_own_ids(read), key=lambda each: (each.kind, each.entry_id)))
     return Catalog(entries, digest_of(entries, packs_key), packs_key)
+
+
+def read_version(body: str, digest: str, novel_since: Mapping[str, int]) -> Catalog:
+    """Read a version as it is stored.
+
+    Args:
+        body: Canonical JSON of a catalog that was read before.
+        digest: Its digest.
+        novel_since: The day number since which each entry is known, by its id.
+
+    Returns:
+        The catalog, each entry with its day.
+    """
+    lists, packs_key = _lists(json.loads(body))
+    entries = (_read_entry(Fields(key, item), key, _NO_LIMITS) for key, items in lists for item in items)
+    known = (replace(entry, novel_since=novel_since.get(entry.entry_id)) for entry in entries)
+    return Catalog(tuple(known), digest, packs_key)
 
 
 def _lists(document: object) -> tuple[list[tuple[str, Sequence[object]]], str]:

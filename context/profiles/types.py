@@ -77,6 +77,9 @@ class ProfileOverride:
     """What an operator knows better about the models of a prefix; None leaves a value as it is.
 
     Attributes are those of `ModelProfile`.
+
+    Raises:
+        ValueError: A size or a price is none.
     """
 
     prefix: str
@@ -92,6 +95,27 @@ class ProfileOverride:
     input_usd: Decimal | None = None
     output_usd: Decimal | None = None
     cached_usd: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no request could go by."""
+        if not self.prefix:
+            raise ValueError("an override needs the start of a model's id")
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:
+                raise ValueError(f"{name} must be {least} to {most}")
+
+
+_SIZE, _USD = 2**31 - 1, 10_000_000
+_RANGES = {
+    "input_tokens": (1, _SIZE),
+    "output_tokens": (1, _SIZE),
+    "catalog_bytes": (0, _SIZE),
+    "cache_ttl_s": (0, _SIZE),
+    "input_usd": (0, _USD),
+    "output_usd": (0, _USD),
+    "cached_usd": (0, _USD),
+}
 
 
 @dataclass(frozen=True)

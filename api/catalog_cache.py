@@ -1,0 +1,94 @@
+"""Catalogs that were used a moment ago: parsed, measured and indexed once a version, not once a call."""
+
+from collections import OrderedDict
+from threading import Lock
+from uuid import UUID
+
+from api.errors import not_found
+from context.catalog.ladder import Ladder
+from context.catalog.read import read_version
+from context.catalog.types import Catalog
+from context.ranking.index import RankingIndex, build_index
+from models.catalog import CatalogVersion, find_digest, load_version
+from models.session import Transaction, reading
+from models.settings import catalog_settings
+
+_STRIPES = 16
+Place = tuple[UUID, str]
+
+
+class LoadedCatalog:
+    """One version of a catalog, ready for ranking and compaction."""
+
+    def __init__(self, version: CatalogVersion) -> None:
+        """Parse a version; its index is built when it is first needed."""
+        self.name = version.name
+        self.digest = version.digest
+        self.bytes = len(version.body.encode())
+        self.catalog: Catalog = read_version(version.body, version.digest, version.novel_since)
+        self.ladder = Ladder(self.catalog)
+        self._index: RankingIndex | None = None
+        self._lock = Lock()
+
+    @property
+    def index(self) -> RankingIndex:
+        """The index for ranking, of the full catalog."""
+        with self._lock:
+            if self._index is None:
+                self._index = build_index(self.catalog)
+            return self._index
+
+
+class CatalogCache:
+    """The catalogs in force that were used last, within a bound; a new version is seen at the next call."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._loaded: OrderedDict[Place, LoadedCatalog] = OrderedDict()
+        self._lock = Lock()
+        self._loading = [Lock() for _ in range(_STRIPES)]
+
+    def find(self, tenant_id: UUID, name: str) -> LoadedCatalog:
+        """Find a catalog in force; a query for its digest, and no more where this version is known.
+
+        Raises:
+            ProblemError: The tenant has no such catalog.
+        """
+        place = (tenant_id, name)
+        with reading() as db:
+            digest = find_digest(db, tenant_id, name)
+            if digest is None:
+                raise not_found("catalog")
+            return self._known(place, digest) or self._load(db, place, digest)
+
+    def _known(self, place: Place, digest: str) -> LoadedCatalog | None:
+        with self._lock:
+            found = self._loaded.get(place)
+            if found is None or found.digest != digest:
+                return None
+            self._loaded.move_to_end(place)
+            return found
+
+    def _load(self, db: Transaction, place: Place, digest: str) -> LoadedCatalog:
+        """Many calls may need a new version at once: one of them parses it."""
+        with self._loading[hash(place) % _STRIPES]:
+            known = self._known(place, digest)
+            if known is not None:
+                return known
+            version = load_version(db, *place)
+            if version is None:
+                raise not_found("catalog")
+            loaded = LoadedCatalog(version)
+            self._keep(place, loaded)
+        return loaded
+
+    def _keep(self, place: Place, loaded: LoadedCatalog) -> None:
+        with self._lock:
+            self._loaded[place] = loaded
+            self._loaded.move_to_end(place)
+            held = sum(each.bytes for each in self._loaded.values())
+            while self._loaded and held > catalog_settings().catalog_cache_bytes:
+                held -= self._loaded.popitem(last=False)[1].bytes
+
+
+catalogs = CatalogCache()

@@ -1,0 +1,228 @@
+"""Catalogs of tools and pipelines: stored by version, ranked by an intent, fitted to a model."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import orjson
+import structlog
+from fastapi import APIRouter, Depends, Header, Path, Query, Response, status
+from pydantic import Field
+
+from api.budgets import profiles
+from api.call import Body, BodyCall, Call, check_id, documented, reader
+from api.catalog_cache import LoadedCatalog, catalogs
+from api.errors import ProblemError, not_found
+from api.settings import api_settings
+from context.catalog.fit import Fitted, fit_catalog
+from context.catalog.ladder import Ladder
+from context.catalog.read import CatalogLimits, read_catalog
+from context.errors import InvalidInputError
+from context.plans.answer import NOTHING_FITS
+from context.profiles.find import catalog_budget
+from context.ranking.rank import rank
+from context.ranking.types import Ranked, Ranking
+from context.sanitize import parse_json
+from context.tokens import count_text
+from context.types import JsonObject
+from models.catalog import CatalogVersion, load_version, put_catalog
+from models.session import reading, transaction
+from models.settings import catalog_settings
+
+log = structlog.get_logger()
+router = APIRouter(prefix="/v1/catalogs/{name}", tags=["catalogs"])
+
+CatalogCall = Annotated[Call, Depends(reader(lambda _: catalog_settings().catalog_max_bytes))]
+
+
+async def _name(name: Annotated[str, Path(description="The catalog, as the tenant calls it.")]) -> str:
+    return check_id(name, "name")
+
+
+Name = Annotated[str, Depends(_name)]
+
+
+class CatalogBody(Body):
+    """A catalog; tools as a routing guide, MCP, OpenAI or Anthropic writes them, also mixed."""
+
+    tools: list[JsonObject] | None = Field(None, description="Tools; a list alone is taken too.")
+    packs: list[JsonObject] | None = Field(None, description="The same under another name.")
+    pipelines: list[JsonObject] | None = Field(None, description="Fixed sequences of tools.")
+
+
+class WantedVersion(Body):
+    """Which version to read."""
+
+    digest: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="Its digest; the one in force.")
+
+
+class RankBody(Body):
+    """What to rank for."""
+
+    intent: str = Field(min_length=1, max_length=100_000, description="What the user wants, in any language.")
+    top_n: int | None = Field(None, ge=1, le=100_000, description="The most entries; all without it.")
+    explain: bool = Field(default=False, description="Say why each entry stands where it does.")
+
+
+class CompactBody(Body):
+    """For which model to fit the catalog."""
+
+    model: str = Field(min_length=1, max_length=200, description="The model that is shown the catalog.")
+    intent: str | None = Field(
+        None,
+        min_length=1,
+        max_length=100_000,
+        description="What decides which entries stay where some must go.",
+    )
+    reserve_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=100_000_000,
+        description="What the rest of the prompt takes; without it, a usual prompt.",
+    )
+
+
+@router.put("", openapi_extra=documented(CatalogBody))
+def store_catalog(name: Name, call: CatalogCall) -> Response:
+    """Put a version of a catalog in force; earlier ones stay readable by their digest."""
+    caller, settings = call.caller("write"), catalog_settings()
+    limits = CatalogLimits(settings.catalog_max_entries, settings.catalog_max_name_chars)
+    catalog = read_catalog(_document(call), limits)
+    ladder = Ladder(catalog)
+    body = ladder.text(range(ladder.entries), 0, "")
+    with transaction() as db:
+        changed = put_catalog(
+            db,
+            caller.tenant_id,
+            name,
+            catalog,
+            body=body,
+            tokens=ladder.whole.tokens,
+            now=datetime.now(UTC),
+            keep_versions=settings.catalog_keep_versions,
+        )
+    answer = {
+        "name": name,
+        "digest": catalog.digest,
+        "tools": catalog.packs,
+        "pipelines": catalog.pipelines,
+        "bytes": ladder.whole.bytes,
+        "tokens": ladder.whole.tokens,
+        "changed": changed,
+    }
+    return _json(answer, catalog.digest)
+
+
+def _document(call: Call) -> object:
+    try:
+        return parse_json(call.raw, max_depth=api_settings().max_depth)[0]
+    except InvalidInputError as error:
+        raise ProblemError("invalid-json", error.message, **error.numbers) from None
+
+
+@router.get("")
+def show_catalog(
+    name: Name,
+    call: BodyCall,
+    wanted: Annotated[WantedVersion, Query()],
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Answer with a catalog and its digest: the version in force, or the one of a digest."""
+    caller = call.caller("read")
+    with reading() as db:
+        version = load_version(db, caller.tenant_id, name, wanted.digest)
+    if version is None:
+        raise not_found("catalog, or no such version of it any more")
+    if if_none_match and _etag(version.digest) in {each.strip() for each in if_none_match.split(",")}:
+        return Response(status_code=status.HTTP_304_NOT_MODIFIED, headers={"ETag": _etag(version.digest)})
+    return _json(_version_members(version), version.digest)
+
+
+@router.post("/rank", openapi_extra=documented(RankBody))
+def rank_entries(name: Name, call: BodyCall) -> Response:
+    """Answer with the entries in the order in which they serve an intent."""
+    caller, wanted = call.caller("read"), call.body(RankBody)
+    loaded = catalogs.find(caller.tenant_id, name)
+    ranking = rank(loaded.index, wanted.intent, explain=wanted.explain, limit=wanted.top_n)
+    answer = {
+        "entries": [_ranked(entry, explain=wanted.explain) for entry in ranking.entries],
+        "prior_set": None,
+        "hidden": len(loaded.catalog.entries) - len(ranking.entries),
+        "gap_warning": gap_warning(ranking),
+        "digest": loaded.digest,
+    }
+    return _json(answer, loaded.digest)
+
+
+@router.post("/compact", openapi_extra=documented(CompactBody))
+def compact_for_model(name: Name, call: BodyCall) -> Response:
+    """Answer with as much of a catalog as a model can be shown, and with what it lost."""
+    caller, wanted = call.caller("read"), call.body(CompactBody)
+    loaded = catalogs.find(caller.tenant_id, name)
+    profile = profiles.find(caller.tenant_id, wanted.model)
+    reserve = wanted.reserve_tokens
+    if reserve is None:
+        reserve = catalog_settings().catalog_reserve_tokens + count_text(wanted.intent or "")
+    ranking = rank(loaded.index, wanted.intent) if wanted.intent else None
+    fitted = fit_catalog(
+        loaded.ladder,
+        catalog_budget(profile, wanted.model, reserve_tokens=reserve),
+        ranked_ids=[entry.entry_id for entry in ranking.entries] if ranking else (),
+        top_n=profile.top_n,
+        gap_warning=gap_warning(ranking) if ranking else None,
+    )
+    _log_cut(loaded, wanted.model, fitted)
+    answer = {
+        "catalog": orjson.Fragment(fitted.text),
+        "compaction": asdict(fitted.compaction),
+        "gap_warning": fitted.gap_warning,
+        "tier": profile.tier,
+        "digest": loaded.digest,
+    }
+    return _json(answer, loaded.digest)
+
+
+def gap_warning(ranking: Ranking) -> str | None:
+    """Say that nothing in the catalog serves an intent, where a ranking finds so."""
+    if not ranking.gap.is_gap:
+        return None
+    words = ", ".join(ranking.gap.unexplained)
+    return f"{NOTHING_FITS}; no entry speaks of: {words}" if words else NOTHING_FITS
+
+
+def _log_cut(loaded: LoadedCatalog, model: str, fitted: Fitted) -> None:
+    if fitted.compaction.is_large_cut:
+        log.info("catalog_compacted", model=model, digest=loaded.digest, **asdict(fitted.compaction))
+
+
+def _ranked(entry: Ranked, *, explain: bool) -> dict[str, Any]:
+    members: dict[str, Any] = {
+        "id": entry.entry_id,
+        "kind": entry.kind,
+        "score": round(entry.score, 6),
+        "lexical": round(entry.lexical, 6),
+        "prior": round(entry.prior, 6),
+    }
+    return {**members, "reasons": entry.reasons} if explain else members
+
+
+def _version_members(version: CatalogVersion) -> dict[str, Any]:
+    return {
+        "name": version.name,
+        "digest": version.digest,
+        "in_force": version.in_force,
+        "tools": version.packs,
+        "pipelines": version.pipelines,
+        "bytes": len(version.body.encode()),
+        "tokens": version.tokens,
+        "put_at": version.put_at,
+        "catalog": orjson.Fragment(version.body),
+    }
+
+
+def _etag(digest: str) -> str:
+    return f'"{digest}"'
+
+
+def _json(content: object, digest: str) -> Response:
+    return Response(orjson.dumps(content), headers={"ETag": _etag(digest)}, media_type="application/json")
