@@ -8,7 +8,8 @@ from context.preflight.config import PreflightConfig
 from context.preflight.followup import FRESH, FollowUp, find_follow_up, weight_after
 from context.preflight.hint import write_hint
 from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, MEMORY, THINKING, TOOLS, highest, widest
-from context.preflight.signs import LITTLE_WORDS, Signs, find_signs
+from context.preflight.signs import Signs, find_signs
+from context.preflight.small_talk import is_all_small_talk, is_more_than_small_talk
 from context.preflight.tools import choose_tools, wanted_tools
 from context.preflight.types import Category, Kind, MemoryParams, Preflight, Previous, ThinkingLevel, Weights
 from context.preflight.weights import WEIGHTS
@@ -17,7 +18,6 @@ RECOGNIZED = 1.0
 _LEAST_FACTOR, _MOST_FACTOR = 0.5, 2.0
 _PROFILE_WEIGHT = 0.2
 _DOUBT_FROM = 0.5
-_MOST_STRAY_SHARE = 0.35
 _ORDER = tuple(Category)
 _DEFAULT_CONFIG = PreflightConfig()
 _NEUTRAL = Weights()
@@ -117,26 +117,14 @@ def _learned(category: Category, score: float, weights: Weights) -> float:
     return score * factor + _PROFILE_WEIGHT * weights.profile.get(category, 0.0)
 
 
-def _recognize(scores: Mapping[Category, float], signs: Signs) -> tuple[tuple[Category, ...], list[str]]:
+def _recognize(scores: dict[Category, float], signs: Signs) -> tuple[tuple[Category, ...], list[str]]:
     found = tuple(category for category in _ORDER if scores[category] >= RECOGNIZED)
-    if found == (Category.CASUAL,) and _strays(signs):
+    if found == (Category.CASUAL,) and is_more_than_small_talk(signs):
         return (), ["rule.more_than_small_talk"]
+    if found == (Category.CASUAL, Category.RESEARCH) and is_all_small_talk(signs):
+        scores[Category.RESEARCH] = 0.0
+        return (Category.CASUAL,), ["rule.a_question_of_courtesy"]
     return found, []
-
-
-def _strays(signs: Signs) -> bool:
-    """Whether most of a message's words are no small talk: then it may ask for anything."""
-    if not signs.words:
-        return False
-    casual = {
-        piece
-        for sign, what in signs.found.items()
-        if sign.startswith(("casual.", "you.", "follow."))
-        for text in what
-        for piece in text.split()
-    }
-    strays = sum(word not in casual and word not in LITTLE_WORDS for word in signs.words)
-    return strays > len(signs.words) * _MOST_STRAY_SHARE
 
 
 def _carry_on(

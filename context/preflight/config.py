@@ -17,7 +17,7 @@ MAX_TOOLS = 500
 MAX_TOOL_CHARS = 200
 MAX_THRESHOLD = 100_000
 
-_NOT_LITERAL = re.compile(r"[\\()\[\]{}|^]|[.*+?][*+?]|\.\*")
+_NOT_LITERAL = re.compile(r"[\\()\[\]{}|^]|[.*?][*+?]|\+[*?]")
 _INNER_STAR = re.compile(r"\*(?!\Z)")
 
 

@@ -109,4 +109,6 @@ def _points_back(signs: Signs) -> bool:
     if signs.has("follow.that") and not any(sign.startswith(_TOPICS) for sign in signs.found):
         return True
     opening = " ".join(signs.words[:3])
-    return any(opening == text or opening.startswith(text + " ") for text in signs.found.get("follow.and", ()))
+    return any(
+        opening == text or opening.startswith(text + " ") for text in signs.found.get("follow.and", ())
+    )

@@ -1,0 +1,114 @@
+"""Take the skills out of a system prompt whose tools do not stay.
+
+A skill is a section under a heading `## Skill: name`, up to the next heading that is no deeper, or a block
+`<skill name="name">…</skill>`. It says which tools it is about in a line `Tools: a, b` or an attribute
+`tools="a, b"`; without that it is about the tool of its own name.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+_FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+_SKILL_HEADING = re.compile(r"skill:[ \t]*(\S.*)", re.IGNORECASE)
+_OPENING = re.compile(r"[ \t]{0,8}<skill\b([^<>]*)>", re.IGNORECASE)
+_CLOSING = re.compile(r"</skill[ \t]*>[ \t]*\n?\Z", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"\b(name|tools)[ \t]*=[ \t]*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
+_TOOLS_LINE = re.compile(r"[ \t]*[-*]?[ \t]*\**tools:?\**:?[ \t]*(\S.*)", re.IGNORECASE)
+_NAME = re.compile(r"[\w.:/-]+")
+
+
+@dataclass
+class _Part:
+    """Lines that stay or go together; `names` is None for what is no skill."""
+
+    lines: list[str]
+    names: frozenset[str] | None = None
+
+
+def trim_skills(system_prompt: str, allowlist: Collection[str] | None) -> str:
+    """Remove the skills that are only about tools which do not stay; all other text stays as it is.
+
+    Args:
+        system_prompt: The caller's system prompt.
+        allowlist: The names of the tools that stay; None for all.
+
+    Returns:
+        The prompt, the same text where there is nothing to remove.
+        A block that is never closed, or holds another one, stays.
+    """
+    if allowlist is None or "skill" not in system_prompt.casefold():
+        return system_prompt
+    stays = frozenset(allowlist)
+    parts = _parts(system_prompt.splitlines(keepends=True))
+    return "".join(
+        line
+        for part in parts
+        if part.names is None or not part.names.isdisjoint(stays)
+        for line in part.lines
+    )
+
+
+def _parts(lines: Sequence[str]) -> Iterator[_Part]:
+    closings = [place for place, line in enumerate(lines) if _CLOSING.search(line)]
+    place = 0
+    in_fence = False
+    while place < len(lines):
+        line = lines[place]
+        if _FENCE.match(line):
+            in_fence = not in_fence
+        end = None if in_fence else _end_of_skill(lines, place, closings)
+        if end is None:
+            yield _Part([line])
+            place += 1
+        else:
+            body = list(lines[place:end])
+            yield _Part(body, _tools_of(body))
+            place = end
+
+
+def _end_of_skill(lines: Sequence[str], place: int, closings: Sequence[int]) -> int | None:
+    """Where a skill that begins at a line ends; None where none begins."""
+    if _OPENING.match(lines[place]):
+        after = bisect_left(closings, place)
+        return _end_of_block(lines, place, closings[after]) if after < len(closings) else None
+    heading = _HEADING.match(lines[place])
+    if heading is None or not _SKILL_HEADING.match(heading[2]):
+        return None
+    return _end_of_section(lines, place + 1, depth=len(heading[1]))
+
+
+def _end_of_block(lines: Sequence[str], start: int, closing: int) -> int | None:
+    """One that holds another is left alone: nobody can tell which of both the closing tag belongs to."""
+    nested = any(_OPENING.match(line) for line in lines[start + 1 : closing + 1])
+    return None if nested else closing + 1
+
+
+def _end_of_section(lines: Sequence[str], start: int, *, depth: int) -> int:
+    in_fence = False
+    for place in range(start, len(lines)):
+        if _FENCE.match(lines[place]):
+            in_fence = not in_fence
+        heading = None if in_fence else _HEADING.match(lines[place])
+        if heading and len(heading[1]) <= depth:
+            return place
+        if not in_fence and _OPENING.match(lines[place]):
+            return place
+    return len(lines)
+
+
+def _tools_of(body: Sequence[str]) -> frozenset[str]:
+    opening = _OPENING.match(body[0])
+    if opening is not None:
+        given = {found[1].lower(): found[2] or found[3] or "" for found in _ATTRIBUTE.finditer(opening[1])}
+        name, tools = given.get("name", ""), given.get("tools", "")
+    else:
+        heading = _HEADING.match(body[0])
+        skill = _SKILL_HEADING.match(heading[2]) if heading else None
+        name, tools = skill[1].strip() if skill else "", ""
+    for line in body[1:]:
+        if not tools and (found := _TOOLS_LINE.match(line)):
+            tools = found[1]
+    return frozenset(_NAME.findall(tools)) or frozenset({name.strip("`* ")})

@@ -1,0 +1,74 @@
+"""Skill sections go with the tools that they are about, and nothing else is touched."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context.preflight.skills import trim_skills
+
+PROMPT = """You are a helper.
+## Skill: web_search
+Search well.
+### How
+Slowly.
+## Skill: notes
+Tools: memory_search, memory_get
+Keep notes.
+# Rules
+Every skill is good.
+```
+## Skill: exec
+```
+<skill name="draw" tools="canvas, image">
+Draw.
+</skill>
+<skill name='exec'>Run.</skill>
+"""
+
+
+def test_a_skill_goes_where_none_of_its_tools_stays() -> None:
+    left = trim_skills(PROMPT, ["web_search", "image"])
+    assert "Search well." in left
+    assert "Slowly." in left
+    assert "Draw." in left
+    assert "Keep notes." not in left
+    assert "Run." not in left
+
+
+def test_other_text_stays_as_it_is() -> None:
+    left = trim_skills(PROMPT, [])
+    assert left == "You are a helper.\n# Rules\nEvery skill is good.\n```\n## Skill: exec\n```\n"
+
+
+def test_where_all_tools_stay_so_do_all_skills() -> None:
+    assert trim_skills(PROMPT, None) == PROMPT
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "<skill name='a'>\nnever closed",
+        "## Skills\nA list.\n",
+        "```\n<skill name='a'>x</skill>\n",
+    ],
+)
+def test_what_is_not_clearly_a_skill_stays(prompt: str) -> None:
+    assert trim_skills(prompt, []) == prompt
+
+
+def test_a_skill_inside_another_goes_alone() -> None:
+    prompt = "<skill name='a'>\n<skill name='b'>\nInner.\n</skill>\nOuter.\n</skill>\n"
+    assert trim_skills(prompt, []) == "<skill name='a'>\nOuter.\n</skill>\n"
+
+
+lines = st.lists(
+    st.one_of(st.sampled_from(PROMPT.splitlines(keepends=True)), st.text(max_size=20)), max_size=20
+)
+
+
+@given(lines.map("".join), st.lists(st.sampled_from(["exec", "image", "web_search"])))
+def test_trimming_only_removes_whole_lines_and_twice_is_once(prompt: str, allowlist: list[str]) -> None:
+    left = trim_skills(prompt, allowlist)
+    rest = iter(prompt.splitlines(keepends=True))
+    assert all(line in rest for line in left.splitlines(keepends=True))
+    assert trim_skills(prompt, None) == prompt
