@@ -14,6 +14,7 @@ from api.attachments import MOST_CONTENT_CHARS, check_parameters
 from api.call import Body, BodyCall, Call, documented, reader
 from api.errors import ProblemError, not_found
 from api.waiting import wait_for_work
+from context.artifacts.content import is_artifact_id
 from context.focus import Focus, SizeClass, nearest, normalise
 from context.language import UNKNOWN
 from context.sanitize import clean_text
@@ -32,7 +33,16 @@ MOST_FOCUS_CHARS = 2_000
 SIZE = SizeClass.MEDIUM
 """How long a summary is that is asked for by its focus alone."""
 
-ArtifactId = Annotated[str, Path(description="The artifact, as a pointer or an upload's answer names it.")]
+
+async def _artifact_id(
+    artifact_id: Annotated[str, Path(description="As a pointer or an upload's answer names it.")],
+) -> str:
+    if not is_artifact_id(artifact_id):
+        raise not_found("artifact")
+    return artifact_id
+
+
+ArtifactId = Annotated[str, Depends(_artifact_id)]
 BareCall = Annotated[Call, Depends(reader(lambda _: 1024))]
 
 

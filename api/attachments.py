@@ -16,6 +16,7 @@ from api.documents.media import PDF, read_media_type
 from api.documents.read import Document, read_document, read_inline
 from api.errors import ProblemError, not_found
 from api.validation import validation_error
+from context.artifacts.content import is_artifact_id
 from context.artifacts.steps import document_artifact
 from context.sanitize import clean_text
 from models.artifact import NewArtifact, load_slice, new_artifact, store_artifacts
@@ -64,7 +65,16 @@ class Upload:
 UploadCall = Annotated[Call, Depends(reader(lambda _: 2 * artifact_settings().attachment_max_bytes + 2**16))]
 """Twice a document's bytes: base64 and escapes make it longer than it is."""
 
-AttachmentId = Annotated[str, Path(description="The id that the upload was answered with.")]
+
+async def _attachment_id(
+    attachment_id: Annotated[str, Path(description="The id that the upload was answered with.")],
+) -> str:
+    if not is_artifact_id(attachment_id):
+        raise not_found("attachment")
+    return attachment_id
+
+
+AttachmentId = Annotated[str, Depends(_attachment_id)]
 
 
 @router.post("/attachments", status_code=status.HTTP_201_CREATED, openapi_extra=documented(AttachmentUpload))

@@ -18,6 +18,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.artifacts.subjects import parse_subject
+from context.artifacts.superseded import Access
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from models.artifact import ArtifactFacts, artifact_value
 from models.base import Base, CreatedAt, TenantPart
@@ -150,6 +152,12 @@ class Use:
     subject: str
     writes: bool
     artifact: Artifact | None
+
+    @property
+    def access(self) -> Access:
+        """The same for `find_superseded`."""
+        subject = parse_subject(self.subject, writes=self.writes)
+        return Access(self.seq, subject, self.artifact.artifact_id if self.artifact else None)
 
 
 _OF_SESSION = text(
