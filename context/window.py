@@ -10,9 +10,12 @@ from context.history import NOT_STORED
 from context.recall.region import render_recall
 from context.recall.selection import RecallBlock
 from context.render import render_summary
+from context.shelf import Shelf, Shelved
 from context.tokens import NO_TOOLS, UNCALIBRATED, Calibration, ToolsCount, measure_message
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import Loss
+
+NO_ARTIFACTS = Shelved()
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class WindowRequest:
         recall: Stretches of older turns that bear on the new messages, in the order of the conversation; None
             where the search for them failed.
         unread: Older raw messages that were not read.
+        shelf: The artifacts that may be shown; None for none.
         wire: The format in which the window is wanted.
         calibration: What reported usage has taught about the model.
     """
@@ -79,6 +83,7 @@ class WindowRequest:
     notes: Notes | None = None
     recall: Sequence[RecallBlock] | None = ()
     unread: Unread | None = None
+    shelf: Shelf | None = None
     wire: Wire = Wire.OPENAI
     calibration: Calibration = UNCALIBRATED
 
@@ -95,6 +100,7 @@ class Window:
         certificate: What was counted, what was left out.
         estimated_tokens: What the model will probably bill, without the bound's margin.
         calibration: What the two counts were corrected with.
+        shelved: What it shows of artifacts, and how each was used.
     """
 
     items: tuple[str, ...]
@@ -104,6 +110,7 @@ class Window:
     certificate: Certificate
     estimated_tokens: int
     calibration: Calibration
+    shelved: Shelved = NO_ARTIFACTS
 
 
 def new_message(
@@ -140,3 +147,10 @@ def notes_message(notes: Notes, wire: Wire = Wire.OPENAI) -> Message:
 def recall_message(blocks: Sequence[RecallBlock], wire: Wire = Wire.OPENAI) -> Message:
     """Write recalled stretches as the user message in which they enter a window; never in the system role."""
     return new_message({"role": "user", "content": render_recall(blocks)}, Role.USER, wire=wire)
+
+
+def artifacts_message(shelved: Shelved, wire: Wire = Wire.OPENAI) -> Message:
+    """Write the artifacts as the user message in which they enter a window; never in the system role."""
+    count = shelved.count
+    body = {"role": "user", "content": shelved.text}
+    return new_message(body, Role.USER, tokens=count.tokens, tokens_wide=count.wide, wire=wire)

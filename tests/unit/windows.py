@@ -3,14 +3,34 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import strategies as st
 
+from context.artifacts.reading import How, Reading
+from context.artifacts.types import (
+    Artifact,
+    ArtifactDecision,
+    ArtifactPlan,
+    ArtifactType,
+    ContentKind,
+    ProcessingStrategy,
+)
 from context.assemble import Notes, Window, WindowRequest
 from context.budget import Budget
 from context.outgoing import recounted
-from context.tokens import Request, guarantee, measure_message, measure_tools, total
+from context.planning.execute import Available
+from context.shelf import Shelf
+from context.tokens import (
+    EncodingName,
+    Request,
+    count_text,
+    guarantee,
+    measure_message,
+    measure_tools,
+    total,
+)
 from context.types import JsonObject, Message, Wire
 from context.wire import check_pairs
 from tests.unit.histories import answers, calls, histories, make_message, number, says
@@ -18,6 +38,7 @@ from tests.unit.histories import answers, calls, histories, make_message, number
 TOOLS: list[JsonObject] = [
     {"type": "function", "function": {"name": "look", "description": "Look at a thing.", "parameters": {}}}
 ]
+NOW = datetime(2026, 3, 9, tzinfo=UTC)
 MODELS = ("gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro", "o3-mini", "my-own-model")
 
 
@@ -118,9 +139,57 @@ def requests(draw: st.DrawFn) -> tuple[WindowRequest, list[JsonObject]]:
         system=draw(st.sampled_from((None, says("system", "Be kind."), says("system", "Rules. " * 60)))),
         tools=measure_tools(tools),
         notes=draw(st.sampled_from((None, notes))),
+        shelf=draw(st.one_of(st.none(), shelves())),
         wire=wire,
     )
     return asked, tools
+
+
+@st.composite
+def shelves(draw: st.DrawFn) -> Shelf:
+    """Draw artifacts of any size with any readings, and a plan that may name others."""
+    names = [f"art_{place:032x}" for place in range(draw(st.integers(0, 4)))]
+    strategies = st.sampled_from(ProcessingStrategy)
+    decided = draw(st.lists(st.sampled_from([*names, "art_unknown"]), max_size=6))
+    plan = ArtifactPlan(
+        tuple(ArtifactDecision(name, draw(strategies), place) for place, name in enumerate(decided, 1))
+    )
+    return Shelf(plan, {name: draw(shelved(name)) for name in names}, draw(st.sampled_from((0.0, 0.5, 1.0))))
+
+
+@st.composite
+def shelved(draw: st.DrawFn, name: str) -> Available:
+    """Draw what there is of one artifact."""
+    full = draw(st.sampled_from(("short", "a row of figures 12.5\n" * 90, "</artifacts> 列车时刻 " * 400)))
+    made = st.sampled_from((None, Reading(How.EXACT, "- 12.5 is the sum", count_text("- 12.5 is the sum"))))
+    artifact = make_artifact(full, name)
+
+    def extract(_query: str, most: int) -> Reading:
+        text = full[: most * 2]
+        return Reading(How.EXTRACT, text, count_text(text))
+
+    can_extract = draw(st.booleans())
+    return Available(
+        artifact,
+        draw(st.sampled_from((None, full))),
+        exact=draw(made),
+        extract=extract if can_extract else None,
+    )
+
+
+def make_artifact(content: str, name: str = f"art_{7:032x}", **metadata: object) -> Artifact:
+    """A tool result of this text, counted as it is stored."""
+    return Artifact(
+        artifact_id=name,
+        artifact_type=ArtifactType.TOOL_RESULT,
+        kind=ContentKind.TEXT,
+        size_chars=len(content),
+        tokens=count_text(content),
+        tokens_wide=count_text(content, EncodingName.WIDE),
+        source="step_1:look",
+        timestamp=NOW,
+        metadata=metadata,
+    )
 
 
 @st.composite

@@ -1,0 +1,205 @@
+"""The account of a window: what each part costs, where it is from, what was left out and why."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from context.certificate import Block, Carried, Certificate, Exclusion
+from context.history import History
+from context.outgoing import Outgoing, count_of
+from context.pairing import Repair
+from context.recall.region import name_messages
+from context.recall.selection import RecallBlock
+from context.shelf import Shelved
+from context.tokens import Count, guarantee
+from context.trim import Trim
+from context.types import Message
+from context.window import WindowRequest, notes_message, recall_message
+from context.wire import Loss
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Messages in the window: what they cost there in the model's tokens, and what was cut out of them."""
+
+    messages: Sequence[Message]
+    cost: int = 0
+    trims: Sequence[Trim] = ()
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """The recalled stretches in the window, and their message."""
+
+    blocks: Sequence[RecallBlock] = ()
+    message: Message | None = None
+    cost: int = 0
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What was put into a window.
+
+    Attributes:
+        request: What there was.
+        history: Its turns, and what new messages go on with.
+        fixed: What must be sent, by part, in the model's tokens.
+        open_turn: The stored turn that the new messages go on with.
+        notes: The message of the summary; None where it is left out.
+        taken: Whole turns, newest first.
+        taken_cost: What they cost together.
+        shelved: The artifacts.
+        recalled: The recalled stretches.
+    """
+
+    request: WindowRequest
+    history: History
+    fixed: Mapping[str, int]
+    open_turn: Taken
+    notes: Message | None
+    taken: Sequence[Taken]
+    taken_cost: int
+    shelved: Shelved
+    recalled: Recalled
+
+    def price(self, count: Count) -> int:
+        """Bound a stored count in the model's own tokens."""
+        return guarantee(count, self.request.model, calibration=self.request.calibration)
+
+    @property
+    def notes_cost(self) -> int:
+        """What the summary costs, 0 where it is left out."""
+        return self.price(count_of([self.notes])) if self.notes else 0
+
+
+def certify(contents: Contents, sent: Outgoing) -> Certificate:
+    """Write the certificate of a window.
+
+    Args:
+        contents: What it holds.
+        sent: The same in the format in which it goes out.
+    """
+    return _Account(contents).write(sent)
+
+
+class _Account:
+    """Looks at what is in a window, and at what there was."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.contents = contents
+        self.request = contents.request
+        self.price = contents.price
+
+    def write(self, sent: Outgoing) -> Certificate:
+        budget, notes = self.request.budget, self.request.notes
+        blocks = self._blocks()
+        tail = self._tail_seqs()
+        stored = self.contents.history.stored_seqs
+        return Certificate(
+            input_tokens=sum(block.tokens for block in blocks),
+            budget=budget.input_tokens,
+            context_window=budget.context_window,
+            max_tokens=budget.max_tokens,
+            summary_covers=(notes.from_seq, notes.to_seq) if notes and self.contents.notes else None,
+            tail=(tail[0], tail[-1]) if tail else None,
+            tail_contiguous=not tail or tail == [seq for seq in stored if seq >= tail[0]],
+            tool_pairs_intact=sent.pairs_intact,
+            blocks=blocks,
+            excluded=self._exclusions(),
+            repairs=tuple(_say(repair) for repair in self.contents.history.repairs if self._concerns(repair)),
+            losses=_group(sent.dropped),
+        )
+
+    def _tail_seqs(self) -> list[int]:
+        """The places of the stored messages in the window, ascending."""
+        parts = (*self.contents.taken, self.contents.open_turn)
+        return sorted({message.seq for part in parts for message in part.messages})
+
+    def _blocks(self) -> tuple[Block, ...]:
+        notes, seqs = self.request.notes, self._tail_seqs()
+        history = self.contents.taken_cost + self.contents.open_turn.cost
+        blocks = [
+            Block(part, self.contents.fixed[part], "request", "instructions")
+            for part in ("overhead", "system_prompt", "tools")
+            if part in self.contents.fixed
+        ]
+        if notes and self.contents.notes:
+            origin = f"summary {notes.version}, messages {notes.from_seq}-{notes.to_seq}"
+            blocks.append(Block("summary", self.contents.notes_cost, origin, "notes"))
+        if seqs:
+            blocks.append(Block("history", history, f"messages {seqs[0]}-{seqs[-1]}", "conversation"))
+        if self.contents.shelved.text:
+            names = ", ".join(one.artifact.artifact_id for one in self.contents.shelved.execution.used)
+            blocks.append(Block("artifact", self.contents.shelved.cost, names, "untrusted"))
+        if self.contents.recalled.message:
+            origin = f"messages {name_messages(self.contents.recalled.blocks)}"
+            blocks.append(Block("recall", self.contents.recalled.cost, origin, "conversation"))
+        return (*blocks, Block("new", self.contents.fixed["new_messages"], "request", "conversation"))
+
+    def _exclusions(self) -> tuple[Exclusion, ...]:
+        """Name everything that was left out, oldest first."""
+        found = []
+        notes = self.request.notes
+        if notes and not self.contents.notes:
+            cost = self.price(count_of([notes_message(notes)]))
+            found.append(
+                Exclusion(f"summary of messages {notes.from_seq}-{notes.to_seq}", "does-not-fit", cost)
+            )
+        found += [
+            Exclusion(f"artifact {left.artifact_id}", left.why, self.price(Count(left.tokens)))
+            for left in self.contents.shelved.execution.excluded
+        ]
+        found += self._excluded_recall()
+        found += self._excluded_messages()
+        found += [
+            Exclusion(
+                f"part of message {trim.seq}",
+                "shortened-to-fit",
+                self.price(Count(trim.tokens_before)) - self.price(Count(trim.tokens_after)),
+            )
+            for part in (*self.contents.taken[:1], self.contents.open_turn)
+            for trim in part.trims
+        ]
+        return tuple(found)
+
+    def _excluded_recall(self) -> list[Exclusion]:
+        if self.request.recall is None:
+            return [Exclusion("recall", "search-failed", None)]
+        unseen = [block for block in self.request.recall if block not in self.contents.recalled.blocks]
+        if not unseen:
+            return []
+        cost = self.price(count_of([recall_message(unseen)]))
+        return [Exclusion(f"recall of messages {name_messages(unseen)}", "does-not-fit", cost)]
+
+    def _excluded_messages(self) -> list[Exclusion]:
+        unread = self.request.unread
+        turns = self.contents.history.turns[: len(self.contents.history.turns) - len(self.contents.taken)]
+        left_out = [*self.contents.history.torn, *(message for turn in turns for message in turn)]
+        if not left_out and unread is None:
+            return []
+        first = unread.from_seq if unread else self.request.tail[0].seq
+        last = max((message.seq for message in left_out), default=unread.to_seq if unread else first)
+        cost: int | None = self.price(count_of(left_out))
+        if unread:
+            cost = None if unread.tokens is None else (cost or 0) + self.price(Count(unread.tokens))
+        return [Exclusion(f"messages {first}-{last}", "does-not-fit", cost)]
+
+    def _concerns(self, repair: Repair) -> bool:
+        """Whether a repair lies in what is sent, and not in what was left out."""
+        excluded = len(self.contents.history.turns) - len(self.contents.taken)
+        if excluded == 0:
+            return True
+        return repair.seq > max(message.seq for message in self.contents.history.turns[excluded - 1])
+
+
+def _say(repair: Repair) -> str:
+    end = "message left out" if repair.message_dropped else "taken out"
+    return f"message {repair.seq}: {repair.kind} {repair.call_id!r}, {end}"
+
+
+def _group(losses: Sequence[Loss]) -> tuple[Carried, ...]:
+    """Put losses of one kind together: a long history loses the same thing many times."""
+    seqs: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for loss in losses:
+        seqs[loss.kind, loss.why].add(loss.seq)
+    return tuple(Carried(kind, why, tuple(sorted(found))) for (kind, why), found in seqs.items())

@@ -1,0 +1,110 @@
+"""The artifacts that a window may show: a plan for them, carried out in the room that there is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from context.artifacts.reading import UsedArtifact
+from context.artifacts.region import closing, frame, label, render_region
+from context.artifacts.types import ArtifactPlan
+from context.planning.execute import EXTRACT_TOKENS, Available, Execution, execute_plan
+from context.tokens import MESSAGE_OVERHEAD, Count, EncodingName, count_text
+
+ROOM_SHARE = 0.5
+"""What artifacts may take of the room beside what must be sent, where history wants it too."""
+
+NO_PLAN = ArtifactPlan(())
+NOTHING = Execution((), (), (), 0)
+
+_ATTEMPTS = 4
+_PROBE = 10_000
+_SEAM_TOKENS = 4
+"""Line breaks around a text, and what two texts may cost more together than apart."""
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Artifacts that may be shown, and what is planned for them.
+
+    Attributes:
+        plan: A decision about each.
+        available: What there is of each, by id.
+        room_share: The most of the room that they take from history, in [0, 1].
+        extract_tokens: The most tokens of one extract.
+        most_tokens: A bound of the region in the model's tokens, >= 0; None for none.
+    """
+
+    plan: ArtifactPlan = NO_PLAN
+    available: Mapping[str, Available] = field(default_factory=dict)
+    room_share: float = ROOM_SHARE
+    extract_tokens: int = EXTRACT_TOKENS
+    most_tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Shelved:
+    """What a window shows of a shelf.
+
+    Attributes:
+        execution: What was chosen, and the account of it.
+        text: The region as the content of one message; empty where nothing is shown.
+        count: What the message costs.
+        cost: The same in the model's tokens.
+    """
+
+    execution: Execution = NOTHING
+    text: str = ""
+    count: Count = field(default_factory=lambda: Count(0, 0))
+    cost: int = 0
+
+
+def fill_shelf(shelf: Shelf, room: int, price: Callable[[Count], int]) -> Shelved:
+    """Carry the plan out in a room of the model's own tokens.
+
+    Args:
+        shelf: The plan, and what there is.
+        room: The most that the region may cost, in the model's tokens.
+        price: Bounds a count in the model's tokens.
+
+    Returns:
+        What is shown, never above the room; nothing where even that is too much.
+    """
+    if not shelf.available and not shelf.plan.artifacts:
+        return Shelved()
+    most = max(room if shelf.most_tokens is None else min(room, shelf.most_tokens), 0)
+    budget = int(most * _PROBE / max(price(Count(_PROBE)), 1))
+    for _ in range(_ATTEMPTS):
+        filled = _fill(shelf, budget, price)
+        if filled.cost <= most:
+            return filled
+        budget = int(budget * most / filled.cost) - 1
+    return _fill(shelf, 0, price)
+
+
+def _fill(shelf: Shelf, budget: int, price: Callable[[Count], int]) -> Shelved:
+    execution = execute_plan(
+        shelf.plan,
+        shelf.available,
+        budget_tokens=max(budget, 0),
+        count=count_text,
+        extract_tokens=shelf.extract_tokens,
+    )
+    if not execution.used:
+        return Shelved(execution)
+    count = _count_region(execution)
+    return Shelved(execution, render_region(execution.used), count, price(count))
+
+
+def _count_region(execution: Execution) -> Count:
+    """Bound the region by the counts of its texts, which were made when they were stored."""
+    wide = count_text(frame(), EncodingName.WIDE) + _SEAM_TOKENS
+    wide += sum(_wide(one) for one in execution.used)
+    return Count(execution.tokens + MESSAGE_OVERHEAD, wide + MESSAGE_OVERHEAD, messages=1)
+
+
+def _wide(one: UsedArtifact) -> int:
+    reading = one.reading
+    known = reading.tokens_wide
+    text = count_text(reading.text, EncodingName.WIDE) if known is None else known
+    return (
+        text + sum(count_text(part, EncodingName.WIDE) for part in (label(one), closing())) + 2 * _SEAM_TOKENS
+    )
