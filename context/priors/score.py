@@ -14,6 +14,11 @@ KIND_WEIGHTS = {Kind.WORD: 1.0, Kind.PAIR: 0.5, Kind.EXACT: 1.0, Kind.CATEGORY: 
 LEAST_DOUBT, MOST_DOUBT = 0.15, 1.0
 """How much a word counts against the tools that never had it: more, the less of the catalog was tried."""
 BASE_STRENGTH = 0.7
+NOVEL_SHARE = 0.7
+"""What an entry that was added since gets of the best support, as far as its words fit."""
+UNTRIED_POWER = 12
+"""Where history knows next to nothing of the catalog, its silence says nothing of an entry that it never saw."""
+_LEAST_NOVELTY = 0.05
 POPULARITY = 0.3
 """What being chosen often says, where an intent says something for a tool anyway."""
 RELIABLE_PLANS = 2.0
@@ -79,7 +84,7 @@ def bind_priors(prior_set: PriorSet, entry_ids: Sequence[str]) -> BoundPriors:
             for good, bad in zip(prior_set.good, prior_set.bad, strict=True)
         ],
         popularity=[POPULARITY * coverage * math.log1p(good / usual) for good in prior_set.good],
-        novelty=_novelty(prior_set, entry_ids),
+        novelty=_novelty(prior_set, entry_ids, coverage),
     )
 
 
@@ -87,13 +92,18 @@ def _reliability(good: float, bad: float) -> float:
     return max(LEAST_RELIABILITY, (good + RELIABLE_PLANS) / (good + bad + RELIABLE_PLANS))
 
 
-def _novelty(prior_set: PriorSet, entry_ids: Sequence[str]) -> dict[str, float]:
-    """An entry that the set never saw is novel; without a look at the catalog none is."""
-    if not prior_set.roster:
-        return {}
+def _novelty(prior_set: PriorSet, entry_ids: Sequence[str], coverage: float) -> dict[str, float]:
+    """An entry that the set never saw is novel; without a look at the catalog none is known to be."""
     known = dict(zip(prior_set.roster, prior_set.novelty, strict=True))
-    found = {entry_id: known.get(name_hash(entry_id), 255) / 255 for entry_id in entry_ids}
-    return {entry_id: novelty for entry_id, novelty in found.items() if novelty > 0.0}
+    tried = {name for name, good in zip(prior_set.names, prior_set.good, strict=True) if good > 0.0}
+    untried = (1.0 - coverage) ** UNTRIED_POWER
+    found = {}
+    for entry_id in entry_ids:
+        young = known.get(name_hash(entry_id), 255) / 255 if known else 0.0
+        novelty = max(NOVEL_SHARE * young, 0.0 if entry_id in tried else untried)
+        if novelty >= _LEAST_NOVELTY:
+            found[entry_id] = novelty
+    return found
 
 
 def score_priors(bound: BoundPriors, intent: str, *, category: str = "", explain: bool = False) -> Priors:

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 
 PRIOR_SCALE = 100.0
 """The lexical score that a prior of 1 adds; a word that few entries have scores about 10."""
-NOVEL_SHARE = 0.5
-"""An entry that history cannot know is raised by this share of what history says for the best one."""
 
 
 def combine_scores(
@@ -19,7 +17,7 @@ def combine_scores(
     Args:
         lexical: What the words say of each entry, >= 0.
         priors: What history says of entries, by place, each in [0, 1]; evidence that is missing is taken off.
-        novelty: How far history cannot know an entry, by place, each in (0, 1].
+        novelty: The share of the best prior that an entry gets for being unknown, by place, each in (0, 1].
 
     Returns:
         The scores that the order goes by, each at least its lexical score.
@@ -31,7 +29,7 @@ def combine_scores(
         scores[place] += PRIOR_SCALE * prior
     best = max(lexical, default=0.0)
     if best > 0.0:
-        raised = 1.0 + NOVEL_SHARE * PRIOR_SCALE * max(priors.values()) / best
+        rise = PRIOR_SCALE * max(priors.values()) / best
         for place, share in novelty.items():
-            scores[place] = max(scores[place], lexical[place] * (1.0 + share * (raised - 1.0)))
+            scores[place] = max(scores[place], lexical[place] * (1.0 + share * rise))
     return scores
