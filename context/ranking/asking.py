@@ -1,4 +1,4 @@
-"""Words by which people ask: they shape a request in English and hardly ever say which tool it needs."""
+"""English words that hardly say which tool is needed: those of asking, and those that all tools have."""
 
 from functools import cache
 
@@ -35,8 +35,20 @@ usually value variety various via wait wanna wanted wants ways welcome whatever 
 willing wish within without wonder wonderful wondering works worried worry would wrong yes yesterday yet
 """
 
+_TOOL_WORDS = """
+action add api call content create data date default execute file find function get info information input
+item list make message name names number output provide query question request response result retrieve
+return run search service set system text time tool tools type update use user using value
+"""
+
 
 @cache
 def asking_terms() -> frozenset[str]:
     """Return the terms of words by which people ask."""
     return frozenset(index_terms(_WORDS))
+
+
+@cache
+def tool_terms() -> frozenset[str]:
+    """Return the terms of words that many tools have, whatever they are for."""
+    return frozenset(index_terms(_TOOL_WORDS))

@@ -1,17 +1,20 @@
 """Explain a score: which words of the intent an entry has, and where."""
 
+import heapq
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from context.ranking.fields import LABELS, Field
 from context.ranking.index import Postings, RankingIndex
 from context.ranking.intent import Intent
+from context.ranking.lexicon import written_word
+from context.ranking.scoring import widen_terms
 from context.words import index_terms
 
 MAX_REASONS = 5
 
-_WORD = re.compile(r"\w[\w'\u2019-]*")
+_WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
 _STRONGEST_FIRST = tuple(Field)
 
 
@@ -19,30 +22,37 @@ def surface_words(text: str) -> dict[str, str]:
     """Map each term of a text to the word as it was first written."""
     words: dict[str, str] = {}
     for match in _WORD.finditer(text):
-        for term in index_terms(match[0]):
-            words.setdefault(term, term if term in match[0] else match[0])
+        terms = index_terms(match[0])
+        for term in terms:
+            words.setdefault(term, match[0] if match[0].isascii() or len(terms) == 1 else term)
     return words
 
 
-def explain_entry(
-    index: RankingIndex, intent: Intent, place: int, *, words: Mapping[str, str], prior: float = 0.0
-) -> tuple[str, ...]:
-    """Say why an entry has its score.
+def explain_entries(
+    index: RankingIndex, intent: Intent, places: Sequence[int], history: Mapping[int, tuple[str, ...]]
+) -> dict[int, tuple[str, ...]]:
+    """Say why entries have their scores.
 
     Args:
         index: The catalog's index.
         intent: What was asked.
-        place: The entry's place in the catalog.
-        words: The intent's words by term, from `surface_words`.
-        prior: What history says of the entry, in [0, 1].
+        places: The entries' places in the catalog.
+        history: Why history speaks for entries, by place.
 
     Returns:
-        At most `MAX_REASONS` reasons, strongest first, such as "name: search" or "keyword 'draft a blog'".
+        Reasons by place, strongest first, such as "name: search" or "keyword 'draft a blog'": at most
+        `MAX_REASONS` of words, then those of history. Entries that nothing speaks for have none.
     """
-    reasons = [*_phrase_reasons(index, intent, place), *_word_reasons(index, intent, place, words)]
-    reasons.sort(key=lambda reason: -reason[0])
-    said = [text for _, text in reasons[:MAX_REASONS]]
-    return (*said, f"history: {prior:.2f}") if prior > 0.0 else tuple(said)
+    words = surface_words(intent.text)
+    widened = widen_terms(index, intent)
+    sources = _word_sources(index, intent)
+    found = {}
+    for place in places:
+        phrases = _phrase_reasons(index, intent, place)
+        matches = _word_reasons(index, widened, place, words, sources)
+        strongest = heapq.nlargest(MAX_REASONS, [*phrases, *matches])
+        found[place] = (*(text for _, text in strongest), *history.get(place, ()))
+    return found
 
 
 def find_impact(postings: Postings, place: int) -> tuple[float, int]:
@@ -61,13 +71,30 @@ def _phrase_reasons(index: RankingIndex, intent: Intent, place: int) -> Iterator
 
 
 def _word_reasons(
-    index: RankingIndex, intent: Intent, place: int, words: Mapping[str, str]
+    index: RankingIndex,
+    widened: Mapping[str, float],
+    place: int,
+    words: Mapping[str, str],
+    sources: Mapping[str, str],
 ) -> Iterator[tuple[float, str]]:
-    for term, weight in intent.terms.items():
+    for term, weight in widened.items():
         postings = index.postings.get(term)
-        if postings is None:
-            continue
-        impact, mask = find_impact(postings, place)
-        if impact:
-            field = next(field for field in _STRONGEST_FIRST if mask & field)
-            yield weight * postings.rarity * impact, f"{LABELS[field]}: {words.get(term, term)}"
+        impact, mask = find_impact(postings, place) if postings else (0.0, 0)
+        if postings and impact:
+            label = LABELS[next(field for field in _STRONGEST_FIRST if mask & field)]
+            source = sources.get(term)
+            said = (
+                f"{written_word(term)} (for {words.get(source, source)})" if source else words.get(term, term)
+            )
+            yield weight * postings.rarity * impact, f"{label}: {said}"
+
+
+def _word_sources(index: RankingIndex, intent: Intent) -> dict[str, str]:
+    """The term of the intent that led to each further one."""
+    return {
+        other: term
+        for term in intent.terms
+        for expansion in index.lexicon.get(term, ())
+        for other, _ in expansion.terms
+        if other not in intent.terms and expansion.needs <= intent.terms.keys()
+    }

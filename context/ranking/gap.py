@@ -1,14 +1,43 @@
-"""Tell whether nothing in a catalog serves an intent."""
+"""Tell whether nothing in a catalog serves an intent: too little of what was asked is said of any entry."""
 
-from collections.abc import Sequence
+import heapq
+import math
+from collections.abc import Mapping, Sequence
 
+from context.ranking.asking import tool_terms
 from context.ranking.explain import find_impact, surface_words
+from context.ranking.fields import Field
 from context.ranking.index import RankingIndex
 from context.ranking.intent import Intent
 from context.ranking.types import GapVerdict
 
-LEAST_FIT = 0.25
+LEAST_FIT = 0.59
+"""A best entry that fits less serves nothing: it has less than about one word of the intent."""
+FOREIGN_WEIGHT = 0.25
+"""A word of another script that nothing knows may be a little word, or one half of another."""
+WHOLE_INTENT = 1.0
+"""What it adds, in words, when the whole intent is explained: so that an intent of one word can fit."""
+CANDIDATES = 2
 MAX_UNEXPLAINED = 8
+LEAD = 0.8
+"""What a first entry adds that stands alone, in the measure of the fit's logarithm."""
+COMMON_WEIGHT = 0.3
+"""A number is what a tool is given, and most tools get, list or return something: neither says what for."""
+LEXICON_GAIN = 1.4
+
+FIELD_STRENGTHS: Mapping[Field, float] = {
+    Field.NAME: 1.0,
+    Field.KEYWORDS: 1.0,
+    Field.CONTENT: 1.0,
+    Field.DESCRIPTION: 0.8,
+    Field.USE: 0.8,
+    Field.SUPERSEDES: 0.6,
+    Field.PARAMETERS: 0.6,
+    Field.PARAMETER_TEXT: 0.4,
+    Field.STEPS: 0.4,
+    Field.GROUP: 0.4,
+}
+"""How surely a word in a field says that the entry serves it."""
 
 
 def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> GapVerdict:
@@ -20,18 +49,63 @@ def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> G
         scores: Each entry's lexical score, in the catalog's order.
 
     Returns:
-        The verdict; no gap where nothing was asked that could be told.
+        The verdict; never a gap where nothing was asked that words could tell.
     """
     if not intent.terms:
         return GapVerdict(is_gap=False, fit=0.0, explained=0.0)
-    best = max(range(len(scores)), key=scores.__getitem__, default=None)
-    if best is None:
-        return GapVerdict(is_gap=True, fit=0.0, explained=0.0)
-    known = [
-        term for term in intent.terms if term in index.postings and find_impact(index.postings[term], best)[1]
-    ]
-    explained = len(known) / len(intent.terms)
-    unknown = [term for term in intent.terms if term not in index.postings][:MAX_UNEXPLAINED]
-    words = surface_words(intent.text) if unknown else {}
-    unexplained = tuple(dict.fromkeys(words.get(term, term) for term in unknown))
-    return GapVerdict(explained < LEAST_FIT, explained, explained, unexplained)
+    best = heapq.nlargest(CANDIDATES, range(len(scores)), key=scores.__getitem__)
+    found = [_explained_terms(index, intent, place) for place in best if scores[place] > 0.0]
+    asked = _weigh_terms(index, intent)
+    total = sum(asked.values())
+    words = max((sum(asked[term] * part for term, part in terms.items()) for terms in found), default=0.0)
+    explained = min(1.0, words / total)
+    worth = words + WHOLE_INTENT * explained
+    fit = 1.0 - math.exp(-LEAD * _lead(scores, best)) / (1.0 + worth)
+    is_gap = fit < LEAST_FIT
+    return GapVerdict(is_gap, fit, explained, _name_unknown(index, intent) if is_gap else ())
+
+
+def _lead(scores: Sequence[float], best: Sequence[int]) -> float:
+    """By what share of its score the first entry leads the second; 0 where there is only one."""
+    if len(best) < CANDIDATES or scores[best[0]] <= 0.0:
+        return 0.0
+    return 1.0 - scores[best[1]] / scores[best[0]]
+
+
+def _weigh_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
+    return {term: weight * _share_asked(index, term) for term, weight in intent.terms.items()}
+
+
+def _share_asked(index: RankingIndex, term: str) -> float:
+    if term in tool_terms() or term[0].isdigit():
+        return COMMON_WEIGHT
+    if term.isascii() or term in index.postings or term in index.lexicon:
+        return 1.0
+    return FOREIGN_WEIGHT
+
+
+def _explained_terms(index: RankingIndex, intent: Intent, place: int) -> dict[str, float]:
+    """How surely an entry speaks of each term of the intent, in [0, 1]."""
+    asked = intent.terms.keys()
+    explained = {}
+    for term in asked:
+        part = _strength(index, term, place)
+        for expansion in index.lexicon.get(term, ()):
+            if part < 1.0 and expansion.needs <= asked:
+                for other, share in expansion.terms:
+                    part = max(part, _strength(index, other, place) * min(1.0, share * LEXICON_GAIN))
+        explained[term] = part
+    return explained
+
+
+def _strength(index: RankingIndex, term: str, place: int) -> float:
+    postings = index.postings.get(term)
+    mask = find_impact(postings, place)[1] if postings else 0
+    return max((FIELD_STRENGTHS[field] for field in Field if mask & field), default=0.0) if mask else 0.0
+
+
+def _name_unknown(index: RankingIndex, intent: Intent) -> tuple[str, ...]:
+    """The intent's words that no entry knows, as they were written."""
+    words = surface_words(intent.text)
+    unknown = [term for term in intent.terms if term not in index.postings and term not in index.lexicon]
+    return tuple(dict.fromkeys(words.get(term, term) for term in unknown))[:MAX_UNEXPLAINED]

@@ -63,6 +63,20 @@ def fit_lexicon(vocabulary: Container[str]) -> dict[str, tuple[Expansion, ...]]:
     return fitted
 
 
+def written_word(term: str) -> str:
+    """Return the first word of the lexicon that has a term: the term itself where none has."""
+    return _written_words().get(term, term)
+
+
+@cache
+def _written_words() -> Mapping[str, str]:
+    words: dict[str, str] = {}
+    for _, word, _ in _all_pairs():
+        for term in index_terms(word):
+            words.setdefault(term, word)
+    return words
+
+
 def _fit(expansion: Expansion, vocabulary: Container[str]) -> Expansion:
     return Expansion(expansion.needs, tuple(pair for pair in expansion.terms if pair[0] in vocabulary))
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from context.priors.types import Priors
 from context.ranking.combine import combine_scores
-from context.ranking.explain import explain_entry, surface_words
+from context.ranking.entries import RankedEntries
+from context.ranking.explain import explain_entries
 from context.ranking.gap import judge_gap
 from context.ranking.index import RankingIndex
 from context.ranking.intent import read_intent
@@ -40,14 +41,15 @@ def rank(
     lexical = score_entries(index, read)
     known = _known_priors(index, priors)
     scores = combine_scores(lexical, known, _known_novelty(index, priors))
-    order = [place for place, score in enumerate(scores) if score > 0.0]
-    order.sort(key=scores.__getitem__, reverse=True)
-    entries = _list_entries(index, order, scores, lexical, known, limit=limit)
-    if explain:
-        words = surface_words(read.text)
-        for at, place in enumerate(order[: len(entries)]):
-            reasons = explain_entry(index, read, place, words=words, prior=known.get(place, 0.0))
-            entries[at] = entries[at]._replace(reasons=reasons)
+    places = _order_places(scores)[:limit]
+    entries = RankedEntries(
+        silent=index.silent,
+        places=places,
+        scores=scores,
+        lexical=lexical,
+        priors=known,
+        reasons=explain_entries(index, read, places, _known_reasons(index, priors)) if explain else {},
+    )
     return Ranking(entries=entries, gap=judge_gap(index, read, lexical))
 
 
@@ -79,20 +81,15 @@ def _known_novelty(index: RankingIndex, priors: Mapping[str, float] | None) -> d
     return {place: share for place, share in known if place is not None}
 
 
-def _list_entries(
-    index: RankingIndex,
-    order: list[int],
-    scores: list[float],
-    lexical: list[float],
-    known: Mapping[int, float],
-    *,
-    limit: int | None,
-) -> list[Ranked]:
-    silent = index.silent
-    entries = [
-        Ranked(silent[at].entry_id, silent[at].kind, scores[at], lexical[at], known.get(at, 0.0))
-        for at in order[:limit]
-    ]
-    if limit is None or len(entries) < limit:
-        entries += [entry for entry, score in zip(silent, scores, strict=True) if score <= 0.0]
-    return entries[:limit]
+def _known_reasons(index: RankingIndex, priors: Mapping[str, float] | None) -> dict[int, tuple[str, ...]]:
+    """Why history speaks for entries: in its own words, where it gives them."""
+    own = priors.reasons if isinstance(priors, Priors) else {}
+    return {
+        place: own.get(index.silent[place].entry_id) or (f"history: {prior:.2f}",)
+        for place, prior in _known_priors(index, priors).items()
+    }
+
+
+def _order_places(scores: Sequence[float]) -> list[int]:
+    """Best first; a sort keeps equals in the catalog's order."""
+    return sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
