@@ -16,7 +16,7 @@ from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.plan import make_plan
 from workers.jobs.recall import index_session
 from workers.jobs.summarize import summarize_session
-from workers.jobs.sweep import sweep
+from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, sweep
 from workers.observe import models_in_use, show_life
 from workers.schedule import TaskName
 from workers.settings import worker_settings
@@ -85,4 +85,5 @@ def tick() -> str:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)
         want(db, operator, WorkKind.SWEEP, "tables")
+        want(db, operator, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
     return "asked for what is regular"

@@ -6,14 +6,22 @@ from llm.settings import LlmSettings
 from models.heartbeat import forget_older_than
 from models.ledger import sweep_lost
 from models.session import transaction
+from models.settings import artifact_settings
 from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
+from workers.jobs.sweep_artifacts import sweep_artifacts
 
 KEEP_HEARTBEATS = timedelta(days=1)
+ARTIFACTS = "artifacts"
+"""The key of the work that looks after artifacts; it is rarer than the other."""
+
+ARTIFACTS_EVERY_S = 3_600
 
 
 def sweep(held: Claim, *, llm: LlmSettings) -> str:
     """Settle what nobody will settle any more. Idempotent, bounded, and no model is called."""
+    if held.key == ARTIFACTS:
+        return sweep_artifacts(held, settings=artifact_settings())
     with transaction() as db:
         lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)
