@@ -1,0 +1,222 @@
+"""Plans that come with turns, and the order in which outcomes are read by those who learn from them."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from context.plans.outcomes import Outcome, StepOutcome
+from models import session
+from models.plan import MadePlan, Plan, PlanMethod, WantedPlan, keep_plan, list_plans, want_plan
+from models.plan_outcome import catalogs_with_outcomes, join_outcomes, read_outcomes, settled_through
+
+TURNS = "/v1/sessions/s1/turns"
+
+
+def step(order: int, tool: str) -> dict[str, Any]:
+    return {"order": order, "tool": tool, "args": {}, "rationale": "", "outcome": None, "error": None}
+
+
+def make(tenant_id: UUID, *tools: str, catalog: str = "main") -> UUID:
+    """A plan of these tools that is ready."""
+    wanted = WantedPlan("draft a blog", b"x" * 32, {}, 0.1, "plan", catalog, "d", "m")
+    with session.transaction() as db:
+        plan_id = want_plan(db, tenant_id, wanted)
+        steps = [step(order, tool) for order, tool in enumerate(tools, 1)]
+        keep_plan(db, tenant_id, plan_id, MadePlan(steps, PlanMethod.LLM))
+    return plan_id
+
+
+def join(tenant_id: UUID, plan_id: UUID, order: int = 1, outcome: Outcome = Outcome.OK) -> None:
+    with session.transaction() as db:
+        join_outcomes(db, tenant_id, plan_id, [StepOutcome(order, outcome)])
+
+
+def taught(
+    tenant_id: UUID, *, after: int = 0, catalog: str | None = "main", most: int = 100
+) -> list[tuple[int, UUID]]:
+    with session.transaction() as db:
+        through = settled_through(db, tenant_id)
+    with session.reading() as db:
+        page = read_outcomes(db, tenant_id, catalog, after_seq=after, through_seq=through, most=most)
+    return [(plan.outcome_seq, plan.plan_id) for plan in page]
+
+
+def turn(turn_id: str, plan: dict[str, Any] | None, *results: tuple[str, str]) -> dict[str, Any]:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Draft a blog about marigolds."}]
+    for number, (tool, result) in enumerate(results):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": result})
+    messages.append({"role": "assistant", "content": "Done."})
+    return {"turn_id": turn_id, "messages": messages, "user_id": "ana", **({"plan": plan} if plan else {})}
+
+
+def plans(tenant_id: UUID) -> list[Plan]:
+    with session.reading() as db:
+        return list_plans(db, tenant_id)
+
+
+def ends(plan: Plan) -> list[tuple[str, str | None]]:
+    return [(step["tool"], step["outcome"]) for step in plan.steps]
+
+
+def test_a_plan_that_comes_with_a_turn_is_kept_with_its_outcomes(client: TestClient, tenant_id: UUID) -> None:
+    plan = {
+        "steps": [{"tool": "blog.draft"}, {"tool": "image.generate"}, {"tool": "mail.send"}],
+        "catalog": "main",
+    }
+    results = (("blog_draft", "a fine text"), ("image_generate", "Error: no colours left"))
+    assert client.post(TURNS, json=turn("t1", plan, *results)).status_code == 202
+    [kept] = plans(tenant_id)
+    assert (kept.source, kept.method, kept.status) == ("turn", "reported", "ready")
+    assert (kept.session_id, kept.turn_id, kept.user_id) == ("s1", "t1", "ana")
+    assert kept.intent == "Draft a blog about marigolds."
+    assert ends(kept) == [("blog.draft", "ok"), ("image.generate", "error"), ("mail.send", None)]
+    assert taught(tenant_id) == [(kept.outcome_seq, kept.plan_id)]
+
+
+def test_a_plan_whose_tools_were_not_called_teaches_nothing(client: TestClient, tenant_id: UUID) -> None:
+    client.post(TURNS, json=turn("t1", {"steps": ["blog.draft"], "catalog": "main"}))
+    [kept] = plans(tenant_id)
+    assert (kept.outcome_at, kept.outcome_seq) == (None, None)
+    assert taught(tenant_id) == []
+
+
+def test_a_turn_that_comes_again_keeps_its_plan_once(client: TestClient, tenant_id: UUID) -> None:
+    body = turn("t1", {"steps": ["blog.draft"]}, ("blog.draft", "fine"))
+    assert [client.post(TURNS, json=body).status_code for _ in range(2)] == [202, 200]
+    assert len(plans(tenant_id)) == 1
+
+
+def test_a_turn_that_follows_a_plan_of_ours_gives_it_its_outcomes(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    plan_id = make(tenant_id, "blog.draft", "image.generate")
+    body = turn("t1", {"plan_id": str(plan_id)}, ("blog.draft", "fine"))
+    assert client.post(TURNS, json=body).status_code == 202
+    [kept] = plans(tenant_id)
+    assert (kept.plan_id, kept.session_id, kept.turn_id, kept.user_id) == (plan_id, "s1", "t1", "ana")
+    assert ends(kept) == [("blog.draft", "ok"), ("image.generate", None)]
+    client.post(TURNS, json=turn("t2", {"plan_id": str(plan_id)}, ("image.generate", "Error: no")))
+    assert ends(plans(tenant_id)[0]) == [("blog.draft", "ok"), ("image.generate", "error")]
+
+
+def test_what_was_reported_before_is_not_taken_back_by_a_turn(client: TestClient, tenant_id: UUID) -> None:
+    plan_id = make(tenant_id, "blog.draft")
+    join(tenant_id, plan_id, outcome=Outcome.ERROR)
+    client.post(TURNS, json=turn("t1", {"plan_id": str(plan_id)}, ("blog.draft", "fine")))
+    assert ends(plans(tenant_id)[0]) == [("blog.draft", "error")]
+
+
+def test_a_plan_of_another_tenant_is_not_touched(client: TestClient, tenant_id: UUID) -> None:
+    with session.transaction() as db:
+        other = db.execute(
+            text("insert into tenant (name) values ('second') returning tenant_id")
+        ).scalar_one()
+    plan_id = make(other, "blog.draft")
+    client.post(TURNS, json=turn("t1", {"plan_id": str(plan_id)}, ("blog.draft", "fine")))
+    assert ends(plans(other)[0]) == [("blog.draft", None)]
+    assert plans(tenant_id) == []
+
+
+def test_plans_of_many_turns_in_one_call_are_all_kept(client: TestClient, tenant_id: UUID) -> None:
+    lines = [
+        {"session_id": f"s{n}", **turn("t1", {"steps": ["blog.draft"]}, ("blog.draft", "fine"))}
+        for n in range(5)
+    ]
+    body = "\n".join(map(json.dumps, lines))
+    client.post("/v1/turns", content=body)
+    assert len(plans(tenant_id)) == 5
+    assert len({plan.outcome_seq for plan in plans(tenant_id)}) == 5
+
+
+@pytest.mark.parametrize(
+    "plan", [{}, {"steps": 5}, {"steps": [None, 7, {"x": 1}]}, {"plan_id": "7"}, {"a": [{"b": {}}]}]
+)
+def test_an_odd_plan_never_costs_the_turn(client: TestClient, tenant_id: UUID, plan: dict[str, Any]) -> None:
+    assert client.post(TURNS, json={**turn("t1", None), "plan": plan}).status_code == 202
+    assert plans(tenant_id) == []
+
+
+def test_a_sessions_plans_go_with_it(client: TestClient) -> None:
+    client.post(TURNS, json=turn("t1", {"steps": ["blog.draft"]}, ("blog.draft", "fine")))
+    with session.transaction() as db:
+        db.execute(text("delete from session"))
+        found = db.execute(text("select count(*) from plan_history where intent like '%marigold%'"))
+        assert found.scalar() == 0
+
+
+def test_outcomes_are_read_in_the_order_in_which_they_were_joined(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    del client
+    ids = [make(tenant_id, "a") for _ in range(4)]
+    for plan_id in reversed(ids):
+        join(tenant_id, plan_id)
+    assert [plan_id for _, plan_id in taught(tenant_id)] == ids[::-1]
+
+
+def test_pages_follow_on_each_other_without_a_gap(client: TestClient, tenant_id: UUID) -> None:
+    del client
+    for plan_id in [make(tenant_id, "a") for _ in range(5)]:
+        join(tenant_id, plan_id)
+    every, after, seen = taught(tenant_id), 0, []
+    while page := taught(tenant_id, after=after, most=2):
+        seen += page
+        after = page[-1][0]
+    assert seen == every
+
+
+def test_a_plan_whose_further_steps_end_comes_again(client: TestClient, tenant_id: UUID) -> None:
+    del client
+    plan_id = make(tenant_id, "a", "b")
+    join(tenant_id, plan_id, 1)
+    [(first, _)] = taught(tenant_id)
+    join(tenant_id, plan_id, 2)
+    [(second, again)] = taught(tenant_id, after=first)
+    assert (again, second > first) == (plan_id, True)
+
+
+def test_each_catalog_is_read_for_itself(client: TestClient, tenant_id: UUID) -> None:
+    del client
+    for catalog in ("main", "other"):
+        join(tenant_id, make(tenant_id, "a", catalog=catalog))
+    assert len(taught(tenant_id)) == len(taught(tenant_id, catalog="other")) == 1
+    with session.reading() as db:
+        assert set(catalogs_with_outcomes(db, tenant_id, after_seq=0)) == {"main", "other"}
+
+
+def test_an_outcome_that_is_committed_late_is_not_missed(client: TestClient, tenant_id: UUID) -> None:
+    """A lower number that appears after a higher one would be behind the watermark for ever."""
+    del client
+    early, late = make(tenant_id, "a"), make(tenant_id, "a")
+    with session.engine().connect() as slow:
+        outer = slow.begin()
+        join_outcomes(slow, tenant_id, early, [StepOutcome(1, Outcome.OK)])
+        join(tenant_id, late)
+        with session.transaction() as db:
+            db.execute(text("set local lock_timeout = '200ms'"))
+            with pytest.raises(OperationalError, match="lock timeout"):
+                settled_through(db, tenant_id)
+        outer.commit()
+    assert [plan_id for _, plan_id in taught(tenant_id)] == [early, late]
+
+
+def test_those_who_report_outcomes_do_not_wait_for_each_other(client: TestClient, tenant_id: UUID) -> None:
+    del client
+    one, other = make(tenant_id, "a"), make(tenant_id, "a")
+    with session.engine().connect() as slow:
+        outer = slow.begin()
+        join_outcomes(slow, tenant_id, one, [StepOutcome(1, Outcome.OK)])
+        with session.transaction() as db:
+            db.execute(text("set local lock_timeout = '200ms'"))
+            joined = join_outcomes(db, tenant_id, other, [StepOutcome(1, Outcome.OK)])
+        outer.rollback()
+    assert joined is not None
+    assert joined.merged is not None
+    assert joined.merged.changed == 1
