@@ -4,6 +4,7 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 
+from context.language import UNKNOWN, detect_language
 from context.ranking.asking import tool_terms
 from context.ranking.explain import find_impact, surface_words
 from context.ranking.fields import Field
@@ -13,12 +14,13 @@ from context.ranking.types import GapVerdict
 
 LEAST_FIT = 0.59
 """A best entry that fits less serves nothing: it has less than about one word of the intent."""
-FOREIGN_WEIGHT = 0.25
-"""A word of another script that nothing knows may be a little word, or one half of another."""
+FOREIGN_WEIGHT = 0.1
+"""A word of another language that nothing knows may be a little word, or two halves of others."""
 WHOLE_INTENT = 1.0
 """What it adds, in words, when the whole intent is explained: so that an intent of one word can fit."""
 CANDIDATES = 2
 MAX_UNEXPLAINED = 8
+DETECT_CHARS = 300
 LEAD = 0.8
 """What a first entry adds that stands alone, in the measure of the fit's logarithm."""
 COMMON_WEIGHT = 0.3
@@ -55,14 +57,26 @@ def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> G
         return GapVerdict(is_gap=False, fit=0.0, explained=0.0)
     best = heapq.nlargest(CANDIDATES, range(len(scores)), key=scores.__getitem__)
     found = [_explained_terms(index, intent, place) for place in best if scores[place] > 0.0]
-    asked = _weigh_terms(index, intent)
-    total = sum(asked.values())
-    words = max((sum(asked[term] * part for term, part in terms.items()) for terms in found), default=0.0)
-    explained = min(1.0, words / total)
-    worth = words + WHOLE_INTENT * explained
-    fit = 1.0 - math.exp(-LEAD * _lead(scores, best)) / (1.0 + worth)
+    lead = math.exp(-LEAD * _lead(scores, best))
+    fit, explained = _judge_fit(_weigh_terms(index, intent, foreign=False), found, lead)
+    if fit < LEAST_FIT and found and _is_foreign(intent.text[:DETECT_CHARS]):
+        fit, explained = _judge_fit(_weigh_terms(index, intent, foreign=True), found, lead)
     is_gap = fit < LEAST_FIT
     return GapVerdict(is_gap, fit, explained, _name_unknown(index, intent) if is_gap else ())
+
+
+def _is_foreign(text: str) -> bool:
+    language = detect_language(text)
+    return language != "en" if language != UNKNOWN else not text.isascii()
+
+
+def _judge_fit(
+    asked: Mapping[str, float], found: Sequence[Mapping[str, float]], lead: float
+) -> tuple[float, float]:
+    """The fit of the best entry, and the share of the intent that it explains."""
+    words = max((sum(asked[term] * part for term, part in terms.items()) for terms in found), default=0.0)
+    explained = min(1.0, words / sum(asked.values()))
+    return 1.0 - lead / (1.0 + words + WHOLE_INTENT * explained), explained
 
 
 def _lead(scores: Sequence[float], best: Sequence[int]) -> float:
@@ -72,16 +86,16 @@ def _lead(scores: Sequence[float], best: Sequence[int]) -> float:
     return 1.0 - scores[best[1]] / scores[best[0]]
 
 
-def _weigh_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
-    return {term: weight * _share_asked(index, term) for term, weight in intent.terms.items()}
-
-
-def _share_asked(index: RankingIndex, term: str) -> float:
-    if term in tool_terms() or term[0].isdigit():
-        return COMMON_WEIGHT
-    if term.isascii() or term in index.postings or term in index.lexicon:
-        return 1.0
-    return FOREIGN_WEIGHT
+def _weigh_terms(index: RankingIndex, intent: Intent, *, foreign: bool) -> dict[str, float]:
+    """How much each term counts here; in a foreign intent, those that nothing knows hardly do."""
+    common = tool_terms()
+    unknown = FOREIGN_WEIGHT if foreign else 1.0
+    return {
+        term: weight * COMMON_WEIGHT
+        if term in common or term[0].isdigit()
+        else weight * (1.0 if term in index.postings or term in index.lexicon else unknown)
+        for term, weight in intent.terms.items()
+    }
 
 
 def _explained_terms(index: RankingIndex, intent: Intent, place: int) -> dict[str, float]:
