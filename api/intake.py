@@ -130,7 +130,7 @@ def _describe(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> 
             "too-large", f"{field}: {len(raw)} bytes are more than {limit}", field=field, limit=limit
         )
     named = facts.speaker or (speaker if facts.role is Role.USER and not facts.answer_ids else None)
-    return Message(
+    message = Message(
         seq=0,
         role=facts.role,
         tokens=0,
@@ -140,6 +140,8 @@ def _describe(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> 
         wire=wire,
         speaker=named,
     )
+    vars(message)["body"] = body  # it is decoded already
+    return message
 
 
 def _digest(event: TurnCompleted) -> bytes:
