@@ -49,5 +49,5 @@ ORDER_MARKS = (
 )
 CONDITION_MARKS = r"\b(?:if|unless|until|each|every|whenever|otherwise|wenn|falls|jede[rsn]?|sonst|si|chaque|sinon|cada|cuando|se|ogni|als|elke|jeśli|każd\w+|если|кажд\w+|иначе)\b|如果|每个|每個|每|もし|ごとに|만약|마다|إذا|كل"
 
-CLAUSE_MARKS = r"[,;:、，；：\n]+|\s-\s"
+CLAUSE_MARKS = r"[,;:](?=\s)|[、，；：\n]+|\s-\s"
 """Marks between clauses."""
