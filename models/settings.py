@@ -8,6 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from context.activation import ActivationMode, ActivationSettings
 from context.compression import Thresholds
 from context.cool_down import cool_down_s
+from context.preflight.config import PreflightConfig
 
 
 class DatabaseSettings(BaseSettings):
@@ -197,6 +198,60 @@ def catalog_settings() -> CatalogSettings:
     return CatalogSettings()
 
 
+class PreflightSettings(BaseSettings):
+    """The preflight policy of tenants that have none of their own, and what is kept of its decisions."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    preflight_enabled: bool = Field(default=True, description="Whether new messages are classified at all.")
+    preflight_tool_filtering: bool = Field(default=True, description="Whether tools are removed by category.")
+    preflight_memory_tuning: bool = Field(default=True, description="Whether recall follows the category.")
+    preflight_thinking_tuning: bool = Field(
+        default=True, description="Whether the level of thought follows it."
+    )
+    preflight_prompt_annotation: bool = Field(
+        default=True, description="Whether the new message gets a hint."
+    )
+    preflight_always_include: tuple[str, ...] = Field(
+        ("message",), description="Tools that are never removed, as JSON."
+    )
+    preflight_complex_threshold: int = Field(
+        300, ge=1, le=100_000, description="A longer message than this is complex, in characters."
+    )
+    preflight_fallback_to_full: bool = Field(default=True, description="Whether all tools pass when unsure.")
+    preflight_min_confidence: float = Field(
+        0.4, ge=0, le=1, description="Less confidence than this is unsure."
+    )
+    preflight_record_share: float = Field(
+        1.0, ge=0, le=1, description="The share of decisions that is recorded, never with their text."
+    )
+    preflight_keep_days: int = Field(30, ge=1, description="How long recorded decisions are kept.")
+    preflight_cache_s: float = Field(2.0, ge=0, description="How old a tenant's policy may be.")
+
+    @property
+    def policy(self) -> PreflightConfig:
+        """The same switches as the pure functions take them."""
+        return PreflightConfig(
+            enabled=self.preflight_enabled,
+            tool_filtering=self.preflight_tool_filtering,
+            memory_tuning=self.preflight_memory_tuning,
+            thinking_tuning=self.preflight_thinking_tuning,
+            prompt_annotation=self.preflight_prompt_annotation,
+            always_include=self.preflight_always_include,
+            complex_threshold=self.preflight_complex_threshold,
+            fallback_to_full=self.preflight_fallback_to_full,
+            min_confidence=self.preflight_min_confidence,
+        )
+
+
+@lru_cache
+def preflight_settings() -> PreflightSettings:
+    """Read the settings once; they do not change afterwards."""
+    return PreflightSettings()
+
+
 def require_settings() -> None:
     """Read every setting of this module: a process with a wrong one fails at its start, not at a call.
 
@@ -209,6 +264,7 @@ def require_settings() -> None:
         recall_settings,
         artifact_settings,
         catalog_settings,
+        preflight_settings,
     )
     for read in reads:
         read()

@@ -34,22 +34,18 @@ _COIN_CHARS = 5
 _ONCE = "1"
 
 
-def find_shape(text: str, *, dense_chars: int, complex_chars: int, found: Found) -> None:
+def find_shape(text: str, *, chars: int, found: Found) -> None:
     """Add the signs that lie in a message's form.
 
     Args:
         text: The message, or its beginning and end, as it was written.
-        dense_chars: How many of its characters are of a script that says much with few of them, >= 0.
-        complex_chars: From this length on, in characters, a message counts as long, >= 0.
+        chars: How long it is, in characters, those of dense scripts counted for two, >= 0.
         found: Where to add them.
     """
-    chars = len(text) + dense_chars
     if len(text) < SHORT_CHARS:
         _mark(found, "shape.short")
     if chars > MIDDLE_CHARS:
         _mark(found, "shape.middle")
-    if chars > complex_chars:
-        _mark(found, "shape.long")
     if "```" in text:
         _mark(found, "shape.fence")
     if "://" in text or "www." in text:

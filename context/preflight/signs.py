@@ -53,7 +53,7 @@ class Signs:
         found: By sign, the different words or forms that gave it.
         words: Its folded words, in order; those of scripts without blanks are not among them.
         runs: Its stretches in scripts without blanks.
-        chars: How long it is, in characters.
+        chars: How long it is, in characters; a letter of a dense script counts for two.
     """
 
     found: Found = field(default_factory=dict)
@@ -66,15 +66,12 @@ class Signs:
         return not self.found.keys().isdisjoint(names)
 
 
-def find_signs(
-    text: str, *, attachments: Sequence[str] = (), complex_chars: int = 300, own: Lexicon | None = None
-) -> Signs:
+def find_signs(text: str, *, attachments: Sequence[str] = (), own: Lexicon | None = None) -> Signs:
     """Find what a message says about what it asks for; the time is linear, and bounded, in its length.
 
     Args:
         text: The message, in any script.
         attachments: The media type or the name of each thing attached.
-        complex_chars: From this length on, in characters, a message counts as long, >= 0.
         own: Further words, those of a tenant.
     """
     read = text if len(text) <= READ_CHARS else f"{text[: READ_CHARS * 3 // 4]}\n{text[-READ_CHARS // 4 :]}"
@@ -87,15 +84,15 @@ def find_signs(
     if own is not None:
         own.find(words, found)
         own.find_in_runs(runs, found)
-    dense = sum(map(len, runs)) + len(text) - len(read)
-    find_shape(read, dense_chars=dense, complex_chars=complex_chars, found=found)
+    chars = len(text) + sum(map(len, runs))
+    find_shape(read, chars=chars, found=found)
     for attached in attachments:
         found.setdefault(_kind_of(attached.lower()), set()).add(attached)
     if not words and not runs and text.strip():
         found.setdefault("shape.wordless", set()).add(text[:1])
     elif len(words) + len(runs) == 1:
         found.setdefault("shape.single", set()).add("1")
-    signs = Signs(found, words, runs, len(text))
+    signs = Signs(found, words, runs, chars)
     _combine(signs)
     return signs
 

@@ -28,7 +28,6 @@ def choose_tools(
     tools: Sequence[str] | None,
     *,
     pinned: Collection[str],
-    words: Sequence[str],
     config: PreflightConfig,
 ) -> tuple[tuple[str, ...] | None, str]:
     """Choose among the caller's tools; none is ever added to them.
@@ -37,7 +36,6 @@ def choose_tools(
         wanted: What the categories need.
         tools: The names that the caller has, in its order; None where it does not say.
         pinned: Names that stay whatever the message says.
-        words: The message's words, folded.
         config: The policy.
 
     Returns:
@@ -52,11 +50,13 @@ def choose_tools(
     if judged.isdisjoint(needed) and not needed.issubset(config.always_include):
         return None, "tools.none_of_those_needed"
     needed.update(pinned)
-    said = set(words)
-    needed.update(
-        name for name in tools if name not in needed and _parts(name)[0] in said and is_named(name, words)
-    )
     return tuple(name for name in tools if name in needed), "tools.by_category"
+
+
+def named_tools(tools: Sequence[str], words: Sequence[str]) -> list[str]:
+    """List the tools that a message asks for by name; `words` are its words, folded, in order."""
+    said = set(words)
+    return [name for name in tools if _parts(name)[0] in said and is_named(name, words)]
 
 
 @lru_cache(_NAMES_KEPT)

@@ -89,6 +89,19 @@ class Weights:
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What was found in a message: enough to decide by, and none of its words.
+
+    Attributes:
+        features: By sign, how many different words or forms gave it, >= 1.
+        chars: How long the message is, in characters; a letter of a dense script counts for two.
+    """
+
+    features: Mapping[str, int] = field(default_factory=dict)
+    chars: int = 0
+
+
+@dataclass(frozen=True)
 class Preflight:
     """What a message is about, and what follows for its request.
 
@@ -104,7 +117,7 @@ class Preflight:
         hint: One line for the model; None where it is switched off.
         policy_version: Of the tenant's policy; 0 for the one that comes with the settings.
         reasons: Names of the rules that decided and of the signs found; never words of the message.
-        features: How many different signs of each kind were found.
+        evidence: What the decision goes by.
     """
 
     categories: tuple[Category, ...]
@@ -118,4 +131,4 @@ class Preflight:
     hint: str | None
     policy_version: int
     reasons: tuple[str, ...] = ()
-    features: Mapping[str, int] = field(default_factory=dict)
+    evidence: Evidence = Evidence()

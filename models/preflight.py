@@ -1,0 +1,198 @@
+"""Preflight: each tenant's policy, and what each session was last about."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    Double,
+    ForeignKeyConstraint,
+    Text,
+    and_,
+    bindparam,
+    func,
+    literal,
+    select,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.types import Message, Role, Wire
+from models.base import Base, TenantKey, TenantPart
+from models.conversation import SESSION_KEY, Session
+from models.log import StoredMessage
+from models.session import Transaction
+
+
+class PreflightPolicy(Base):
+    """A tenant's policy in force; without a row, the one of the settings is."""
+
+    __tablename__ = "preflight_policy"
+    __table_args__ = (CheckConstraint("version >= 1", name="version_counts_from_1"),)
+
+    tenant_id: Mapped[TenantKey]
+    version: Mapped[int]
+    config: Mapped[dict[str, Any]]
+    updated_at: Mapped[datetime]
+
+
+class PreflightSession(Base):
+    """What a session's last task was about: empty categories where it was not recognized."""
+
+    __tablename__ = "preflight_session"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        CheckConstraint("confidence between 0 and 1", name="confidence_is_a_share"),
+    )
+
+    tenant_id: Mapped[TenantPart]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    categories: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    confidence: Mapped[float] = mapped_column(Double)
+    decided_at: Mapped[datetime]
+
+
+@dataclass(frozen=True)
+class StoredPolicy:
+    """A tenant's policy as it was put, and its version."""
+
+    version: int
+    config: Mapping[str, Any]
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What a session was last about.
+
+    Attributes:
+        last_turn_index: Its newest turn, >= 0.
+        categories: Of its last task; None where no task was classified.
+        confidence: How sure that was, in [0, 1].
+        age_s: How long ago, in seconds.
+    """
+
+    last_turn_index: int
+    categories: Sequence[str] | None
+    confidence: float
+    age_s: float
+
+
+def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
+    """A tenant's own policy; None where it has none."""
+    row = db.execute(
+        select(PreflightPolicy.version, PreflightPolicy.config, PreflightPolicy.updated_at).where(
+            PreflightPolicy.tenant_id == tenant_id
+        )
+    ).one_or_none()
+    return StoredPolicy(*row) if row else None
+
+
+def put_policy(db: Transaction, tenant_id: UUID, config: Mapping[str, Any]) -> StoredPolicy:
+    """Put a policy in force. The same policy again changes nothing, not even its version."""
+    row = insert(PreflightPolicy).values(
+        tenant_id=tenant_id, version=1, config=dict(config), updated_at=func.now()
+    )
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=[PreflightPolicy.tenant_id],
+            set_={
+                "version": PreflightPolicy.version + 1,
+                "config": row.excluded.config,
+                "updated_at": func.now(),
+            },
+            where=PreflightPolicy.config.is_distinct_from(row.excluded.config),
+        )
+    )
+    stored = find_policy(db, tenant_id)
+    if stored is None:  # pragma: no cover - the row was just written
+        raise LookupError(tenant_id)
+    return stored
+
+
+_TOPIC = (
+    select(
+        Session.last_turn_index,
+        PreflightSession.categories,
+        func.coalesce(PreflightSession.confidence, 0.0),
+        func.coalesce(func.extract("epoch", func.now() - PreflightSession.decided_at), 0.0),
+    )
+    .join(
+        PreflightSession,
+        and_(
+            PreflightSession.tenant_id == Session.tenant_id,
+            PreflightSession.session_id == Session.session_id,
+        ),
+        isouter=True,
+    )
+    .where(Session.tenant_id == bindparam("tenant_id"), Session.session_id == bindparam("session_id"))
+)
+
+
+def find_topic(db: Transaction, tenant_id: UUID, session_id: str) -> Topic | None:
+    """What a session was last about; None where no turn of it was ever accepted."""
+    row = db.execute(_TOPIC, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
+    return Topic(row[0], row[1], float(row[2]), float(row[3])) if row else None
+
+
+_LAST_ASKED = (
+    select(
+        StoredMessage.seq,
+        StoredMessage.body,
+        StoredMessage.wire,
+        func.extract("epoch", func.now() - Session.last_turn_at),
+    )
+    .join(
+        Session,
+        and_(Session.tenant_id == StoredMessage.tenant_id, Session.session_id == StoredMessage.session_id),
+    )
+    .where(
+        StoredMessage.tenant_id == bindparam("tenant_id"),
+        StoredMessage.session_id == bindparam("session_id"),
+        StoredMessage.role == Role.USER,
+        StoredMessage.seq > Session.start_seq,
+    )
+    .order_by(StoredMessage.seq.desc())
+    .limit(bindparam("most"))
+)
+
+
+def load_asked(
+    db: Transaction, tenant_id: UUID, session_id: str, *, most: int
+) -> list[tuple[Message, float]]:
+    """Read what users last said in a session, newest first, each with the age of its last turn in seconds."""
+    rows = db.execute(_LAST_ASKED, {"tenant_id": tenant_id, "session_id": session_id, "most": most})
+    return [
+        (Message(row[0], Role.USER, 0, row[1], wire=Wire(row[2])), max(float(row[3] or 0.0), 0.0))
+        for row in rows
+    ]
+
+
+def remember_topic(
+    db: Transaction, tenant_id: UUID, session_id: str, *, categories: Sequence[str], confidence: float
+) -> None:
+    """Keep what a session is about; of a session without a turn nothing is kept. Loss is harmless."""
+    source = select(
+        Session.tenant_id,
+        Session.session_id,
+        literal(list(categories), ARRAY(Text)),
+        literal(confidence, Double),
+        func.now(),
+    ).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+    row = insert(PreflightSession).from_select(
+        ["tenant_id", "session_id", "categories", "confidence", "decided_at"], source
+    )
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=[PreflightSession.tenant_id, PreflightSession.session_id],
+            set_={
+                "categories": row.excluded.categories,
+                "confidence": row.excluded.confidence,
+                "decided_at": row.excluded.decided_at,
+            },
+        )
+    )

@@ -1,0 +1,269 @@
+"""The record of preflight decisions: what was found, kept and hidden, and what the turn then called."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    Double,
+    Index,
+    Text,
+    and_,
+    delete,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.contents import read_calls
+from context.preflight.replay import PastDecision, past_categories
+from context.preflight.types import Evidence, Preflight, Previous
+from context.types import Message, Role, Wire
+from models.base import Base, CreatedAt, TenantKey
+from models.log import Turn
+from models.session import Transaction
+
+PAGE = 500
+"""How many decisions are read or joined at a time."""
+
+
+class PreflightDecision(Base):
+    """One decision. Its session may have no turn yet; a trigger deletes it when the session is deleted."""
+
+    __tablename__ = "preflight_decision"
+    __table_args__ = (
+        Index(None, "tenant_id", "decided_at"),
+        Index(
+            None,
+            "tenant_id",
+            "session_id",
+            "turn_index",
+            postgresql_where=text("session_id is not null"),
+        ),
+        CheckConstraint("confidence between 0 and 1", name="confidence_is_a_share"),
+        CheckConstraint("turn_index is null or session_id is not null", name="a_turn_has_a_session"),
+        CheckConstraint("(used is null) = (joined_at is null)", name="what_is_joined_was_used"),
+        CheckConstraint("chars >= 0", name="chars_are_counted"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    decision_id: Mapped[UUID] = mapped_column(primary_key=True, server_default=text("uuidv7()"))
+    session_id: Mapped[str | None] = mapped_column(Text(collation="C"))
+    turn_index: Mapped[int | None]
+    policy_version: Mapped[int]
+    categories: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    scores: Mapped[dict[str, Any]]
+    features: Mapped[dict[str, Any]]
+    chars: Mapped[int]
+    confidence: Mapped[float] = mapped_column(Double)
+    previous: Mapped[dict[str, Any] | None]
+    reasons: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    kept: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    hidden: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    pinned: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    decided_at: Mapped[CreatedAt]
+    used: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    joined_at: Mapped[datetime | None]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A decision that was just made, and what it was made with.
+
+    Attributes:
+        found: The decision.
+        session_id: The session; None for none.
+        turn_index: The turn that will follow, >= 1; None without a session.
+        previous: What the session was last about.
+        tools: The caller's tools; None where it did not say.
+        pinned: Those that had to stay.
+    """
+
+    found: Preflight
+    session_id: str | None
+    turn_index: int | None
+    previous: Previous | None
+    tools: Sequence[str] | None
+    pinned: Sequence[str]
+
+
+def record_decision(db: Transaction, tenant_id: UUID, made: Made) -> None:
+    """Write a decision down, without a word of the message."""
+    found, tools = made.found, made.tools
+    kept = (
+        None if found.tool_allowlist is None and tools is None else list(found.tool_allowlist or tools or ())
+    )
+    if found.tool_allowlist is not None:
+        kept = list(found.tool_allowlist)
+    hidden = None if tools is None else [name for name in tools if name not in set(kept or ())]
+    previous = made.previous
+    db.execute(
+        insert(PreflightDecision).values(
+            tenant_id=tenant_id,
+            session_id=made.session_id,
+            turn_index=made.turn_index,
+            policy_version=found.policy_version,
+            categories=[str(category) for category in found.categories],
+            scores={str(category): round(score, 4) for category, score in found.scores.items()},
+            features=dict(found.evidence.features),
+            chars=found.evidence.chars,
+            confidence=found.confidence,
+            previous=_previous_json(previous) if previous else None,
+            reasons=list(found.reasons),
+            kept=kept,
+            hidden=hidden,
+            pinned=list(made.pinned),
+        )
+    )
+
+
+def _previous_json(previous: Previous) -> dict[str, Any]:
+    return {
+        "categories": [str(category) for category in previous.categories],
+        "age_s": previous.age_s,
+        "confidence": previous.confidence,
+    }
+
+
+def join_decisions(db: Transaction, tenant_id: UUID, *, most: int = PAGE) -> int:
+    """Join decisions to what the turns that followed called. Safe to call twice, and twice at once.
+
+    Args:
+        db: A transaction; it holds the rows that it joins until its end.
+        tenant_id: Whose decisions.
+        most: The most that are joined.
+
+    Returns:
+        How many were joined; 0 where no further turn has followed.
+    """
+    waiting = db.execute(
+        select(PreflightDecision.decision_id, PreflightDecision.session_id, PreflightDecision.turn_index)
+        .join(
+            Turn,
+            and_(
+                Turn.tenant_id == PreflightDecision.tenant_id,
+                Turn.session_id == PreflightDecision.session_id,
+                Turn.turn_index == PreflightDecision.turn_index,
+            ),
+        )
+        .where(PreflightDecision.tenant_id == tenant_id, PreflightDecision.joined_at.is_(None))
+        .order_by(PreflightDecision.decision_id)
+        .limit(most)
+        .with_for_update(of=PreflightDecision, skip_locked=True)
+    ).all()
+    used = _tools_of(db, tenant_id, {(row.session_id, row.turn_index) for row in waiting})
+    for row in waiting:
+        db.execute(
+            update(PreflightDecision)
+            .where(PreflightDecision.tenant_id == tenant_id, PreflightDecision.decision_id == row.decision_id)
+            .values(used=used.get((row.session_id, row.turn_index), []), joined_at=func.now())
+        )
+    return len(waiting)
+
+
+_CALLING = text(
+    """
+    select m.session_id, m.turn_index, m.seq, m.role, m.wire, m.body, m.call_ids, m.answer_ids
+    from unnest(cast(:session_ids as text[]), cast(:turn_indexes as integer[])) as t (session_id, turn_index)
+    join message as m on m.tenant_id = :tenant_id and m.session_id = t.session_id
+        and m.turn_index = t.turn_index
+    join turn on turn.tenant_id = m.tenant_id and turn.session_id = m.session_id
+        and turn.turn_index = m.turn_index and m.seq between turn.first_seq and turn.last_seq
+    where m.call_ids is not null
+    order by m.session_id, m.turn_index, m.seq
+    """
+)
+
+
+def _tools_of(
+    db: Transaction, tenant_id: UUID, turns: set[tuple[str, int]]
+) -> Mapping[tuple[str, int], list[str]]:
+    """The names of the tools that turns called, each once, in order."""
+    if not turns:
+        return {}
+    places = sorted(turns)
+    rows = db.execute(
+        _CALLING,
+        {
+            "tenant_id": tenant_id,
+            "session_ids": [session_id for session_id, _ in places],
+            "turn_indexes": [turn_index for _, turn_index in places],
+        },
+    ).all()
+    return {
+        place: _called([_message(row) for row in said])
+        for place, said in groupby(rows, key=lambda row: (row.session_id, row.turn_index))
+    }
+
+
+def _called(messages: Sequence[Message]) -> list[str]:
+    return list(dict.fromkeys(call.name for call in read_calls(messages).values() if call.name))
+
+
+def _message(row: Any) -> Message:
+    return Message(
+        row.seq,
+        Role(row.role),
+        0,
+        row.body,
+        call_ids=tuple(row.call_ids or ()),
+        answer_ids=tuple(row.answer_ids or ()),
+        wire=Wire(row.wire),
+    )
+
+
+def load_decisions(
+    db: Transaction, tenant_id: UUID, *, since: datetime | None = None
+) -> Iterator[PastDecision]:
+    """Read the record, oldest first, a page at a time."""
+    after: UUID | None = None
+    while True:
+        wanted = select(PreflightDecision.__table__).where(PreflightDecision.tenant_id == tenant_id)
+        if since is not None:
+            wanted = wanted.where(PreflightDecision.decided_at >= since)
+        if after is not None:
+            wanted = wanted.where(PreflightDecision.decision_id > after)
+        rows = db.execute(wanted.order_by(PreflightDecision.decision_id).limit(PAGE)).all()
+        yield from map(_past, rows)
+        if len(rows) < PAGE:
+            return
+        after = rows[-1].decision_id
+
+
+def _past(row: Any) -> PastDecision:
+    previous = row.previous
+    return PastDecision(
+        evidence=Evidence(row.features, row.chars),
+        previous=Previous(past_categories(previous["categories"]), previous["age_s"], previous["confidence"])
+        if previous
+        else None,
+        tools=None if row.hidden is None else [*(row.kept or ()), *row.hidden],
+        pinned=row.pinned,
+        hidden=len(row.hidden or ()),
+        used=row.used,
+    )
+
+
+def forget_decisions(db: Transaction, tenant_id: UUID, session_id: str, turn_index: int | None = None) -> int:
+    """Delete what was decided for a session, or for one of its turns."""
+    gone = delete(PreflightDecision).where(
+        PreflightDecision.tenant_id == tenant_id, PreflightDecision.session_id == session_id
+    )
+    if turn_index is not None:
+        gone = gone.where(PreflightDecision.turn_index == turn_index)
+    return db.execute(gone).rowcount
+
+
+def forget_old_decisions(db: Transaction, *, keep: timedelta) -> int:
+    """Delete decisions older than that, of every tenant."""
+    return db.execute(
+        delete(PreflightDecision).where(PreflightDecision.decided_at < func.now() - keep)
+    ).rowcount
