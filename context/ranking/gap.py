@@ -55,7 +55,7 @@ def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> G
     """
     if not intent.terms:
         return GapVerdict(is_gap=False, fit=0.0, explained=0.0)
-    best = heapq.nlargest(CANDIDATES, range(len(scores)), key=scores.__getitem__)
+    best = _find_best(scores)
     found = [_explained_terms(index, intent, place) for place in best if scores[place] > 0.0]
     lead = math.exp(-LEAD * _lead(scores, best))
     fit, explained = _judge_fit(_weigh_terms(index, intent, foreign=False), found, lead)
@@ -63,6 +63,14 @@ def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> G
         fit, explained = _judge_fit(_weigh_terms(index, intent, foreign=True), found, lead)
     is_gap = fit < LEAST_FIT
     return GapVerdict(is_gap, fit, explained, _name_unknown(index, intent) if is_gap else ())
+
+
+def _find_best(scores: Sequence[float]) -> list[int]:
+    """The places of the best entries, in the order of the catalog where they are equal."""
+    places: list[int] = []
+    for score in heapq.nlargest(CANDIDATES, scores):
+        places.append(scores.index(score, places[-1] + 1 if places and score == scores[places[-1]] else 0))
+    return places
 
 
 def _is_foreign(text: str) -> bool:

@@ -3,8 +3,9 @@
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from context.catalog.types import Catalog, Entry
 from context.ranking.fields import Field, read_fields
@@ -40,6 +41,19 @@ class Phrase:
     terms: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entries of one server, API or family.
+
+    Attributes:
+        places: Their places in the catalog, at least two.
+        read: Take the scores at these places out of all scores.
+    """
+
+    places: tuple[int, ...]
+    read: Callable[[Sequence[float]], tuple[float, ...]]
+
+
 @dataclass(frozen=True)
 class RankingIndex:
     """All that ranking needs of a catalog; never changed after it is built, so threads may share it.
@@ -50,7 +64,7 @@ class RankingIndex:
         postings: By term.
         phrases: Keyword phrases, by the rarest of their terms.
         lexicon: What else is looked up for a term, as far as it leads to a term of the catalog.
-        groups: Places of the entries of each group, where there is more than one.
+        groups: The groups of more than one entry.
         weights: The constants that it was built with.
     """
 
@@ -59,7 +73,7 @@ class RankingIndex:
     postings: Mapping[str, Postings]
     phrases: Mapping[str, tuple[Phrase, ...]]
     lexicon: Mapping[str, tuple[Expansion, ...]]
-    groups: tuple[tuple[int, ...], ...]
+    groups: tuple[Group, ...]
     weights: Weights
 
 
@@ -138,9 +152,9 @@ def _build_phrases(
     return {term: tuple(phrases) for term, phrases in found.items()}
 
 
-def _find_groups(entries: Sequence[Entry]) -> tuple[tuple[int, ...], ...]:
+def _find_groups(entries: Sequence[Entry]) -> tuple[Group, ...]:
     members: dict[str, list[int]] = defaultdict(list)
     for place, entry in enumerate(entries):
         if entry.group:
             members[entry.group].append(place)
-    return tuple(tuple(places) for places in members.values() if len(places) > 1)
+    return tuple(Group(tuple(places), itemgetter(*places)) for places in members.values() if len(places) > 1)

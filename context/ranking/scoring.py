@@ -43,13 +43,15 @@ def _add_phrases(index: RankingIndex, intent: Intent, scores: list[float]) -> No
 def _add_company(index: RankingIndex, scores: list[float]) -> None:
     """A group whose best entries fit is the place to look: its entries are drawn towards their mean."""
     share = index.weights.company
-    for places in index.groups:
-        found = [place for place in places if scores[place] > 0.0]
-        if found:
-            best = sorted([scores[place] for place in found], reverse=True)[:COMPANY_SIZE]
-            pull = share * sum(best) / len(best)
-            for place in found:
-                scores[place] = (1.0 - share) * scores[place] + pull
+    keep = 1.0 - share
+    for group in index.groups:
+        values = group.read(scores)
+        best = sorted(values, reverse=True)[:COMPANY_SIZE]
+        if best[0] > 0.0:
+            pull = share * sum(best) / (len(best) - best.count(0.0))
+            for place, value in zip(group.places, values, strict=True):
+                if value > 0.0:
+                    scores[place] = keep * value + pull
 
 
 def widen_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
