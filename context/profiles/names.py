@@ -34,12 +34,13 @@ _MAKERS = (
     (r"nemotron", "nvidia"),
     (r"nova|titan", "amazon"),
 )
+_REGION = r"^(?:[a-z]{2,6}(?:-[a-z]+)?\.)?"
+_DEEPSEEK = re.compile(_REGION + r"deepseek\.(?=[rv]\d)")
 _DOTTED = re.compile(
-    r"^(?:[a-z]{2,6}(?:-[a-z]+)?\.)?"
-    r"(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen|xai|zai)"
-    r"\.(?=[a-z])"
+    _REGION + r"(?:ai21|amazon|anthropic|cohere|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai"
+    r"|qwen|xai|zai)\.(?=[a-z])"
 )
-"""Bedrock's region and maker, as in `us.anthropic.`."""
+"""Bedrock's region and maker, as in `us.anthropic.`; DeepSeek's name is its maker's."""
 
 _RELEASE = re.compile(r"(?:-v\d+(?::\d+\w*)?|@[\w.-]+|-maas|-latest|-\d+:\d+)$")
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d\d-\d\d)$")
@@ -75,7 +76,7 @@ def _own_id(plain: str) -> str:
     if colon and scheme in _SCHEMES:
         name = rest
     name = _TUNED.sub(r"\1", name)
-    name = _DOTTED.sub("", name.removeprefix("databricks-"))
+    name = _DOTTED.sub("", _DEEPSEEK.sub("deepseek-", name)).removeprefix("databricks-").removeprefix("fw-")
     while (shorter := _RELEASE.sub("", name)) not in ("", name):
         name = shorter
     by_name = next((made_by for pattern, made_by in _MAKERS if re.match(pattern, name)), None)

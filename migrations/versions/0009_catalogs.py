@@ -125,10 +125,14 @@ PROFILES = """
     openai/gpt-4o                           A   100000  4000      0 S..C    600
     openai/gpt-5                            A   268000  4000      0 S..C  86400
     openai/gpt-5-chat                       A   120000  4000      0 S..C  86400
+    openai/gpt-5.1-chat                     A   120000  4000      0 S..C  86400
+    openai/gpt-5.2-chat                     A   120000  4000      0 S..C  86400
+    openai/gpt-5.3-chat                     A   120000  4000      0 S..C  86400
     openai/gpt-5.4                          A   918000  4000      0 S..C  86400
     openai/gpt-5.4-mini                     A   268000  4000      0 S..C  86400
     openai/gpt-5.4-nano                     A   268000  4000      0 S..C  86400
     openai/gpt-5.5                          A   918000  4000      0 S..C  86400
+    openai/gpt-6                            A   268000  4000      0 S..C  86400
     openai/gpt-oss-                         C    16000  1500  10000 .HF.      -
     openai/chatgpt-4o                       A   100000  4000      0 ...C    600
     openai/o1                               A   195600  4400      0 SH.C    600
@@ -137,10 +141,12 @@ PROFILES = """
     openai/o3                               A   195600  4400      0 SH.C    600
     openai/o3-mini                          A   195600  4400      0 SH.C    600
     openai/o4-mini                          A   195600  4400      0 SH.C    600
+    google/gemini-                          A   120000  2500      0 S..C   3600
     google/gemini-2.0-flash                 A  1044000  2500      0 S..C   3600
     google/gemini-2.5-flash                 A  1044000  2500      0 S..C   3600
     google/gemini-2.5-pro                   A  1044000  4000      0 S..C   3600
     google/gemini-3                         A  1044000  4000      0 S..C   3600
+    google/gemini-4                         A  1044000  4000      0 S..C   3600
     google/gemma-2-                         B     6500  1500  12000 ....      -
     meta-llama/llama-3.1-70b                B    32000  2000  22000 ....      -
     meta-llama/llama-3.3-70b                B    32000  2000  22000 ....      -

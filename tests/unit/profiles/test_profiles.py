@@ -70,6 +70,8 @@ PROFILES = [ModelProfile(prefix, Tier.B, 32_000, 2_000) for prefix in PREFIXES]
         ("bedrock/mistral.mistral-7b-instruct-v0:2", "mistralai/"),
         ("fireworks_ai/accounts/fireworks/models/deepseek-v3p2", "deepseek/deepseek-v3.2"),
         ("deepinfra/deepseek-ai/DeepSeek-V3.2", "deepseek/deepseek-v3.2"),
+        ("bedrock/us.deepseek.v3.2", "deepseek/deepseek-v3.2"),
+        ("azure_ai/fw-deepseek-v3.2", "deepseek/deepseek-v3.2"),
         ("together_ai/Qwen/Qwen2.5-72B-Instruct-Turbo", "qwen/qwen-2.5-"),
         ("fireworks_ai/accounts/fireworks/models/qwen2p5-72b-instruct", "qwen/qwen-2.5-"),
         ("moonshot/kimi-k2-0905-preview", "moonshotai/kimi-k2"),
