@@ -17,7 +17,7 @@ BASE_STRENGTH = 0.7
 NOVEL_SHARE = 0.7
 """What an entry that was added since gets of the best support, as far as its words fit."""
 UNTRIED_POWER = 12
-"""Where history knows next to nothing of the catalog, its silence says nothing of an entry that it never saw."""
+"""Where history knows little of a catalog, its silence says little of entries that it never saw."""
 _LEAST_NOVELTY = 0.05
 POPULARITY = 0.3
 """What being chosen often says, where an intent says something for a tool anyway."""
@@ -120,7 +120,7 @@ def score_priors(bound: BoundPriors, intent: str, *, category: str = "", explain
     """
     found = bound.prior_set
     if not found.names:
-        return Priors(novelty=bound.novelty) if bound.novelty else NO_PRIORS
+        return NO_PRIORS
     sums: dict[int, float] = {}
     known = 0.0
     for key in feature_keys(intent, category):

@@ -46,8 +46,8 @@ class Priors(Mapping[str, float]):
 
     Attributes:
         support: By entry id, in [0, 1]: how strongly history speaks for the entry, shrunk by evidence.
-        novelty: By entry id, in (0, 1], entries that history cannot know yet: the share of the best support that
-            they get as far as their words fit.
+        novelty: By entry id, in (0, 1], entries that history cannot know yet: the share of the best support
+            that they get as far as their words fit.
         reasons: By entry id, why history speaks for it, strongest first; empty unless asked for.
     """
 
