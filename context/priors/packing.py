@@ -14,7 +14,7 @@ MAX_PACKED_BYTES = 256 * 1024 * 1024
 """More than this is never unpacked, whatever the bytes say of themselves."""
 
 _HEAD = struct.Struct("<4sBII")
-"""Magic, version, length of the header, CRC-32 of all that follows it unpacked."""
+"""Magic, version, length of the header, CRC-32 of that length and of all that follows."""
 _MAX_HEADER_BYTES = 32 * 1024 * 1024
 
 
@@ -33,7 +33,8 @@ def pack(magic: bytes, version: int, header: dict[str, Any], arrays: Sequence["a
     lengths = [len(numbers) for numbers in arrays]
     head = json.dumps({"lengths": lengths, **header}, separators=(",", ":"), sort_keys=True).encode()
     body = head + b"".join(_little(numbers) for numbers in arrays)
-    return _HEAD.pack(magic, version, len(head), zlib.crc32(body)) + zlib.compress(body, 6)
+    packed = zlib.compress(body, 6)
+    return _HEAD.pack(magic, version, len(head), zlib.crc32(packed, len(head))) + packed
 
 
 def unpack(
@@ -60,9 +61,10 @@ def unpack(
         raise CorruptPriorsError("the bytes are something else")
     if its_version != version:
         raise CorruptPriorsError("the bytes are of another version", version=its_version)
-    body = _inflate(data[_HEAD.size :])
-    if zlib.crc32(body) != checksum:
+    packed = data[_HEAD.size :]
+    if zlib.crc32(packed, head_bytes) != checksum:
         raise CorruptPriorsError("the bytes are damaged")
+    body = _inflate(packed)
     header = _read_header(body[:head_bytes]) if head_bytes <= _MAX_HEADER_BYTES else None
     if header is None:
         raise CorruptPriorsError("the header cannot be read")

@@ -69,7 +69,7 @@ def test_parts_that_do_not_fit_together_are_refused(broken: PriorSet) -> None:
 def test_bytes_that_would_unpack_without_end_are_refused() -> None:
     bomb = zlib.compress(b"\0" * (300 * 1024 * 1024), 1)
     with pytest.raises(CorruptPriorsError):
-        PriorSet.from_bytes(_HEAD.pack(b"APPS", 1, 2, 0) + bomb)
+        PriorSet.from_bytes(_HEAD.pack(b"APPS", 1, 2, zlib.crc32(bomb, 2)) + bomb)
 
 
 def test_a_set_holds_no_word_of_an_intent() -> None:
