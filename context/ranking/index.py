@@ -3,9 +3,8 @@
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 
 from context.catalog.types import Catalog, Entry
 from context.ranking.fields import Field, read_fields
@@ -13,6 +12,8 @@ from context.ranking.lexicon import Expansion, fit_lexicon
 from context.ranking.types import Ranked
 from context.ranking.weights import DEFAULT, Weights
 from context.words import index_terms
+
+NO_GROUP = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +42,6 @@ class Phrase:
     terms: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Entries of one server, API or family.
-
-    Attributes:
-        places: Their places in the catalog, at least two.
-        read: Take the scores at these places out of all scores.
-    """
-
-    places: tuple[int, ...]
-    read: Callable[[Sequence[float]], tuple[float, ...]]
-
-
 @dataclass(frozen=True)
 class RankingIndex:
     """All that ranking needs of a catalog; never changed after it is built, so threads may share it.
@@ -64,7 +52,8 @@ class RankingIndex:
         postings: By term.
         phrases: Keyword phrases, by the rarest of their terms.
         lexicon: What else is looked up for a term, as far as it leads to a term of the catalog.
-        groups: The groups of more than one entry.
+        groups: Places of the entries of each group of more than one.
+        group_of: Each entry's group, a place in `groups`; `NO_GROUP` for none.
         weights: The constants that it was built with.
     """
 
@@ -73,7 +62,8 @@ class RankingIndex:
     postings: Mapping[str, Postings]
     phrases: Mapping[str, tuple[Phrase, ...]]
     lexicon: Mapping[str, tuple[Expansion, ...]]
-    groups: tuple[Group, ...]
+    groups: tuple[tuple[int, ...], ...]
+    group_of: Sequence[int]
     weights: Weights
 
 
@@ -89,13 +79,15 @@ def build_index(catalog: Catalog, *, weights: Weights = DEFAULT) -> RankingIndex
     """
     fields = [_field_terms(entry) for entry in catalog.entries]
     postings = _build_postings(fields, weights)
+    groups = _find_groups(catalog.entries)
     return RankingIndex(
         silent=tuple(Ranked(entry.entry_id, entry.kind, 0.0) for entry in catalog.entries),
         place_of={entry.entry_id: place for place, entry in enumerate(catalog.entries)},
         postings=postings,
         phrases=_build_phrases(catalog.entries, postings),
         lexicon=fit_lexicon(postings),
-        groups=_find_groups(catalog.entries),
+        groups=groups,
+        group_of=_place_groups(groups, size=len(catalog.entries)),
         weights=weights,
     )
 
@@ -152,9 +144,17 @@ def _build_phrases(
     return {term: tuple(phrases) for term, phrases in found.items()}
 
 
-def _find_groups(entries: Sequence[Entry]) -> tuple[Group, ...]:
+def _find_groups(entries: Sequence[Entry]) -> tuple[tuple[int, ...], ...]:
     members: dict[str, list[int]] = defaultdict(list)
     for place, entry in enumerate(entries):
         if entry.group:
             members[entry.group].append(place)
-    return tuple(Group(tuple(places), itemgetter(*places)) for places in members.values() if len(places) > 1)
+    return tuple(tuple(places) for places in members.values() if len(places) > 1)
+
+
+def _place_groups(groups: Sequence[Sequence[int]], *, size: int) -> Sequence[int]:
+    group_of = array("i", [NO_GROUP]) * size
+    for group, places in enumerate(groups):
+        for place in places:
+            group_of[place] = group
+    return group_of

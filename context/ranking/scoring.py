@@ -1,10 +1,12 @@
 """Score every entry of a catalog by an intent's words alone."""
 
-from context.ranking.index import Postings, RankingIndex
+from context.ranking.index import NO_GROUP, Postings, RankingIndex
 from context.ranking.intent import Intent
 
 COMPANY_SIZE = 5
 """So many of a group's best entries speak for it."""
+COMPANY_FLOOR = 0.3
+"""A group counts whose best entry has this share of the best score."""
 KNOWN_WORD_SHARE = 0.5
 """How much words of the same meaning count where the catalog has the word itself."""
 
@@ -43,15 +45,17 @@ def _add_phrases(index: RankingIndex, intent: Intent, scores: list[float]) -> No
 def _add_company(index: RankingIndex, scores: list[float]) -> None:
     """A group whose best entries fit is the place to look: its entries are drawn towards their mean."""
     share = index.weights.company
-    keep = 1.0 - share
-    for group in index.groups:
-        values = group.read(scores)
-        best = sorted(values, reverse=True)[:COMPANY_SIZE]
-        if best[0] > 0.0:
-            pull = share * sum(best) / (len(best) - best.count(0.0))
-            for place, value in zip(group.places, values, strict=True):
-                if value > 0.0:
-                    scores[place] = keep * value + pull
+    floor = COMPANY_FLOOR * max(scores, default=0.0)
+    if not index.groups or floor <= 0.0:
+        return
+    leading = {index.group_of[place] for place, score in enumerate(scores) if score >= floor}
+    for group in sorted(leading - {NO_GROUP}):
+        places = index.groups[group]
+        best = sorted([scores[place] for place in places], reverse=True)[:COMPANY_SIZE]
+        pull = share * sum(best) / (len(best) - best.count(0.0))
+        for place in places:
+            if scores[place] > 0.0:
+                scores[place] = (1.0 - share) * scores[place] + pull
 
 
 def widen_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
