@@ -1,0 +1,87 @@
+"""The packs of a catalog as tool definitions of a request, in any wire format."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from context.catalog.types import Catalog, Entry, EntryKind
+from context.types import JsonObject, Wire
+
+NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
+
+
+def tool_definitions(catalog: Catalog, wire: Wire, ids: Iterable[str] | None = None) -> list[JsonObject]:
+    """Write packs as the tools of a request; pipelines are no tools and are left out.
+
+    Args:
+        catalog: Where they stand.
+        wire: The format of the request.
+        ids: Which packs; None for all.
+
+    Returns:
+        Definitions in the catalog's order.
+    """
+    wanted = None if ids is None else set(ids)
+    return [
+        tool_definition(entry, wire)
+        for entry in catalog.entries
+        if entry.kind is EntryKind.PACK and (wanted is None or entry.entry_id in wanted)
+    ]
+
+
+def tool_definition(entry: Entry, wire: Wire) -> JsonObject:
+    """Write one pack as a tool of a request.
+
+    Args:
+        entry: The pack; it is called by its id.
+        wire: The format of the request.
+
+    Returns:
+        A definition; of a provider's own tool, what was sent.
+    """
+    if isinstance(entry.extra.get("type"), str):
+        own = dict(entry.extra)
+        return own if own["type"] == entry.entry_id else {"name": entry.entry_id, **own}
+    named: JsonObject = {"name": entry.entry_id}
+    if entry.description:
+        named["description"] = entry.description
+    schema = _schema(entry.input_schema)
+    if wire is Wire.ANTHROPIC:
+        return {**named, "input_schema": schema}
+    function = {**named, "parameters": schema}
+    if isinstance(entry.extra.get("strict"), bool):
+        function["strict"] = entry.extra["strict"]
+    return (
+        {"type": "function", "function": function}
+        if wire is Wire.OPENAI
+        else {"type": "function", **function}
+    )
+
+
+def _schema(schema: Any) -> JsonObject:
+    """Providers take a JSON schema of an object and nothing else."""
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object":
+            return {**schema, "type": "object"}
+        return _of_lists(schema)
+    return {"type": "object", "properties": {name: {} for name in schema}} if schema else NO_ARGUMENTS
+
+
+def _of_lists(schema: Mapping[str, Any]) -> JsonObject:
+    """Some describe parameters in two lists: those that must be there, and the others."""
+    lists = {key: schema[key] for key in ("required", "optional") if isinstance(schema.get(key), list)}
+    named = {
+        key: [each for each in parameters if isinstance(each, Mapping) and isinstance(each.get("name"), str)]
+        for key, parameters in lists.items()
+    }
+    properties = {each["name"]: _property(each) for parameters in named.values() for each in parameters}
+    required = [each["name"] for each in named.get("required", ())]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def _property(parameter: Mapping[str, Any]) -> JsonObject:
+    """What a parameter says of its meaning; its type is only told, since lists name types as they like."""
+    words = (parameter.get("description"), parameter.get("type"))
+    text = " ".join(
+        f"({word})" if at else word for at, word in enumerate(words) if isinstance(word, str) and word
+    )
+    return {"description": text} if text else {}
