@@ -15,6 +15,9 @@ ROOT = Path(__file__).parents[2]
 AT_ONCE = 2
 """Documents that are read at once: each may take the whole memory that one is allowed."""
 
+WAIT_S = 5.0
+"""How long a document waits for its turn: what waits takes a thread from other calls."""
+
 _places = BoundedSemaphore(AT_ONCE)
 
 
@@ -29,7 +32,7 @@ def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extra
     Raises:
         ProblemError: The document is refused, or cost too much, or too many are being read.
     """
-    if not _places.acquire(timeout=settings.pdf_timeout_s):
+    if not _places.acquire(timeout=WAIT_S):
         raise ProblemError("unavailable", "other documents are being read; nothing was changed, try again")
     try:
         return _answer(_run(module, data, settings))
