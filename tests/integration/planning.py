@@ -36,11 +36,15 @@ class Planning:
         answer = self.client.put(f"/v1/catalogs/{name}", json=guide)
         assert answer.status_code < 300, answer.text
 
+    def set_profile(self, **fields: Any) -> None:
+        """Say of the model what no profile says."""
+        with session.transaction() as db:
+            set_override(db, self.tenant_id, ProfileOverride(MODEL, **fields))
+
     def make_strong(self, **fields: Any) -> None:
         """Let the model pass for one of the most reliable."""
         known = {"tier": Tier.A, "input_tokens": 100_000, "catalog_bytes": 0, **fields}
-        with session.transaction() as db:
-            set_override(db, self.tenant_id, ProfileOverride(MODEL, **known))
+        self.set_profile(**known)
 
     def ask(self, intent: str, **fields: Any) -> UUID:
         """Ask for a plan. Returns its id."""

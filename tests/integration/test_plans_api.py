@@ -27,7 +27,9 @@ def server() -> Iterator[ScriptedServer]:
 @pytest.fixture
 def room(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Planning:
     server.reset()
-    return Planning(client, tenant_id, server)
+    found = Planning(client, tenant_id, server)
+    found.set_profile(filter_pass=False)
+    return found
 
 
 def ask(room: Planning, **fields: Any) -> Any:
@@ -147,8 +149,8 @@ def test_what_cannot_be_planned_is_refused(
 def test_a_plan_of_another_tenant_is_not_there(room: Planning) -> None:
     plan_id = three_steps(room)
     with session.transaction() as db:
-        other = make_key(ensure_tenant(db, "second"))
-    stranger = {"Authorization": f"Bearer {other}"}
+        other = ensure_tenant(db, "second")
+    stranger = {"Authorization": f"Bearer {make_key(other)}"}
     assert room.client.get(f"/v1/plans/{plan_id}", headers=stranger).status_code == 404
     body = {"steps": [{"order": 1, "outcome": "ok"}]}
     assert room.client.post(f"/v1/plans/{plan_id}/outcome", json=body, headers=stranger).status_code == 404

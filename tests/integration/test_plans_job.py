@@ -27,8 +27,18 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def room(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Planning:
+    """A small model that is asked once; what comes before that is for tests of its own."""
     server.reset()
-    return Planning(client, tenant_id, server)
+    found = Planning(client, tenant_id, server)
+    found.set_profile(filter_pass=False)
+    return found
+
+
+@pytest.fixture
+def passing(room: Planning) -> Planning:
+    """A small model that first chooses ids where ranking is unsure."""
+    room.set_profile(filter_pass=True)
+    return room
 
 
 def answer(*tools: str, **head: Any) -> Step:
@@ -182,10 +192,10 @@ def test_the_builtin_model_plans_from_words_alone(room: Planning) -> None:
     assert room.server.count == 0
 
 
-def test_a_first_pass_over_the_whole_catalog_helps_an_unsure_ranking(room: Planning) -> None:
+def test_a_first_pass_over_the_whole_catalog_helps_an_unsure_ranking(passing: Planning) -> None:
     picks = Step(Mode.OK, json.dumps({"ids": ["video.subtitle", "nothing.such"]}))
-    plan = room.make(UNSURE, picks, answer("video.subtitle"))
-    first, second = prompts(room.server)
+    plan = passing.make(UNSURE, picks, answer("video.subtitle"))
+    first, second = prompts(passing.server)
     assert "video.subtitle: " in first
     assert "payment.refund: " in first
     assert '"name":"video.subtitle"' in second
@@ -198,20 +208,20 @@ def test_a_first_pass_over_the_whole_catalog_helps_an_unsure_ranking(room: Plann
 @pytest.mark.parametrize(
     "broken", [Mode.EMPTY, Mode.SERVER_ERROR, Step(Mode.OK, "all of them"), Mode.REFUSAL]
 )
-def test_a_first_pass_that_fails_keeps_the_lexical_result(room: Planning, broken: Mode | Step) -> None:
-    plan = room.make(UNSURE, broken, answer("blog.draft"))
+def test_a_first_pass_that_fails_keeps_the_lexical_result(passing: Planning, broken: Mode | Step) -> None:
+    plan = passing.make(UNSURE, broken, answer("blog.draft"))
     assert plan.compaction is not None
     assert plan.compaction["filter_pass"] == "failed"
     assert tools_of(plan) == ["blog.draft"]
 
 
-def test_the_ledger_has_every_call_of_a_plan(room: Planning) -> None:
-    plan = room.make(UNSURE, Step(Mode.OK, '{"ids": ["blog.draft"]}'), answer("blog.draft"))
+def test_the_ledger_has_every_call_of_a_plan(passing: Planning) -> None:
+    plan = passing.make(UNSURE, Step(Mode.OK, '{"ids": ["blog.draft"]}'), answer("blog.draft"))
     with session.reading() as db:
         rows = db.execute(text("select call_id, purpose, work_id from llm_call order by call_id")).all()
     assert [row.purpose for row in rows] == ["rank", "plan"]
     assert [row.call_id for row in rows] == plan.call_ids
-    assert {row.work_id for row in rows} == {room.work(plan.plan_id).work_id}
+    assert {row.work_id for row in rows} == {passing.work(plan.plan_id).work_id}
 
 
 def test_a_plan_that_is_answered_is_not_made_again(room: Planning) -> None:
