@@ -10,11 +10,13 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     CheckConstraint,
+    Connection,
     Double,
     Index,
     Text,
     and_,
     delete,
+    event,
     func,
     insert,
     select,
@@ -23,7 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.contents import read_calls
+from context.artifacts.toolcalls import read_calls
 from context.preflight.replay import PastDecision, past_categories
 from context.preflight.types import Evidence, Preflight, Previous
 from context.types import Message, Role, Wire
@@ -72,6 +74,29 @@ class PreflightDecision(Base):
     decided_at: Mapped[CreatedAt]
     used: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     joined_at: Mapped[datetime | None]
+
+
+_WITH_THE_SESSION = (
+    """
+create function forget_preflight_decisions() returns trigger language plpgsql as $$
+begin
+    delete from preflight_decision where tenant_id = old.tenant_id and session_id = old.session_id;
+    return null;
+end
+$$
+""",
+    """
+create trigger forget_preflight_decisions after delete on session
+    for each row execute function forget_preflight_decisions()
+""",
+)
+"""A decision comes before the first turn of its session: no foreign key can hold it to the session."""
+
+
+@event.listens_for(Base.metadata, "after_create")
+def _delete_with_the_session(_: Any, connection: Connection, **_more: Any) -> None:
+    for statement in _WITH_THE_SESSION:
+        connection.execute(text(statement))
 
 
 @dataclass(frozen=True)
