@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from context.catalog.types import Catalog, Entry, EntryKind
-from context.ranking.index import build_index
+from context.ranking.index import RankingIndex, build_index
 from context.ranking.rank import rank
 from context.ranking.types import Ranking
 from context.types import JsonObject
@@ -22,8 +22,16 @@ def rank_tools(
     Returns:
         A ranking whose ids are the tools' names; definitions without a name are left out.
     """
-    entries = tuple(entry for entry in map(_read_tool, tools) if entry.entry_id)
-    return rank(build_index(Catalog(entries)), intent, priors=priors)
+    return rank(index_tools(tools), intent, priors=priors)
+
+
+def index_tools(tools: Sequence[JsonObject]) -> RankingIndex:
+    """Index tool definitions, for many rankings of the same ones.
+
+    Args:
+        tools: Definitions in any wire format; those without a name are left out.
+    """
+    return build_index(Catalog(tuple(entry for entry in map(_read_tool, tools) if entry.entry_id)))
 
 
 def _read_tool(tool: JsonObject) -> Entry:

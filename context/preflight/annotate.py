@@ -1,0 +1,55 @@
+"""The hint line in a window: before the words of the new user message, and nowhere else."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from context.outgoing import recounted
+from context.types import JsonObject, Message, Wire
+
+_TEXT_TYPES = {Wire.OPENAI: "text", Wire.ANTHROPIC: "text", Wire.RESPONSES: "input_text"}
+
+
+def annotate(messages: Sequence[Message], hint: str | None) -> list[Message]:
+    """Write a hint before the words of the last message with which a turn begins.
+
+    Args:
+        messages: The new messages of a request, in order.
+        hint: One line; None or blank for none.
+
+    Returns:
+        The messages, that one counted anew; the same objects where there is nothing to write, or no user's
+        message among them.
+    """
+    found = list(messages)
+    place = next((i for i in reversed(range(len(found))) if found[i].starts_turn), None)
+    if place is None or not hint or not hint.strip():
+        return found
+    message = found[place]
+    body = _with_hint(message.body, hint.strip(), message.wire)
+    if body is not None:
+        raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        found[place] = recounted(_replaced(message, raw))
+    return found
+
+
+def _replaced(message: Message, raw: str) -> Message:
+    return Message(
+        message.seq,
+        message.role,
+        message.tokens,
+        raw,
+        call_ids=message.call_ids,
+        answer_ids=message.answer_ids,
+        wire=message.wire,
+        speaker=message.speaker,
+    )
+
+
+def _with_hint(body: JsonObject, hint: str, wire: Wire) -> JsonObject | None:
+    content: Any = body.get("content")
+    if isinstance(content, str):
+        return {**body, "content": f"{hint}\n\n{content}"}
+    if isinstance(content, list):
+        return {**body, "content": [{"type": _TEXT_TYPES[wire], "text": hint}, *content]}
+    return None
