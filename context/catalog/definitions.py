@@ -1,75 +1,69 @@
-"""Tool definitions of a catalog's entries, as a request to a model carries them."""
+"""A pack of a catalog as the tool definition of a request, in any wire format."""
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from hashlib import blake2b
+from collections.abc import Mapping
+from typing import Any
 
 from context.catalog.types import Entry
 from context.types import JsonObject, Wire
 
-MAX_NAME_CHARS = 64
-"""The longest name that every provider takes."""
-
-_UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
-_TAIL_CHARS = 6
+NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
 
 
-@dataclass(frozen=True)
-class Definitions:
-    """Entries as tools of a request.
-
-    Attributes:
-        tools: Valid definitions, in the catalog's order.
-        entry_ids: Which entry each tool's name means.
-    """
-
-    tools: tuple[JsonObject, ...]
-    entry_ids: Mapping[str, str]
-
-
-def define_tools(entries: Iterable[Entry], wire: Wire) -> Definitions:
-    """Write a tool definition for each entry of a catalog.
-
-    Providers take letters, digits, `_` and `-` in a name: other characters become `_`, and a name that would
-    be taken or too long ends with a digest of the entry's id.
+def tool_definition(entry: Entry, wire: Wire, name: str | None = None) -> JsonObject:
+    """Write one pack as a tool of a request.
 
     Args:
-        entries: Packs and pipelines.
+        entry: The pack.
         wire: The format of the request.
+        name: What it is called there; its id where None.
 
     Returns:
-        The definitions, and what their names mean.
+        A definition; of a provider's own tool, what was sent.
     """
-    names: dict[str, str] = {}
-    tools = []
-    for entry in entries:
-        name = _name(entry.entry_id, names)
-        names[name] = entry.entry_id
-        tools.append(_define(entry, name, wire))
-    return Definitions(tuple(tools), names)
-
-
-def _name(entry_id: str, taken: Mapping[str, str]) -> str:
-    plain = _UNFIT.sub("_", entry_id)
-    if plain and len(plain) <= MAX_NAME_CHARS and plain not in taken:
-        return plain
-    tail = blake2b(entry_id.encode("utf-8", "surrogatepass"), digest_size=_TAIL_CHARS // 2).hexdigest()
-    return f"{plain[: MAX_NAME_CHARS - _TAIL_CHARS - 1]}_{tail}"
-
-
-def _define(entry: Entry, name: str, wire: Wire) -> JsonObject:
-    description = entry.description or entry.name
-    schema = _schema(entry)
+    if isinstance(entry.extra.get("type"), str):
+        own = dict(entry.extra)
+        return own if own["type"] == entry.entry_id else {"name": entry.entry_id, **own}
+    named: JsonObject = {"name": entry.entry_id if name is None else name}
+    if entry.description:
+        named["description"] = entry.description
+    schema = _schema(entry.input_schema)
     if wire is Wire.ANTHROPIC:
-        return {"name": name, "description": description, "input_schema": schema}
-    body = {"name": name, "description": description, "parameters": schema}
-    return {"type": "function", **body} if wire is Wire.RESPONSES else {"type": "function", "function": body}
+        return {**named, "input_schema": schema}
+    function = {**named, "parameters": schema}
+    if isinstance(entry.extra.get("strict"), bool):
+        function["strict"] = entry.extra["strict"]
+    return (
+        {"type": "function", "function": function}
+        if wire is Wire.OPENAI
+        else {"type": "function", **function}
+    )
 
 
-def _schema(entry: Entry) -> JsonObject:
-    """The schema as it was sent; of names alone, any value under each; an object in every case."""
-    schema = entry.input_schema
+def _schema(schema: Any) -> JsonObject:
+    """Providers take a JSON schema of an object and nothing else."""
     if isinstance(schema, Mapping):
-        return {**schema, "type": "object"} if schema.get("type") != "object" else dict(schema)
-    return {"type": "object", "properties": {name: {} for name in schema or entry.accepts}}
+        if isinstance(schema.get("properties"), Mapping) or schema.get("type") == "object":
+            return {**schema, "type": "object"}
+        return _of_lists(schema)
+    return {"type": "object", "properties": {name: {} for name in schema}} if schema else NO_ARGUMENTS
+
+
+def _of_lists(schema: Mapping[str, Any]) -> JsonObject:
+    """Some describe parameters in two lists: those that must be there, and the others."""
+    lists = {key: schema[key] for key in ("required", "optional") if isinstance(schema.get(key), list)}
+    named = {
+        key: [each for each in parameters if isinstance(each, Mapping) and isinstance(each.get("name"), str)]
+        for key, parameters in lists.items()
+    }
+    properties = {each["name"]: _property(each) for parameters in named.values() for each in parameters}
+    required = [each["name"] for each in named.get("required", ())]
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+def _property(parameter: Mapping[str, Any]) -> JsonObject:
+    """What a parameter says of its meaning; its type is only told, since lists name types as they like."""
+    words = (parameter.get("description"), parameter.get("type"))
+    text = " ".join(
+        f"({word})" if at else word for at, word in enumerate(words) if isinstance(word, str) and word
+    )
+    return {"description": text} if text else {}

@@ -1,56 +1,73 @@
-"""Entries of a catalog as tools of a request: names that providers take, one tool an entry."""
+"""Packs as the tools of a request: what was sent as a tool comes back as one."""
 
-import re
+from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from context.catalog.definitions import MAX_NAME_CHARS, define_tools
-from context.catalog.tools import tool_name
-from context.catalog.types import Entry, EntryKind
+from context.catalog.definitions import tool_definition
+from context.catalog.read import read_catalog
 from context.types import Wire
+from tests.data import data_dir, read_jsonl
 
-FIT = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-
-
-def entry(entry_id: str, **fields: object) -> Entry:
-    return Entry(entry_id, EntryKind.PACK, entry_id, **fields)  # type: ignore[arg-type]
-
-
-@given(st.lists(st.text(min_size=1, max_size=90), unique=True, max_size=12), st.sampled_from(Wire))
-def test_every_entry_gets_a_name_of_its_own_that_providers_take(ids: list[str], wire: Wire) -> None:
-    defined = define_tools([entry(one) for one in ids], wire)
-    names = [tool_name(tool) for tool in defined.tools]
-    assert all(FIT.fullmatch(name) for name in names)
-    assert [defined.entry_ids[name] for name in names] == ids
+SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+CHAT = {
+    "type": "function",
+    "function": {"name": "find", "description": "Finds.", "parameters": SCHEMA, "strict": True},
+}
+FLAT = {"type": "function", "name": "find", "description": "Finds.", "parameters": SCHEMA, "strict": True}
+CLAUDE = {"name": "find", "description": "Finds.", "input_schema": SCHEMA}
 
 
-def test_a_name_that_fits_stays() -> None:
-    assert define_tools([entry("fetch_page")], Wire.OPENAI).tools[0]["function"]["name"] == "fetch_page"
-
-
-def test_two_ids_that_differ_in_dots_alone_get_two_names() -> None:
-    defined = define_tools([entry("fs.write"), entry("fs_write")], Wire.OPENAI)
-    assert len(defined.entry_ids) == 2
+@pytest.mark.parametrize("sent", [CHAT, FLAT])
+@pytest.mark.parametrize(
+    ("wire", "written"), [(Wire.OPENAI, CHAT), (Wire.RESPONSES, FLAT), (Wire.ANTHROPIC, CLAUDE)]
+)
+def test_a_tool_is_written_for_every_wire_format(sent: Any, wire: Wire, written: Any) -> None:
+    assert tool_definition(read_catalog([sent]).entries[0], wire) == written
 
 
 @pytest.mark.parametrize(
-    ("wire", "place"), [(Wire.OPENAI, "function"), (Wire.RESPONSES, None), (Wire.ANTHROPIC, None)]
+    "tool",
+    [{"type": "web_search", "max_uses": 3}, {"type": "bash_20250124", "name": "bash"}],
+    ids=["typed", "named"],
 )
-def test_a_definition_has_the_shape_of_its_format(wire: Wire, place: str | None) -> None:
-    schema = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
-    (tool,) = define_tools([entry("fetch", description="Fetch a page.", input_schema=schema)], wire).tools
-    inner = tool[place] if place else tool
-    assert inner["description"] == "Fetch a page."
-    assert inner["input_schema" if wire is Wire.ANTHROPIC else "parameters"] == schema
+def test_a_providers_own_tool_is_written_as_it_was_sent(tool: Any) -> None:
+    assert tool_definition(read_catalog([tool]).entries[0], Wire.ANTHROPIC) == tool
 
 
-def test_names_of_parameters_alone_make_a_schema_that_takes_any_value() -> None:
-    (tool,) = define_tools([entry("fetch", input_schema=["url", "depth"])], Wire.ANTHROPIC).tools
-    assert tool["input_schema"] == {"type": "object", "properties": {"url": {}, "depth": {}}}
+@pytest.mark.parametrize(
+    ("parameters", "schema"),
+    [
+        (None, {"type": "object", "properties": {}}),
+        (["a", "b"], {"type": "object", "properties": {"a": {}, "b": {}}}),
+        ({"type": "dict", "properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
+        (
+            {
+                "required": [{"name": "a", "type": "STRING", "description": "What."}],
+                "optional": [{"name": "b"}],
+            },
+            {
+                "type": "object",
+                "properties": {"a": {"description": "What. (STRING)"}, "b": {}},
+                "required": ["a"],
+            },
+        ),
+    ],
+)
+def test_arguments_become_a_schema_of_an_object(parameters: Any, schema: Any) -> None:
+    [entry] = read_catalog([{"name": "a", "parameters": parameters}]).entries
+    tool = tool_definition(entry, Wire.ANTHROPIC)
+    assert tool["input_schema"] == schema
 
 
-def test_a_name_is_never_longer_than_providers_take() -> None:
-    (tool,) = define_tools([entry("x" * 300)], Wire.RESPONSES).tools
-    assert len(tool["name"]) == MAX_NAME_CHARS
+@pytest.mark.data
+@pytest.mark.parametrize(
+    "path", ["bfcl_live/catalog.jsonl", "stabletoolbench/catalog.jsonl", "livemcp/catalog.jsonl"]
+)
+def test_every_real_tool_gets_a_schema_that_providers_take(path: str) -> None:
+    folder, _, file = path.partition("/")
+    for entry in read_catalog(read_jsonl(data_dir(folder) / file)).entries:
+        tool = tool_definition(entry, Wire.OPENAI)
+        schema = tool["function"]["parameters"]
+        assert schema["type"] == "object"
+        assert set(schema.get("required", ())) <= set(schema.get("properties", ()))
