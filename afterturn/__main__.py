@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-COMMANDS = ("up", "demo", "replay", "doctor", "keys", "work", "usage", "profiles", "migrate")
+COMMANDS = ("up", "demo", "replay", "doctor", "keys", "work", "usage", "profiles", "preflight", "migrate")
 """Each is a module of this package with a typer `app`."""
 
 

@@ -21,6 +21,7 @@ from api import (
     health,
     history,
     plans,
+    preflight_calls,
     sessions,
     turns,
     usage,
@@ -82,6 +83,7 @@ def make_app() -> FastAPI:
         catalogs,
         budgets,
         plans,
+        preflight_calls,
         usage,
         health,
     ):

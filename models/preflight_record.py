@@ -287,8 +287,24 @@ def forget_decisions(db: Transaction, tenant_id: UUID, session_id: str, turn_ind
     return db.execute(gone).rowcount
 
 
-def forget_old_decisions(db: Transaction, *, keep: timedelta) -> int:
-    """Delete decisions older than that, of every tenant."""
-    return db.execute(
-        delete(PreflightDecision).where(PreflightDecision.decided_at < func.now() - keep)
-    ).rowcount
+_FORGET = text(
+    """
+    delete from preflight_decision as d using (
+        select old.tenant_id, old.decision_id from tenant cross join lateral (
+            select tenant_id, decision_id from preflight_decision
+            where tenant_id = tenant.tenant_id and decided_at < now() - make_interval(secs => :keep_s)
+            order by decided_at limit :most
+        ) as old
+    ) as old
+    where d.tenant_id = old.tenant_id and d.decision_id = old.decision_id
+    """
+)
+
+
+def forget_old_decisions(db: Transaction, *, keep: timedelta, most: int = 10 * PAGE) -> int:
+    """Delete the oldest decisions of every tenant that are older than that, a bounded number of each.
+
+    Returns:
+        How many were deleted.
+    """
+    return db.execute(_FORGET, {"keep_s": keep.total_seconds(), "most": most}).rowcount

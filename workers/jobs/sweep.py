@@ -5,8 +5,9 @@ from datetime import timedelta
 from llm.settings import LlmSettings
 from models.heartbeat import forget_older_than
 from models.ledger import sweep_lost
+from models.preflight_record import forget_old_decisions
 from models.session import transaction
-from models.settings import artifact_settings
+from models.settings import artifact_settings, preflight_settings
 from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.sweep_artifacts import sweep_artifacts
@@ -25,7 +26,8 @@ def sweep(held: Claim, *, llm: LlmSettings) -> str:
     with transaction() as db:
         lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)
-        outcome = f"{lost} calls lost, {gone} heartbeats forgotten"
+        old = forget_old_decisions(db, keep=timedelta(days=preflight_settings().preflight_keep_days))
+        outcome = f"{lost} calls lost, {gone} heartbeats and {old} decisions forgotten"
         if not finish(db, held, outcome):
             raise LeaseLostError
     return outcome

@@ -1,0 +1,106 @@
+"""Try another preflight policy on the decisions on record, before it is put in force."""
+
+import json
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.target import DATA_DIRECTORY
+from context.errors import InvalidInputError
+from context.preflight.config import PreflightConfig, read_config
+from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, Verdict, replay
+from models.preflight import find_policy
+from models.preflight_record import PAGE, join_decisions, load_decisions
+from models.session import Transaction
+from models.settings import preflight_settings
+
+app = typer.Typer(
+    help="Try a preflight policy on what was decided before.", no_args_is_help=True, add_completion=False
+)
+
+MOST_ROWS = 30
+
+PolicyFile = Annotated[
+    Path | None, typer.Option(help="The policy to try, as JSON; the one in force without it.")
+]
+Days = Annotated[int | None, typer.Option(min=1, help="Only decisions of the last so many days.")]
+Tenant = Annotated[str, typer.Option(help="Whose decisions.")]
+DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
+
+_SAYINGS: Mapping[Verdict, str] = {
+    Verdict.HARMFUL: f"harmful: it blocks calls in more than {MOST_HARM:.0%} of the turns that made some",
+    Verdict.SAFE: f"safe: it blocks calls in no more than {MOST_HARM:.0%} of the turns that made some",
+    Verdict.UNKNOWN: "unknown: no turn on record called a tool",
+}
+
+
+@app.callback()
+def preflight() -> None:
+    """Try a preflight policy on what was decided before."""
+
+
+@app.command("replay")
+def replay_policy(
+    policy: PolicyFile = None,
+    days: Days = None,
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Run a policy over the record: which tool calls of the turns that followed would it have blocked?
+
+    The exit code is 3 where it is harmful.
+    """
+    with operator_transaction(data_dir) as db:
+        owner = known_tenant(db, tenant)
+        config = _config(db, owner, policy)
+        while join_decisions(db, owner) == PAGE:
+            pass
+        since = datetime.now(UTC) - timedelta(days=days) if days else None
+        found = replay(load_decisions(db, owner, since=since), config)
+    _show(found)
+    if found.verdict is Verdict.HARMFUL:
+        raise typer.Exit(3)
+
+
+def _config(db: Transaction, tenant_id: UUID, policy: Path | None) -> PreflightConfig:
+    base = preflight_settings().policy
+    if policy is None:
+        stored = find_policy(db, tenant_id)
+        return read_config(stored.config, base=base) if stored else base
+    try:
+        return read_config(json.loads(policy.read_text()), base=base)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not JSON"
+        print(f"afterturn: {policy}: {reason}", file=sys.stderr)
+    except InvalidInputError as error:
+        print(f"afterturn: {policy}: {error.message}", file=sys.stderr)
+    raise typer.Exit(2)
+
+
+def _show(found: Replay) -> None:
+    unsure = found.by_category.get(NO_CATEGORY, 0)
+    print(f"decisions {found.decisions}, followed by turns with tool calls {found.with_calls}")
+    print(f"without a category {unsure} ({_share(unsure, found.decisions)}): all tools pass")
+    then, now = (_share(hidden, found.offered) for hidden in (found.hidden_then, found.hidden_now))
+    print(f"tools hidden: {then} when decided, {now} by this policy")
+    if found.blocked:
+        table = Table("category", "tool", "blocked calls", title="What it would have blocked")
+        for (category, tool), times in sorted(found.blocked.items(), key=lambda item: (-item[1], item[0]))[
+            :MOST_ROWS
+        ]:
+            table.add_row(category, tool, str(times))
+        Console().print(table)
+    print(f"turns harmed {found.harmed} of {found.with_calls} ({_share(found.harmed, found.with_calls)})")
+    print(f"verdict: {_SAYINGS[found.verdict]}")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "-"
