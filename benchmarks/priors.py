@@ -59,7 +59,7 @@ def learned(
 ) -> PriorSet:
     """What a history teaches; the catalog is as it was before `new` was added."""
     state = State()
-    see_catalog(state, [entry_id for entry_id in data.ids if entry_id not in new], FIRST_DAY)
+    see_catalog(state, {entry_id: FIRST_DAY for entry_id in data.ids if entry_id not in new})
     learn(state, as_plans(rows))
     return PriorSet.from_bytes(make_prior_set(state).to_bytes())
 

@@ -1,6 +1,6 @@
 """What has been counted so far: how often each feature of an intent led to each tool."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from context.priors.decay import date_weight
@@ -40,7 +40,7 @@ class State:
         days: The weight of all plans, by day; the oldest entry holds what came before.
         plans: How many plans were counted, without decay.
         roster: The entries that the catalog had when it was last looked at, by the day on which each was
-            first seen; None for those that were there at the first look.
+            first seen; None for those that were there from the first day on.
     """
 
     half_life_days: float = DEFAULT_HALF_LIFE_DAYS
@@ -182,24 +182,22 @@ def _add(both: State, part: State) -> None:
     note_roster(both, part.roster)
 
 
-def note_roster(state: State, first_seen: "dict[str, int | None]") -> None:
+def note_roster(state: State, first_seen: Mapping[str, int | None]) -> None:
     """Add entries with the days on which they were first seen; an earlier day stays."""
     for name, day in first_seen.items():
         known = state.roster.get(name, day)
         state.roster[name] = None if known is None or day is None else min(known, day)
 
 
-def see_catalog(state: State, entry_ids: Sequence[str], day: int) -> None:
-    """Look at the catalog: which entries are there, and which were not there at the last look.
+def see_catalog(state: State, first_seen: Mapping[str, int]) -> None:
+    """Look at the catalog: which entries are there, and which were added later than the others.
 
     Args:
         state: What remembers them; entries that are gone are forgotten.
-        entry_ids: Those of today.
-        day: Today, in days since 1970.
+        first_seen: The day since which each entry is known, in days since 1970.
     """
-    before = state.roster
-    new = day if before else None
-    state.roster = {name: before.get(name, new) for name in entry_ids}
+    first_day = min(first_seen.values(), default=0)
+    state.roster = {name: None if day == first_day else day for name, day in first_seen.items()}
 
 
 def prune(state: State, max_pairs: int = MAX_PAIRS) -> None:

@@ -85,9 +85,7 @@ def test_without_plans_there_is_an_empty_set() -> None:
 
 def test_an_entry_is_the_less_novel_the_more_plans_were_made_since() -> None:
     state = counted([*history(10, day=DAY), *history(10, day=DAY + 5)])
-    see_catalog(state, ["old"], DAY)
-    see_catalog(state, ["old", "young"], DAY + 5)
-    see_catalog(state, ["old", "young", "newest"], DAY + 6)
+    see_catalog(state, {"old": DAY, "young": DAY + 5, "newest": DAY + 6})
     made = make_prior_set(state)
     old, young, newest = sorted(made.novelty)
     assert (old, newest) == (0, 255)

@@ -74,7 +74,7 @@ def test_a_tool_that_the_catalog_has_no_more_is_not_named() -> None:
 
 def test_an_entry_that_was_added_since_is_novel_and_the_others_are_not() -> None:
     state = counted(history())
-    see_catalog(state, TOOLS, DAY)
+    see_catalog(state, dict.fromkeys(TOOLS, DAY))
     priors = score_priors(bind_priors(make_prior_set(state), [*TOOLS, "added"]), "forecast rain")
     assert set(priors.novelty) == {"added"}
 

@@ -94,9 +94,8 @@ def test_counting_keeps_to_the_bound_by_itself() -> None:
     assert len(state.good) <= 1_500 + 10
 
 
-def test_an_entry_that_was_not_in_the_catalog_before_is_first_seen_today() -> None:
+def test_only_entries_that_were_added_after_the_first_day_are_young() -> None:
     state = State()
-    see_catalog(state, ["mail", "maps"], DAY)
-    see_catalog(state, ["mail", "music"], DAY + 1)
-    see_catalog(state, ["mail", "music"], DAY + 9)
+    see_catalog(state, {"mail": DAY, "maps": DAY})
+    see_catalog(state, {"mail": DAY, "music": DAY + 1})
     assert state.roster == {"mail": None, "music": DAY + 1}
