@@ -1,5 +1,6 @@
 """The fields of an entry: which of its words say what it does, and how much each kind says."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 
@@ -10,8 +11,12 @@ MAX_FIELD_CHARS = 4_000
 """What a field says beyond this is not read: a description that long repeats itself."""
 MAX_SCHEMA_DEPTH = 6
 MAX_SCHEMA_NAMES = 200
-GROUP_FIELDS = ("server_title", "server_description", "category", "tags", "title")
+GROUP_FIELDS = ("server_title", "server_description", "category", "tags", "title", "api", "tool")
 """Fields beyond the catalog's own that speak of an entry's group."""
+LISTED = ("required", "optional")
+"""Where some schemas list their arguments, each an object with its name."""
+
+_FAMILY = re.compile(r"(?:[^./:]+(?=[./:])|)")
 
 
 class Field(IntEnum):
@@ -69,6 +74,11 @@ def read_fields(entry: Entry) -> dict[Field, str]:
     return {field: text for field, text in joined.items() if text.strip()}
 
 
+def group_of(entry: Entry) -> str:
+    """Name the family of an entry: its group, or what its id says before a dot or a slash; "" for none."""
+    return entry.group or _FAMILY.match(entry.entry_id)[0]  # type: ignore[index] # matches any text
+
+
 def _distinct(*names: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
@@ -118,8 +128,14 @@ def _read_node(node: object, names: list[str], texts: list[str]) -> Iterator[obj
         for name, inner in properties.items():
             names.append(str(name))
             yield inner
-    texts.extend(_strings(node.get("description")))
-    texts.extend(_strings(node.get("enum")))
+    for key in LISTED:
+        listed = node.get(key)
+        for inner in listed if isinstance(listed, list) else ():
+            if isinstance(inner, Mapping):
+                names.extend(_strings(inner.get("name")))
+                yield inner
+    for key in ("description", "desc", "enum"):
+        texts.extend(_strings(node.get(key)))
     yield node.get("items")
     for key in ("anyOf", "oneOf", "allOf"):
         options = node.get(key)

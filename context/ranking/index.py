@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from context.catalog.types import Catalog, Entry
-from context.ranking.fields import Field, read_fields
+from context.ranking.fields import Field, group_of, read_fields
 from context.ranking.lexicon import Expansion, fit_lexicon
 from context.ranking.types import Ranked
 from context.ranking.weights import DEFAULT, Weights
@@ -147,8 +147,8 @@ def _build_phrases(
 def _find_groups(entries: Sequence[Entry]) -> tuple[tuple[int, ...], ...]:
     members: dict[str, list[int]] = defaultdict(list)
     for place, entry in enumerate(entries):
-        if entry.group:
-            members[entry.group].append(place)
+        members[group_of(entry)].append(place)
+    members.pop("", None)
     return tuple(tuple(places) for places in members.values() if len(places) > 1)
 
 
