@@ -13,12 +13,12 @@ from api.errors import ProblemError, not_found
 from api.waiting import wait_for_work
 from context.plans.features import intent_sha, read_features
 from context.plans.outcomes import Merged, Outcome, StepOutcome
-from context.plans.projection import PastPlan, project_plans
+from context.plans.projection import project_plans
 from context.plans.types import PlanMode
 from context.types import JsonObject
 from models.catalog import find_digest
 from models.conversation import find_session
-from models.plan import Plan, PlanStatus, WantedPlan, find_plan, list_plans, want_plan
+from models.plan import Plan, PlanStatus, WantedPlan, find_plan, list_past, want_plan
 from models.plan_outcome import join_outcomes
 from models.session import Transaction, reading, transaction
 from models.work import DueWork, WorkKind, WorkState, find_work
@@ -255,20 +255,8 @@ def my_plans(
 ) -> JsonObject:
     """Project a tenant's newest plans; see `context.plans.projection`."""
     with reading() as db:
-        rows = list_plans(db, tenant_id, user_id=user_id, catalog=catalog, most=MOST_CONSIDERED)
-    return project_plans(map(_past, rows), most_groups=most_groups)
-
-
-def _past(plan: Plan) -> PastPlan:
-    return PastPlan(
-        intent_sha=plan.intent_sha.hex(),
-        intent=plan.intent,
-        at=plan.created_at.isoformat(),
-        mode=plan.mode,
-        catalog=plan.catalog,
-        steps=plan.steps,
-        has_gap=plan.gap_warning is not None,
-    )
+        past = list_past(db, tenant_id, user_id=user_id, catalog=catalog, most=MOST_CONSIDERED)
+    return project_plans(past, most_groups=most_groups)
 
 
 def _json(content: JsonObject, code: int = status.HTTP_200_OK) -> Response:

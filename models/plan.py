@@ -29,6 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.plans.projection import PastPlan
 from models.base import Base, CreatedAt, TenantKey
 from models.conversation import SESSION_KEY
 from models.session import Transaction
@@ -226,22 +227,36 @@ def find_plan(db: Transaction, tenant_id: UUID, plan_id: UUID) -> Plan | None:
     return Plan(**row._mapping) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)
 
 
-def list_plans(
-    db: Transaction,
-    tenant_id: UUID,
-    *,
-    user_id: str | None = None,
-    catalog: str | None = None,
-    most: int = 100,
-) -> list[Plan]:
-    """The newest plans that have steps, newest first, of one user or one catalog where named."""
-    query = select(Plan.__table__).where(Plan.tenant_id == tenant_id, Plan.status == PlanStatus.READY)
-    if user_id is not None:
-        query = query.where(Plan.user_id == user_id)
-    if catalog is not None:
-        query = query.where(Plan.catalog == catalog)
-    rows = db.execute(query.order_by(Plan.created_at.desc(), Plan.plan_id).limit(most))
-    return [Plan(**row) for row in rows.mappings()]
+def list_past(
+    db: Transaction, tenant_id: UUID, *, user_id: str | None = None, catalog: str | None = None, most: int
+) -> list[PastPlan]:
+    """The newest plans that have steps, newest first, of one user or one catalog where named.
+
+    Only what is looked back upon is read: intents and arguments may be long.
+    """
+    rows = db.execute(
+        _PAST, {"tenant_id": tenant_id, "user_id": user_id, "catalog": catalog, "most": most}
+    ).mappings()
+    return [PastPlan(**{**row, "intent_sha": row["intent_sha"].hex()}) for row in rows]
+
+
+_PAST = text(
+    """
+    select intent_sha, left(intent, 2000) as intent, created_at as at, mode, catalog,
+        coalesce((
+            select jsonb_agg(
+                jsonb_build_object('tool', step -> 'tool', 'outcome', step -> 'outcome') order by place)
+            from jsonb_array_elements(steps) with ordinality as listed (step, place)
+        ), '[]') as steps,
+        gap_warning is not null as has_gap
+    from plan_history
+    where tenant_id = :tenant_id and status = 'ready'
+        and (cast(:user_id as text) is null or user_id = :user_id)
+        and (cast(:catalog as text) is null or catalog = :catalog)
+    order by created_at desc, plan_id
+    limit :most
+    """
+)
 
 
 def keep_plan(db: Transaction, tenant_id: UUID, plan_id: UUID, made: MadePlan) -> bool:

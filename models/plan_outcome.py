@@ -35,6 +35,8 @@ def join_outcomes(
     Returns:
         What came of it; None where the tenant has no such plan.
     """
+    # First of all: whoever holds the plan's row must not wait behind one who waits for those who join.
+    announce_outcome(db, tenant_id)
     row = db.execute(
         select(Plan.status, Plan.steps)
         .where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id)
@@ -46,7 +48,6 @@ def join_outcomes(
         return Joined(None, PlanStatus(row.status))
     merged = merge_outcomes(row.steps, outcomes)
     if merged.changed:
-        announce_outcome(db, tenant_id)
         db.execute(
             update(Plan)
             .where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id)
@@ -56,7 +57,7 @@ def join_outcomes(
 
 
 def announce_outcome(db: Transaction, tenant_id: UUID) -> None:
-    """Announce that a number is about to be taken; see `settled_through`.
+    """Announce that a number may be taken, before any row is locked; see `settled_through`.
 
     Those who take one do not wait for each other.
     """

@@ -21,6 +21,7 @@ _MAX_NAMED = 5
 _MAX_NAME_CHARS = 80
 _LIST_KEYS = ("steps", "plan")
 _TOOL_KEYS = ("tool", "id", "name", "pipeline", "pack")
+_STEP_KEYS = frozenset({"args", "arguments", "rationale"})
 _NOTHING = frozenset({"", "none", "null", "n/a"})
 
 NOTHING_FITS = "nothing in the catalog serves this intent"
@@ -70,7 +71,7 @@ def is_plan_answer(value: object) -> bool:
     listed = _listed(value)
     if listed is not None:
         return all(_is_step(item) or isinstance(item, str) for item in listed)
-    return "tool" in value or (_is_step(value) and ("args" in value or "rationale" in value))
+    return "tool" in value or (_is_step(value) and not value.keys().isdisjoint(_STEP_KEYS))
 
 
 def _listed(value: Mapping[str, Any]) -> list[Any] | None:

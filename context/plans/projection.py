@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from context.clip import one_line
@@ -20,7 +21,7 @@ class PastPlan:
     Attributes:
         intent_sha: Its intent's normal form, in hex: equal intents are one group.
         intent: What the user wanted.
-        at: When it was asked for, as ISO 8601.
+        at: When it was asked for.
         mode: `plan` or `route`.
         catalog: The catalog's name, where it is known.
         steps: Tool and outcome of each step.
@@ -29,7 +30,7 @@ class PastPlan:
 
     intent_sha: str
     intent: str
-    at: str
+    at: datetime
     mode: str
     catalog: str | None
     steps: Sequence[Mapping[str, Any]]
@@ -65,7 +66,7 @@ def _group(plans: Sequence[PastPlan]) -> JsonObject:
         "intent_sha": newest.intent_sha,
         "intent": one_line(newest.intent, MAX_INTENT_CHARS),
         "times": len(plans),
-        "last_at": newest.at,
+        "last_at": newest.at.isoformat(),
         "mode": newest.mode,
         "catalogs": sorted({plan.catalog for plan in plans if plan.catalog}),
         "last_steps": [str(step["tool"]) for step in newest.steps],

@@ -15,7 +15,7 @@ from context.plans.wording import (
     plan_instructions,
 )
 from context.render import escape_tags
-from context.tokens import count_text
+from context.tokens import ModelFamily, count_text, family_of
 from context.types import JsonObject
 
 PLAN_PROMPT_VERSION = "plan-1"
@@ -60,9 +60,7 @@ def plan_messages(question: PlanQuestion, planner: Planner, catalog: str) -> lis
     instructions = plan_instructions(question.mode, planner)
     shown = f"<{CATALOG_TAG}>\n{_TAGS.sub('&lt;', catalog)}\n</{CATALOG_TAG}>"
     asked = request_text(question, planner)
-    if planner.profile.prefix_cache:
-        return _chat(f"{shown}\n\n{instructions}", asked)
-    return _chat(instructions, f"{shown}\n\n{asked}")
+    return _chat(shown, instructions, asked, planner)
 
 
 def request_text(question: PlanQuestion, planner: Planner) -> str:
@@ -87,13 +85,20 @@ def filter_messages(question: PlanQuestion, planner: Planner, lines: str) -> lis
     """
     shown = f"<{TOOLS_TAG}>\n{_TAGS.sub('&lt;', lines)}\n</{TOOLS_TAG}>"
     asked = request_text(question, planner)
-    if planner.profile.prefix_cache:
-        return _chat(f"{shown}\n\n{FILTER_INSTRUCTIONS}", asked)
-    return _chat(FILTER_INSTRUCTIONS, f"{shown}\n\n{asked}")
+    return _chat(shown, FILTER_INSTRUCTIONS, asked, planner)
 
 
-def _chat(system: str, user: str) -> list[JsonObject]:
-    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+def _chat(shown: str, instructions: str, asked: str, planner: Planner) -> list[JsonObject]:
+    """What stays the same comes first for a provider that keeps beginnings; one that must be told is told."""
+    if not planner.profile.prefix_cache:
+        return [
+            {"role": "system", "content": instructions},
+            {"role": "user", "content": f"{shown}\n\n{asked}"},
+        ]
+    same = f"{shown}\n\n{instructions}"
+    marked = [{"type": "text", "text": same, "cache_control": {"type": "ephemeral"}}]
+    is_marked = family_of(planner.model) is ModelFamily.ANTHROPIC
+    return [{"role": "system", "content": marked if is_marked else same}, {"role": "user", "content": asked}]
 
 
 def _wrap(tag: str, text: str) -> str:

@@ -6,12 +6,12 @@ from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
 from context.plans.outcomes import Outcome, StepOutcome
 from models import session
-from models.plan import MadePlan, Plan, PlanMethod, WantedPlan, keep_plan, list_plans, want_plan
+from models.plan import MadePlan, Plan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.plan_outcome import catalogs_with_outcomes, join_outcomes, read_outcomes, settled_through
 
 TURNS = "/v1/sessions/s1/turns"
@@ -58,7 +58,8 @@ def turn(turn_id: str, plan: dict[str, Any] | None, *results: tuple[str, str]) -
 
 def plans(tenant_id: UUID) -> list[Plan]:
     with session.reading() as db:
-        return list_plans(db, tenant_id)
+        rows = db.execute(select(Plan.__table__).where(Plan.tenant_id == tenant_id)).mappings().all()
+    return [Plan(**row) for row in rows]
 
 
 def ends(plan: Plan) -> list[tuple[str, str | None]]:

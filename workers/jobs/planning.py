@@ -25,6 +25,7 @@ from context.plans.types import PlanDraft
 from context.ranking.index import RankingIndex
 from context.ranking.rank import rank
 from context.ranking.types import Ranking
+from context.sanitize import clean_text
 from context.tokens import count_message
 from context.types import JsonObject
 from llm.failures import FailureKind, LlmFailure
@@ -133,7 +134,7 @@ def _ask(desk: Desk, planner: Planner, ranking: Ranking) -> Answered:
         if failure.kind not in _NO_ANSWER:
             raise
         return Answered(None, _NO_ANSWER[failure.kind], failure.detail, compaction, notes)
-    notes["answered_by"] = reply.answered_by
+    notes["answered_by"] = clean_text(reply.answered_by)
     decoded = read_answer(reply.text, finish_reason=reply.finish_reason)
     if decoded.cause is not None:
         return Answered(None, ANSWER_CAUSES[decoded.cause], decoded.detail, compaction, notes)
@@ -161,7 +162,13 @@ def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...
     """The ids of the first pass; none where it fails in any way: the lexical result stays."""
     catalog = desk.ladder.catalog
     messages = filter_messages(desk.question, planner, filter_lines(catalog, planner, ranked_ids))
-    most = min(FILTER_OUTPUT_TOKENS, planner.profile.output_tokens)
+    profile = planner.profile
+    # Whoever thinks before it answers does so within the same limit.
+    most = (
+        profile.output_tokens
+        if profile.hybrid_reasoning
+        else min(FILTER_OUTPUT_TOKENS, profile.output_tokens)
+    )
     request = replace(
         _completion(desk, planner, messages, IDS_SCHEMA), purpose=Purpose.RANK, max_output_tokens=most
     )

@@ -1,6 +1,7 @@
 """Outcomes: joined once, never guessed, read from a turn's own tool results."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -204,7 +205,9 @@ def test_no_plan_of_a_turn_is_refused(plan: dict[str, Any]) -> None:
 
 def past(intent: str, *ends: tuple[str, str | None], sha: str = "") -> PastPlan:
     done = [{"tool": tool, "outcome": outcome} for tool, outcome in ends]
-    return PastPlan(sha or intent, intent, "2026-01-01T00:00:00+00:00", "plan", "main", done, has_gap=False)
+    return PastPlan(
+        sha or intent, intent, datetime(2026, 1, 1, tzinfo=UTC), "plan", "main", done, has_gap=False
+    )
 
 
 def test_plans_are_grouped_by_intent_and_count_what_became_of_them() -> None:

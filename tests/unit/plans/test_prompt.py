@@ -31,7 +31,7 @@ from tests.unit.plans.catalogs import MULTI_INTENT, large_catalog, small_catalog
 LADDER = Ladder(large_catalog())
 STRONG = ModelProfile("a", Tier.A, 200_000, 8_000, strict_json=True, prefix_cache=True)
 MIDDLE = ModelProfile("b", Tier.B, 32_000, 2_000, catalog_bytes=22_000)
-TIERS = [Planner("anthropic/claude-sonnet-4-5", STRONG), Planner("llama-3.3-70b", MIDDLE), Planner("free")]
+TIERS = [Planner("openai/gpt-4o", STRONG), Planner("llama-3.3-70b", MIDDLE), Planner("free")]
 each_tier = pytest.mark.parametrize("planner", TIERS, ids=lambda planner: planner.profile.tier)
 
 
@@ -72,6 +72,14 @@ def test_a_cached_prefix_is_the_same_whatever_is_asked() -> None:
     }
     assert len(systems) == 1
     assert systems.pop().startswith('<catalog>\n{"packs":[')
+
+
+def test_a_provider_that_must_be_told_to_keep_a_prefix_is_told() -> None:
+    claude = Planner("anthropic/claude-sonnet-4-5", STRONG)
+    system = plan_messages(PlanQuestion("draft a blog"), claude, fitted(claude).text)[0]
+    [part] = system["content"]
+    assert part["cache_control"] == {"type": "ephemeral"}
+    assert part["text"].startswith("<catalog>")
 
 
 def test_without_a_prefix_cache_the_catalog_stands_before_the_request() -> None:
