@@ -77,7 +77,7 @@ class Catalog:
         """Where each entry stands, by its id."""
         return {entry.entry_id: place for place, entry in enumerate(self.entries)}
 
-    @property
+    @cached_property
     def packs(self) -> int:
         """How many packs there are."""
         return sum(entry.kind is EntryKind.PACK for entry in self.entries)
