@@ -88,7 +88,7 @@ def _config(db: Transaction, tenant_id: UUID, policy: Path | None) -> PreflightC
 def _show(found: Replay) -> None:
     unsure = found.by_category.get(NO_CATEGORY, 0)
     print(f"decisions {found.decisions}, followed by turns with tool calls {found.with_calls}")
-    print(f"without a category {unsure} ({_share(unsure, found.decisions)}): all tools pass")
+    print(f"without a category {unsure} ({_share(unsure, found.decisions)})")
     then, now = (_share(hidden, found.offered) for hidden in (found.hidden_then, found.hidden_now))
     print(f"tools hidden: {then} when decided, {now} by this policy")
     if found.blocked:
