@@ -1,12 +1,11 @@
 """Sessions: how far each conversation's log goes, and what its last request looked like."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, CheckConstraint, Text, bindparam, func, select, text, update
-from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.budget import Budget, choose_budget
@@ -175,13 +174,30 @@ def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) 
     that holds its work and stores a row of the session would else wait for an event that waits for the work.
     """
     wanted = sorted(set(session_ids))
-    found = _lock_existing(db, tenant_id, wanted)
-    missing = [session_id for session_id in wanted if session_id not in found]
-    if missing:
-        rows = [{"tenant_id": tenant_id, "session_id": session_id} for session_id in missing]
-        db.execute(upsert(Session).on_conflict_do_nothing(), rows)
-        found |= _lock_existing(db, tenant_id, missing)
+    found = lock_existing(db, tenant_id, wanted)
+    for _ in range(_MOST_TRIES):
+        missing = [session_id for session_id in wanted if session_id not in found]
+        if not missing:
+            break
+        db.execute(_CREATE, {"tenant_id": tenant_id, "session_ids": missing})
+        found |= lock_existing(db, tenant_id, missing)
     return found
+
+
+_MOST_TRIES = 5
+"""Another event may make a session, and a third erase it, before it is locked here."""
+
+_CREATE = text(
+    """
+    insert into session (tenant_id, session_id, generation)
+    select tenant_id, wanted.session_id, erased_generation + 1
+    from tenant, unnest(cast(:session_ids as text[])) as wanted (session_id)
+    where tenant_id = :tenant_id
+    on conflict do nothing
+    """
+)
+"""A session that was erased and comes anew is of a later generation than it ever was: what is under way for
+the old one fits the new one nowhere."""
 
 
 _LOCK = (
@@ -195,8 +211,9 @@ _LOCK = (
 )
 
 
-def _lock_existing(db: Transaction, tenant_id: UUID, session_ids: list[str]) -> dict[str, SessionState]:
-    rows = db.execute(_LOCK, {"tenant_id": tenant_id, "session_ids": session_ids})
+def lock_existing(db: Transaction, tenant_id: UUID, session_ids: Sequence[str]) -> dict[str, SessionState]:
+    """Lock those of the sessions that are there until the transaction ends, and make none."""
+    rows = db.execute(_LOCK, {"tenant_id": tenant_id, "session_ids": list(session_ids)})
     return {row[0]: SessionState(*row) for row in rows}
 
 

@@ -26,6 +26,12 @@ from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY, SessionState, lock_sessions
 from models.session import Transaction
 
+CHANGED = b""
+"""The digest of a turn of which something was edited or erased: of what is gone, no fingerprint stays.
+
+It is sent again by somebody who does not know of the change: a duplicate, which changes nothing.
+"""
+
 
 class Turn(Base):
     """One turn-completion event as it was accepted; its id makes a second delivery harmless."""
@@ -34,6 +40,7 @@ class Turn(Base):
     __table_args__ = (
         ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
         Index(None, "tenant_id", "session_id", "turn_id", unique=True),
+        Index(None, "tenant_id", "user_id", "session_id", postgresql_where=text("user_id is not null")),
         CheckConstraint("first_seq <= last_seq", name="range_is_ordered"),
     )
 
@@ -132,7 +139,7 @@ def accept_turns(
         place = (turn.session_id, turn.turn_id)
         if place in known:
             sha, accepted = known[place]
-            answers.append(replace(accepted, duplicate=True, conflict=sha != turn.body_sha256))
+            answers.append(replace(accepted, duplicate=True, conflict=sha not in (CHANGED, turn.body_sha256)))
             continue
         session = sessions[turn.session_id]
         accepted = AcceptedTurn(

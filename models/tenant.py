@@ -25,6 +25,7 @@ class Tenant(Base):
     tenant_id: Mapped[UUID] = mapped_column(primary_key=True, server_default=text("uuidv7()"))
     name: Mapped[str] = mapped_column(unique=True)
     created_at: Mapped[CreatedAt]
+    erased_generation: Mapped[int] = mapped_column(server_default=text("0"))
 
 
 class ApiKey(Base):
