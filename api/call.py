@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from threading import Lock
 from typing import Annotated, Any, TypeVar
 
@@ -158,6 +158,18 @@ SessionId = Annotated[str, Depends(_session_id)]
 
 def documented(model: type[Body], content_type: str = "application/json") -> dict[str, Any]:
     """Describe a body that the endpoint reads by itself, for the OpenAPI document."""
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
-    schema.pop("$defs", None)
-    return {"requestBody": {"required": True, "content": {content_type: {"schema": schema}}}}
+    schema = model.model_json_schema()
+    parts = schema.pop("$defs", {})
+    whole = _resolve(schema, parts)
+    return {"requestBody": {"required": True, "content": {content_type: {"schema": whole}}}}
+
+
+def _resolve(schema: Any, parts: Mapping[str, Any]) -> Any:
+    """Put each named part where it is referred to: the document's own list does not know it."""
+    if isinstance(schema, list):
+        return [_resolve(item, parts) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    name = str(schema.get("$ref", "")).rpartition("/")[2]
+    rest = {key: _resolve(value, parts) for key, value in schema.items() if key != "$ref"}
+    return {**_resolve(parts[name], parts), **rest} if name else rest
