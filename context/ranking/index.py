@@ -11,7 +11,7 @@ from context.ranking.fields import Field, group_of, read_fields
 from context.ranking.lexicon import Expansion, fit_lexicon
 from context.ranking.types import Ranked
 from context.ranking.weights import DEFAULT, Weights
-from context.words import index_terms
+from context.words import content_terms, index_terms
 
 NO_GROUP = -1
 
@@ -137,8 +137,8 @@ def _build_phrases(
     found: dict[str, list[Phrase]] = defaultdict(list)
     for place, entry in enumerate(entries):
         for text in entry.intent_keywords:
-            terms = frozenset(index_terms(text))
-            if terms:
+            terms = frozenset(content_terms(text))
+            if terms and terms <= postings.keys():
                 rarest = max(sorted(terms), key=lambda term: postings[term].rarity)
                 found[rarest].append(Phrase(place, text, terms))
     return {term: tuple(phrases) for term, phrases in found.items()}

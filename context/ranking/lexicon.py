@@ -1,7 +1,7 @@
 """The lexicon: terms that are looked up for another term, and how much they count."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -29,23 +29,20 @@ class Expansion:
 
 
 @cache
-def load_lexicon() -> Mapping[str, tuple[Expansion, ...]]:
-    """Read the tables once; expansions stand under the first of the terms they need."""
-    found: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
+def load_lexicon() -> Mapping[str, Mapping[tuple[str, ...], float]]:
+    """Read the tables once: by term, the terms that together lead to it, and how much it then counts."""
+    found: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
     for source, target, weight in _all_pairs():
-        key = tuple(index_terms(source))
+        needs = tuple(index_terms(source))
         terms = index_terms(target)
         for term in terms:
-            if term not in key:
+            if term not in needs:
                 share = weight / len(terms)
-                found[key][term] = max(share, found[key].get(term, 0.0))
-    lexicon: dict[str, list[Expansion]] = defaultdict(list)
-    for key, further in found.items():
-        lexicon[key[0]].append(Expansion(frozenset(key), tuple(further.items())))
-    return {term: tuple(expansions) for term, expansions in lexicon.items()}
+                found[term][needs] = max(share, found[term].get(needs, 0.0))
+    return found
 
 
-def fit_lexicon(vocabulary: Container[str]) -> dict[str, tuple[Expansion, ...]]:
+def fit_lexicon(vocabulary: Iterable[str]) -> dict[str, tuple[Expansion, ...]]:
     """Keep of the lexicon what leads to a term of a catalog.
 
     Args:
@@ -54,13 +51,15 @@ def fit_lexicon(vocabulary: Container[str]) -> dict[str, tuple[Expansion, ...]]:
     Returns:
         Expansions by the first term that they need, each with terms of the vocabulary only.
     """
-    fitted: dict[str, tuple[Expansion, ...]] = {}
-    for term, expansions in load_lexicon().items():
-        kept = tuple(_fit(expansion, vocabulary) for expansion in expansions)
-        useful = tuple(expansion for expansion in kept if expansion.terms)
-        if useful:
-            fitted[term] = useful
-    return fitted
+    lexicon = load_lexicon()
+    found: dict[tuple[str, ...], list[tuple[str, float]]] = defaultdict(list)
+    for term in vocabulary:
+        for needs, share in lexicon.get(term, {}).items():
+            found[needs].append((term, share))
+    fitted: dict[str, list[Expansion]] = defaultdict(list)
+    for needs, terms in found.items():
+        fitted[needs[0]].append(Expansion(frozenset(needs), tuple(terms)))
+    return {term: tuple(expansions) for term, expansions in fitted.items()}
 
 
 def written_word(term: str) -> str:
@@ -75,10 +74,6 @@ def _written_words() -> Mapping[str, str]:
         for term in index_terms(word):
             words.setdefault(term, word)
     return words
-
-
-def _fit(expansion: Expansion, vocabulary: Container[str]) -> Expansion:
-    return Expansion(expansion.needs, tuple(pair for pair in expansion.terms if pair[0] in vocabulary))
 
 
 def _all_pairs() -> Iterator[tuple[str, str, float]]:

@@ -271,6 +271,7 @@ competitor rival
 TOPICS = """
 weather forecast: rain raining snow sunny cloudy humidity wind storm temperature umbrella degrees celsius fahrenheit hot cold windy thunderstorm heatwave hike hiking picnic
 finance financial: stock bitcoin ethereum crypto cryptocurrency nft invest investment portfolio dividend bond fund etf forex currency inflation earnings nasdaq trading blockchain token shares economy economic bank loan mortgage budget savings retirement sec
+currency exchange money: dollar dollars euro euros pound pounds yen yuan rupee peso franc usd eur gbp forex
 stock: nasdaq dividend ticker shares equity
 crypto coin: bitcoin ethereum blockchain nft litecoin dogecoin wallet defi solana
 travel trip: hotel flight vacation tourist sightseeing itinerary airline airport attraction attractions destination accommodation visa passport luggage cruise beach backpacking holiday hostel resort
@@ -341,7 +342,7 @@ xlsx xls: excel spreadsheet workbook file
 pptx ppt: powerpoint presentation slide file
 pdf: document file
 csv tsv: spreadsheet table file
-md markdown: text markdown file
+md markdown: markdown file
 txt log: text file
 json yaml yml xml toml: data file
 py js ts java cpp rs go sh ipynb: code script file

@@ -1,0 +1,1 @@
+"""Ranking: entries by the words of an intent, and gaps."""
