@@ -10,9 +10,11 @@ from context.preflight.signs import Signs, find_signs
 from context.preflight.small_talk import is_all_small_talk, is_more_than_small_talk
 from context.preflight.tools import named_tools
 from context.preflight.types import Evidence, Kind, Preflight, Previous, Weights
+from context.preflight.weights import WEIGHTS
 
 _DEFAULT_CONFIG = PreflightConfig()
 _NEUTRAL = Weights()
+_CASUAL = frozenset(name for name in WEIGHTS if name.startswith("casual."))
 
 
 def classify(
@@ -60,7 +62,7 @@ def read_evidence(signs: Signs) -> Evidence:
     follow_up = find_follow_up(signs)
     if follow_up is not FollowUp.NONE:
         features[f"follow_up.{follow_up}"] = 1
-    if any(name.startswith("casual.") for name in features):
+    if not _CASUAL.isdisjoint(features):
         if is_more_than_small_talk(signs):
             features["talk.strays"] = 1
         elif is_all_small_talk(signs):

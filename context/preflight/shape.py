@@ -27,7 +27,7 @@ _MEDIA_FILES = frozenset(
     "png jpg jpeg gif webp bmp svg tiff heic mp3 wav flac ogg m4a aac mp4 mov avi mkv webm srt vtt".split()
 )
 _DOCUMENT_FILES = frozenset("pdf doc docx ppt pptx xls xlsx odt ods odp epub".split())
-_OPERATORS = ("::", "->", "=>", "==", "!=", "&&", "||", "</", "();", "{}", "${", "+=", "()")
+_OPERATOR = re.compile(r"::|->|=>|==|!=|&&|\|\||</|\{\}|\$\{|\+=|\(\)")
 _PATH_STARTS = ("/", "./", "../", "~/")
 _WEB_STARTS = ("http://", "https://", "www.")
 _COIN_CHARS = 5
@@ -109,7 +109,7 @@ def _look_at(bare: str, chunk: str, found: Found) -> None:
         _mark(found, "shape.path", bare)
     if "." in bare:
         _look_at_file(bare, found)
-    if any(operator in chunk for operator in _OPERATORS):
+    if _OPERATOR.search(chunk):
         _mark(found, "shape.operator", chunk)
     elif "_" in bare[1:-1] or ("-" in bare and bare.startswith("-") and bare[1:].strip("-").isalpha()):
         _mark(found, "shape.identifier", bare)

@@ -9,6 +9,7 @@ from context.preflight.types import Category
 
 _CALLING = frozenset({"use", "using", "call", "calling", "run", "with", "via", "through", "invoke", "tool"})
 _NAMES_KEPT = 8_192
+_LISTS_KEPT = 256
 
 
 def wanted_tools(categories: Sequence[Category], config: PreflightConfig) -> tuple[str, ...]:
@@ -55,8 +56,17 @@ def choose_tools(
 
 def named_tools(tools: Sequence[str], words: Sequence[str]) -> list[str]:
     """List the tools that a message asks for by name; `words` are its words, folded, in order."""
-    said = set(words)
-    return [name for name in tools if _parts(name)[0] in said and is_named(name, words)]
+    by_head = _by_head(tuple(tools))
+    return [name for head in by_head.keys() & set(words) for name in by_head[head] if is_named(name, words)]
+
+
+@lru_cache(_LISTS_KEPT)
+def _by_head(tools: tuple[str, ...]) -> dict[str, list[str]]:
+    """The same tools come with request after request."""
+    found: dict[str, list[str]] = {}
+    for name in tools:
+        found.setdefault(_parts(name)[0], []).append(name)
+    return found
 
 
 @lru_cache(_NAMES_KEPT)
