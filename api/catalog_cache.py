@@ -7,6 +7,7 @@ from uuid import UUID
 from api.errors import not_found
 from context.catalog.ladder import Ladder
 from context.catalog.read import read_version
+from context.catalog.size import Size
 from context.catalog.types import Catalog
 from context.ranking.index import RankingIndex, build_index
 from models.catalog import CatalogVersion, find_digest, load_version
@@ -26,7 +27,7 @@ class LoadedCatalog:
         self.digest = version.digest
         self.bytes = len(version.body.encode())
         self.catalog: Catalog = read_version(version.body, version.digest, version.novel_since)
-        self.ladder = Ladder(self.catalog)
+        self.ladder = Ladder(self.catalog, Size(self.bytes, version.tokens))
         self._index: RankingIndex | None = None
         self._lock = Lock()
 

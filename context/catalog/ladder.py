@@ -14,6 +14,8 @@ LEVELS = len(STEPS) + 1
 
 _SEPARATOR = ",\n"
 
+_LEAST_LINE = Size(bytes=len('{"id":""}'), tokens=4)
+
 
 class Ladder:
     """A catalog, ready to be written at any level.
@@ -24,9 +26,16 @@ class Ladder:
 
     levels = LEVELS
 
-    def __init__(self, catalog: Catalog) -> None:
-        """Take a catalog; entries are written when they are first needed."""
+    def __init__(self, catalog: Catalog, whole: Size | None = None) -> None:
+        """Take a catalog; entries are written when they are first needed.
+
+        Args:
+            catalog: The catalog.
+            whole: Its size, where somebody measured it before: then entries that are not shown need not be
+                written at all.
+        """
         self.catalog = catalog
+        self._whole = whole
         self._rungs: dict[int, _Rungs] = {}
         self._whole_bytes: dict[int, int] = {}
         self._whole_tokens: dict[int, int] = {}
@@ -39,7 +48,13 @@ class Ladder:
     @cached_property
     def whole(self) -> Size:
         """The size of the catalog as it is."""
-        return self.size(range(self.entries), 0, "")
+        return self._whole or self.size(range(self.entries), 0, "")
+
+    @cached_property
+    def _least(self) -> Size:
+        """What all entries take in any case: their names, and what a line is made of."""
+        names = sum(len(entry.entry_id.encode()) for entry in self.catalog.entries)
+        return Size(names + _LEAST_LINE.bytes * self.entries, _LEAST_LINE.tokens * self.entries)
 
     def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
         """Whether what `text` writes may fit: here this is as good as known."""
@@ -47,6 +62,8 @@ class Ladder:
 
     def fits(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
         """Whether what `text` writes fits; tokens are counted only where the bytes do."""
+        if len(places) == self.entries and not budget.holds(self._least):
+            return False
         if budget.bytes is not None and self._bytes(places, level, note) > budget.bytes:
             return False
         return budget.holds(self.size(places, level, note))

@@ -233,6 +233,15 @@ def test_a_warning_of_the_ranking_is_passed_on() -> None:
     assert fit_catalog(CATALOG, ROOMY, gap_warning="nothing serves this").gap_warning == "nothing serves this"
 
 
+@given(catalogs(), st.integers(0, 900), st.one_of(st.none(), st.integers(0, 3_000)))
+def test_a_size_that_was_measured_before_changes_nothing(
+    catalog: Catalog, tokens: int, most_bytes: int | None
+) -> None:
+    budget = CatalogBudget(tokens, most_bytes)
+    known = Ladder(catalog, Ladder(catalog).whole)
+    assert compact_catalog(known, budget) == compact_catalog(catalog, budget)
+
+
 def test_a_cut_of_more_than_three_tenths_is_large() -> None:
     half = Ladder(CATALOG).whole.bytes // 2
     assert fit_catalog(CATALOG, CatalogBudget(10**6, half), ranked_ids=["b"]).compaction.is_large_cut
