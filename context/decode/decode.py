@@ -15,7 +15,7 @@ _FILTERED = frozenset(
 _CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens"})
 _MARGINS = "\ufeff\u200b\u2060 \t\r\n"
 _WRAPPER = re.compile(r"\A(`{3,}|~{3,})[^\n`~]*\n(.*)\n[ \t]*\1[ \t]*\Z", re.DOTALL)
-_ONLY_FENCES = re.compile(r"(?:\s*(?:`{3,}|~{3,})[\w-]*)*\s*\Z")
+_ONLY_FENCES = re.compile(r"(?:\s*+(?:`{3,}+|~{3,}+)[\w-]*+)*+\s*+\Z")
 _HEAD_CHARS = 240
 _REFUSING_KEYS = frozenset({"refusal", "refused"})
 

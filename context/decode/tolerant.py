@@ -10,7 +10,7 @@ from context.sanitize import MAX_DEPTH, MAX_INT_DIGITS
 _BLANK = re.compile(r"\s*")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)|#[^\n]*", re.DOTALL)
 _WORD = re.compile(r"[^\W\d][\w$-]*")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
+_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+(?![\w.])")
 _STRICT_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _INFINITE = re.compile(r"[+-]?(?:Infinity|inf|NaN|nan)\b")
 _CLOSED_BY = {'"': '"', "'": "'", "\u201c": "\u201d", "\u201e": "\u201c", "\u2018": "\u2019", "`": "`"}

@@ -136,6 +136,28 @@ def test_a_hostile_megabyte_is_read_in_linear_time(piece: str) -> None:
     assert time.process_time() - started < 10
 
 
+@pytest.mark.parametrize(
+    ("start", "piece", "end"),
+    [
+        ("", "`", "!"),
+        ("[", "1", "x"),
+        ("{", "a", ""),
+        ("", '"', ""),
+        ('["', "\\", ""),
+        ("[", " ", "x"),
+        ("<think ", "a", ""),
+        ("```json\n", " \n", "x"),
+        ("[1.", "1", "e"),
+        ("[/*", "*", ""),
+    ],
+)
+def test_a_hostile_megabyte_of_one_kind_is_read_in_linear_time(start: str, piece: str, end: str) -> None:
+    started = time.process_time()
+    decoded = decode_json(start + piece * (2**20 // len(piece)) + end, accept=is_plan)
+    assert decoded.cause is not None
+    assert time.process_time() - started < 10
+
+
 def test_an_answer_behind_a_long_text_is_found() -> None:
     prose = 'He wrote [see 4] and {"a": 1} there. ' * 1_000
     assert decode_json(prose + PLAN_TEXT, accept=PLANS).value == PLAN
