@@ -1,0 +1,87 @@
+"""Category factors: which categories of preflight to trust less or more, fitted to what turns then called."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from context.preflight.config import PreflightConfig
+from context.preflight.replay import MOST_HARM, PastDecision, replay
+from context.preflight.types import Category, Weights
+
+STEPS = (0.6, 0.8, 1.0, 1.15, 1.3)
+"""The factors that are tried; far from 1 they would overrule what is written by hand."""
+LEAST_CALLS = 10
+"""A category with fewer turns that called tools keeps its factor at 1."""
+SHRINK_CALLS = 40.0
+"""With so many, half of what was found takes effect."""
+
+
+@dataclass(frozen=True)
+class CategoryQuality:
+    """What a policy with factors does to past decisions.
+
+    Attributes:
+        decisions: How many.
+        with_calls: After how many of them a turn called tools.
+        harm: The share of those in which a called tool would have been hidden, in [0, 1].
+        saving: The share of offered tools that are hidden, in [0, 1].
+    """
+
+    decisions: int
+    with_calls: int
+    harm: float
+    saving: float
+
+    def as_json(self) -> dict[str, float]:
+        """The numbers, rounded."""
+        return {name: round(value, 4) for name, value in asdict(self).items()}
+
+    def beats(self, other: "CategoryQuality") -> bool:
+        """Whether it harms less, or saves more and harms no more; beyond the bound only less harm counts."""
+        if self.harm != other.harm and max(self.harm, other.harm) > MOST_HARM:
+            return self.harm < other.harm
+        return self.harm <= other.harm and (self.harm, -self.saving) < (other.harm, -other.saving)
+
+
+def grade_factors(
+    past: Sequence[PastDecision], config: PreflightConfig, factors: Mapping[Category, float]
+) -> CategoryQuality:
+    """Run a policy with factors over past decisions."""
+    found = replay(past, config, weights=Weights(factors=factors))
+    saving = found.hidden_now / found.offered if found.offered else 0.0
+    return CategoryQuality(found.decisions, found.with_calls, found.harm, saving)
+
+
+def fit_factors(past: Sequence[PastDecision], config: PreflightConfig) -> dict[Category, float]:
+    """Find factors that harm less, or save more without more harm, one category after the other.
+
+    Args:
+        past: Decisions on record, with the tools that their turns called.
+        config: The tenant's policy.
+
+    Returns:
+        Factors of categories, shrunk towards 1 by evidence; none where nothing is better than 1.
+    """
+    calls = _calls_by_category(past)
+    factors: dict[Category, float] = {}
+    best = grade_factors(past, config, factors)
+    for category in sorted(calls, key=lambda one: (-calls[one], one)):
+        if calls[category] < LEAST_CALLS:
+            continue
+        for step in STEPS:
+            shrunk = 1.0 + (step - 1.0) * calls[category] / (calls[category] + SHRINK_CALLS)
+            tried = {**factors, category: round(shrunk, 3)}
+            quality = grade_factors(past, config, tried)
+            if quality.beats(best):
+                best, factors = quality, tried
+    return factors
+
+
+def _calls_by_category(past: Sequence[PastDecision]) -> dict[Category, int]:
+    """How many turns with calls have a sign of each category."""
+    found = dict.fromkeys(Category, 0)
+    for one in past:
+        if one.used:
+            for category in replay([one], PreflightConfig()).by_category:
+                if category in found:
+                    found[Category(category)] += 1
+    return found

@@ -1,0 +1,153 @@
+"""How far learning has read, and what it has counted: one row a tenant and catalog."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, CheckConstraint, Date, LargeBinary, Text, func, select, text, update
+from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, CreatedAt, TenantKey
+from models.plan import Plan
+from models.session import Transaction
+
+
+class LearningState(Base):
+    """What was counted of one catalog's plans; an empty name for plans that named no catalog."""
+
+    __tablename__ = "learning_state"
+    __table_args__ = (CheckConstraint("watermark >= 0", name="watermark_counts_from_0"),)
+
+    tenant_id: Mapped[TenantKey]
+    name: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    watermark: Mapped[int] = mapped_column(BigInteger)
+    state: Mapped[bytes] = mapped_column(LargeBinary)
+    unfinished: Mapped[dict[str, Any]] = mapped_column(JSONB, server_default=text("'{}'::jsonb"))
+    updated_at: Mapped[CreatedAt]
+
+
+class LearningNight(Base):
+    """A night in which all tenants were asked to learn."""
+
+    __tablename__ = "learning_night"
+
+    night: Mapped[date] = mapped_column(Date, primary_key=True)
+    asked_at: Mapped[CreatedAt]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What was counted so far.
+
+    Attributes:
+        watermark: The last place in the order of outcomes that was counted; 0 for none.
+        state: The counts; None for none.
+        unfinished: Plans that are to be read again: which of their steps have taught.
+    """
+
+    watermark: int = 0
+    state: bytes | None = None
+    unfinished: Mapping[str, Any] = field(default_factory=dict)
+
+
+def find_counted(db: Transaction, tenant_id: UUID, name: str) -> Counted:
+    """What was counted so far of a catalog's plans."""
+    row = db.execute(
+        select(LearningState.watermark, LearningState.state, LearningState.unfinished).where(
+            LearningState.tenant_id == tenant_id, LearningState.name == name
+        )
+    ).one_or_none()
+    return Counted(*row) if row else Counted()
+
+
+def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, counted: Counted) -> bool:
+    """Keep what was counted, by compare-and-set on the watermark.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose plans.
+        name: The catalog.
+        seen: The watermark when it was read; 0 for none.
+        counted: What is known now.
+
+    Returns:
+        Whether it was kept; False: somebody else counted meanwhile, or it was started afresh.
+    """
+    values = {
+        "watermark": counted.watermark,
+        "state": counted.state,
+        "unfinished": dict(counted.unfinished),
+        "updated_at": func.now(),
+    }
+    if seen:
+        moved = db.execute(
+            update(LearningState)
+            .where(
+                LearningState.tenant_id == tenant_id,
+                LearningState.name == name,
+                LearningState.watermark == seen,
+            )
+            .values(values)
+        )
+        return moved.rowcount == 1
+    made = db.execute(
+        insert(LearningState)
+        .values(tenant_id=tenant_id, name=name, **values)
+        .on_conflict_do_nothing()
+        .returning(LearningState.watermark)
+    )
+    return made.one_or_none() is not None
+
+
+def count_outcomes(
+    db: Transaction, tenant_id: UUID, catalog: str | None, *, after_seq: int, through_seq: int
+) -> int:
+    """How many plans with outcomes there are between two places in the order."""
+    of_catalog = Plan.catalog.is_(None) if catalog is None else Plan.catalog == catalog
+    return int(
+        db.execute(
+            select(func.count()).where(
+                Plan.tenant_id == tenant_id,
+                of_catalog,
+                Plan.outcome_seq > after_seq,
+                Plan.outcome_seq <= through_seq,
+            )
+        ).scalar_one()
+    )
+
+
+def catalogs_to_learn(db: Transaction, tenant_id: UUID) -> list[str]:
+    """The catalogs with outcomes that were not counted yet; empty for plans that named none."""
+    counted = (
+        select(LearningState.watermark)
+        .where(
+            LearningState.tenant_id == tenant_id,
+            LearningState.name == func.coalesce(Plan.catalog, ""),
+        )
+        .scalar_subquery()
+    )
+    found = db.execute(
+        select(func.coalesce(Plan.catalog, ""))
+        .where(Plan.tenant_id == tenant_id, Plan.outcome_seq > func.coalesce(counted, 0))
+        .distinct()
+    )
+    return sorted(found.scalars())
+
+
+def begin_night(db: Transaction, night: date) -> bool:
+    """Note that a night's learning was asked for. False: it was before."""
+    made = db.execute(
+        insert(LearningNight).values(night=night).on_conflict_do_nothing().returning(LearningNight.night)
+    )
+    return made.one_or_none() is not None
+
+
+def find_counted_at(db: Transaction, tenant_id: UUID) -> Mapping[str, datetime]:
+    """When each catalog's plans were counted last."""
+    rows = db.execute(
+        select(LearningState.name, LearningState.updated_at).where(LearningState.tenant_id == tenant_id)
+    )
+    return {row.name: row.updated_at for row in rows}

@@ -1,0 +1,50 @@
+"""How learning reads, decays, judges and keeps: the numbers that workers and commands go by."""
+
+from functools import lru_cache
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class LearningSettings(BaseSettings):
+    """When and from what priors are learned; read from `AFTERTURN_*`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    learn_at_hour_utc: int = Field(
+        3, ge=0, le=23, description="From this hour on the night's learning starts."
+    )
+    learn_spread_s: float = Field(3_600, ge=0, description="The time over which tenants take turns.")
+    learn_half_life_days: float = Field(60, gt=0, le=36_500, description="After this a plan counts half.")
+    learn_max_pairs: int = Field(
+        300_000, ge=1_000, le=5_000_000, description="The most pairs of feature and tool that are kept."
+    )
+    learn_page_plans: int = Field(2_000, ge=1, le=50_000, description="How many plans are read at a time.")
+    learn_holdout_share: float = Field(
+        0.2, gt=0, lt=1, description="The share of plans, newest first, that judge and do not teach yet."
+    )
+    learn_holdout_least: int = Field(20, ge=1, description="Fewer plans than this judge nothing.")
+    learn_holdout_most: int = Field(300, ge=1, description="More than this are not held out.")
+    learn_observe_first: bool = Field(
+        default=False, description="Whether a better set is only observed until a later night confirms it."
+    )
+    learn_keep_sets: int = Field(30, ge=2, description="The newest sets that can be put in force again.")
+
+    @model_validator(mode="after")
+    def _holdout_is_in_order(self) -> "LearningSettings":
+        if self.learn_holdout_least > self.learn_holdout_most:
+            raise ValueError("learn_holdout_least must be at most learn_holdout_most")
+        return self
+
+    def holdout(self, plans: int) -> int:
+        """How many of so many plans are held out: the newest."""
+        share = round(plans * self.learn_holdout_share)
+        return min(max(share, self.learn_holdout_least), self.learn_holdout_most)
+
+
+@lru_cache
+def learning_settings() -> LearningSettings:
+    """Read the settings once; they do not change afterwards."""
+    return LearningSettings()

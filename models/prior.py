@@ -1,0 +1,327 @@
+"""Sets of priors by version: which is in force, what each was judged by, and how to go back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ColumnElement,
+    Double,
+    Index,
+    LargeBinary,
+    Text,
+    func,
+    insert,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, CreatedAt, TenantKey
+from models.session import Transaction
+
+
+class SetKind(StrEnum):
+    """What a set is about; stored, so renaming one strands its rows."""
+
+    RANKING = "ranking"
+    CATEGORIES = "categories"
+
+
+class SetState(StrEnum):
+    """Where a set stands."""
+
+    OBSERVING = "observing"
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    REJECTED = "rejected"
+
+
+class PriorSetRow(Base):
+    """One set: for ranking, of one catalog; for categories, of the tenant's policy, under an empty name."""
+
+    __tablename__ = "prior_set"
+    __table_args__ = (
+        CheckConstraint("kind in ('ranking', 'categories')", name="kind_is_known"),
+        CheckConstraint("state in ('observing', 'active', 'superseded', 'rejected')", name="state_is_known"),
+        CheckConstraint("version >= 1", name="version_counts_from_1"),
+        CheckConstraint(
+            "state not in ('observing', 'active') or blob is not null", name="what_may_serve_is_there"
+        ),
+        CheckConstraint("state <> 'active' or activated_at is not null", name="what_is_active_was_activated"),
+        CheckConstraint("drift between 0 and 1", name="drift_is_a_share"),
+        CheckConstraint("evidence >= 0", name="evidence_is_not_negative"),
+        Index(None, "tenant_id", "kind", "name", unique=True, postgresql_where=text("state = 'active'")),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    kind: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True)
+    state: Mapped[str]
+    blob: Mapped[bytes | None] = mapped_column(LargeBinary)
+    watermark: Mapped[int] = mapped_column(BigInteger)
+    evidence: Mapped[float] = mapped_column(Double)
+    evaluation: Mapped[dict[str, Any]]
+    drift: Mapped[float | None] = mapped_column(Double)
+    reason: Mapped[str]
+    made_at: Mapped[CreatedAt]
+    activated_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+
+
+@dataclass(frozen=True)
+class SetPlace:
+    """Which sets: of a tenant, of a kind, of a catalog."""
+
+    tenant_id: UUID
+    kind: SetKind
+    name: str
+
+    def here(self) -> ColumnElement[bool]:
+        """The condition on rows."""
+        return (
+            (PriorSetRow.tenant_id == self.tenant_id)
+            & (PriorSetRow.kind == self.kind)
+            & (PriorSetRow.name == self.name)
+        )
+
+
+@dataclass(frozen=True)
+class NewSet:
+    """A set that was just made and judged.
+
+    Attributes:
+        state: What the judgement was: observing, active or rejected.
+        blob: Its bytes.
+        watermark: The last place in the order of outcomes that it knows.
+        evidence: The decayed number of plans or decisions that it was made of.
+        evaluation: Its numbers beside those of the set in force and of words alone.
+        drift: How far its rankings are from those of the set in force, in [0, 1]; None without one.
+        reason: The judgement in words.
+    """
+
+    state: SetState
+    blob: bytes
+    watermark: int
+    evidence: float
+    evaluation: Mapping[str, Any]
+    drift: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class StoredSet:
+    """A set that can serve."""
+
+    version: int
+    blob: bytes
+    watermark: int
+
+
+@dataclass(frozen=True)
+class SetFacts:
+    """What is known of a set without its bytes; attributes as in `PriorSetRow`."""
+
+    kind: str
+    name: str
+    version: int
+    state: str
+    watermark: int
+    evidence: float
+    evaluation: Mapping[str, Any]
+    drift: float | None
+    reason: str
+    made_at: datetime
+    activated_at: datetime | None
+    ended_at: datetime | None
+    is_kept: bool
+    bytes: int | None
+
+
+_ACTIVE_VERSION = text(
+    "select version from prior_set where tenant_id = :tenant_id and kind = :kind and name = :name"
+    " and state = 'active'"
+)
+
+
+def find_active_version(db: Transaction, place: SetPlace) -> int | None:
+    """The version in force; None where words alone are."""
+    values = {"tenant_id": place.tenant_id, "kind": place.kind.value, "name": place.name}
+    return db.execute(_ACTIVE_VERSION, values).scalar()
+
+
+def load_set(db: Transaction, place: SetPlace, *, state: SetState) -> StoredSet | None:
+    """The newest set of a state, with its bytes; None where there is none."""
+    row = db.execute(
+        select(PriorSetRow.version, PriorSetRow.blob, PriorSetRow.watermark)
+        .where(place.here(), PriorSetRow.state == state, PriorSetRow.blob.is_not(None))
+        .order_by(PriorSetRow.version.desc())
+        .limit(1)
+    ).one_or_none()
+    return StoredSet(row.version, row.blob or b"", row.watermark) if row else None
+
+
+def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> int:
+    """Keep a set that was judged, and put it in force where the judgement says so.
+
+    Args:
+        db: A transaction; it holds the set in force until its end.
+        place: Whose it is.
+        made: The set.
+        keep: How many of the newest keep their bytes; that in force and those observed always do.
+
+    Returns:
+        Its version.
+    """
+    _lock(db, place)
+    version = 1 + int(
+        db.execute(select(func.coalesce(func.max(PriorSetRow.version), 0)).where(place.here())).scalar_one()
+    )
+    if made.state in {SetState.ACTIVE, SetState.OBSERVING}:
+        _end(db, place, (SetState.OBSERVING,))
+    if made.state is SetState.ACTIVE:
+        _end(db, place, (SetState.ACTIVE,))
+    db.execute(
+        insert(PriorSetRow).values(
+            tenant_id=place.tenant_id,
+            kind=place.kind,
+            name=place.name,
+            version=version,
+            state=made.state,
+            blob=made.blob,
+            watermark=made.watermark,
+            evidence=made.evidence,
+            evaluation=dict(made.evaluation),
+            drift=made.drift,
+            reason=made.reason,
+            activated_at=func.now() if made.state is SetState.ACTIVE else None,
+        )
+    )
+    db.execute(
+        update(PriorSetRow)
+        .where(
+            place.here(),
+            PriorSetRow.version <= version - keep,
+            PriorSetRow.state.in_([SetState.SUPERSEDED, SetState.REJECTED]),
+            PriorSetRow.blob.is_not(None),
+        )
+        .values(blob=None)
+    )
+    return version
+
+
+def activate_set(db: Transaction, place: SetPlace, version: int, *, reason: str) -> bool:
+    """Put a version in force, whatever it was judged to be. False: it is not there, or its bytes are gone."""
+    _lock(db, place)
+    there = db.execute(
+        select(PriorSetRow.version).where(
+            place.here(), PriorSetRow.version == version, PriorSetRow.blob.is_not(None)
+        )
+    ).scalar()
+    if there is None:
+        return False
+    _end(db, place, (SetState.ACTIVE,), but=version)
+    db.execute(
+        update(PriorSetRow)
+        .where(place.here(), PriorSetRow.version == version, PriorSetRow.state != SetState.ACTIVE)
+        .values(state=SetState.ACTIVE, activated_at=func.now(), ended_at=None, reason=reason)
+    )
+    return True
+
+
+def roll_back(db: Transaction, place: SetPlace, *, reason: str) -> int | None:
+    """Take the set in force out of it, and put the one before it in force again.
+
+    Returns:
+        The version that is in force now; None where words alone are.
+
+    Raises:
+        LookupError: No set is in force.
+    """
+    _lock(db, place)
+    current = db.execute(
+        select(PriorSetRow.version, PriorSetRow.activated_at).where(
+            place.here(), PriorSetRow.state == SetState.ACTIVE
+        )
+    ).one_or_none()
+    if current is None:
+        raise LookupError("no set is in force")
+    before = db.execute(
+        select(PriorSetRow.version)
+        .where(
+            place.here(),
+            PriorSetRow.state == SetState.SUPERSEDED,
+            PriorSetRow.activated_at < current.activated_at,
+            PriorSetRow.blob.is_not(None),
+        )
+        .order_by(PriorSetRow.activated_at.desc())
+        .limit(1)
+    ).scalar()
+    db.execute(
+        update(PriorSetRow)
+        .where(place.here(), PriorSetRow.version == current.version)
+        .values(state=SetState.REJECTED, ended_at=func.now(), reason=reason)
+    )
+    if before is not None:
+        db.execute(
+            update(PriorSetRow)
+            .where(place.here(), PriorSetRow.version == before)
+            .values(state=SetState.ACTIVE, ended_at=None)
+        )
+    return before
+
+
+def retire_sets(db: Transaction, place: SetPlace, *, reason: str) -> int:
+    """Take every set out of service for good, with its bytes: they were made of what is erased.
+
+    Returns:
+        How many had bytes.
+    """
+    _lock(db, place)
+    return db.execute(
+        update(PriorSetRow)
+        .where(place.here(), PriorSetRow.blob.is_not(None))
+        .values(state=SetState.REJECTED, blob=None, ended_at=func.now(), reason=reason)
+    ).rowcount
+
+
+def list_sets(
+    db: Transaction, tenant_id: UUID, *, kind: SetKind | None = None, name: str | None = None, most: int = 200
+) -> list[SetFacts]:
+    """The newest sets of a tenant, newest first."""
+    wanted = select(
+        *(
+            getattr(PriorSetRow, column)
+            for column in SetFacts.__annotations__
+            if hasattr(PriorSetRow, column)
+        ),
+        PriorSetRow.blob.is_not(None).label("is_kept"),
+        func.octet_length(PriorSetRow.blob).label("bytes"),
+    ).where(PriorSetRow.tenant_id == tenant_id)
+    if kind is not None:
+        wanted = wanted.where(PriorSetRow.kind == kind)
+    if name is not None:
+        wanted = wanted.where(PriorSetRow.name == name)
+    rows = db.execute(wanted.order_by(PriorSetRow.made_at.desc(), PriorSetRow.version.desc()).limit(most))
+    return [SetFacts(**row) for row in rows.mappings()]
+
+
+def _end(db: Transaction, place: SetPlace, states: Sequence[SetState], *, but: int | None = None) -> None:
+    db.execute(
+        update(PriorSetRow)
+        .where(place.here(), PriorSetRow.state.in_(states), PriorSetRow.version != (but or 0))
+        .values(state=SetState.SUPERSEDED, ended_at=func.now())
+    )
+
+
+def _lock(db: Transaction, place: SetPlace) -> None:
+    """Whoever changes which set is in force takes turns, also where there is no set yet."""
+    key = func.hashtextextended(f"{place.tenant_id}/{place.kind}/{place.name}", 0)
+    db.execute(select(func.pg_advisory_xact_lock(key)))
