@@ -11,7 +11,7 @@ from context.catalog.size import Size
 from context.catalog.types import Catalog
 from context.ranking.index import RankingIndex, build_index
 from models.catalog import CatalogVersion, find_digest, load_version
-from models.session import Transaction, reading
+from models.session import reading
 from models.settings import catalog_settings
 
 _STRIPES = 16
@@ -58,9 +58,9 @@ class CatalogCache:
         place = (tenant_id, name)
         with reading() as db:
             digest = find_digest(db, tenant_id, name)
-            if digest is None:
-                raise not_found("catalog")
-            return self._known(place, digest) or self._load(db, place, digest)
+        if digest is None:
+            raise not_found("catalog")
+        return self._known(place, digest) or self._load(place, digest)
 
     def _known(self, place: Place, digest: str) -> LoadedCatalog | None:
         with self._lock:
@@ -70,13 +70,14 @@ class CatalogCache:
             self._loaded.move_to_end(place)
             return found
 
-    def _load(self, db: Transaction, place: Place, digest: str) -> LoadedCatalog:
-        """Many calls may need a new version at once: one of them parses it."""
+    def _load(self, place: Place, digest: str) -> LoadedCatalog:
+        """Many calls may need a new version at once: one of them parses it, and holds no connection."""
         with self._loading[hash(place) % _STRIPES]:
             known = self._known(place, digest)
             if known is not None:
                 return known
-            version = load_version(db, *place)
+            with reading() as db:
+                version = load_version(db, *place)
             if version is None:
                 raise not_found("catalog")
             loaded = LoadedCatalog(version)

@@ -1,6 +1,8 @@
 """Catalogs over HTTP: stored by version, ranked, fitted to a model, cached by digest, one's own alone."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -226,6 +228,26 @@ def test_the_catalogs_kept_in_memory_are_bounded_and_the_answer_stays_right(
         answer = client.post(f"/v1/catalogs/{name}/rank", json={"intent": "word"}).json()
         assert [entry["id"] for entry in answer["entries"]] == [name]
     assert len(cache._loaded) == 2
+
+
+def test_catalogs_put_at_once_leave_one_of_them_in_force(client: TestClient) -> None:
+    documents = [tools(number) for number in range(1, 7)]
+    with ThreadPoolExecutor(len(documents)) as pool:
+        stored = list(pool.map(partial(put, client), documents))
+    found = client.get(PATH).json()
+    assert found["digest"] in {each["digest"] for each in stored}
+    assert len(found["catalog"]["tools"]) == found["tools"]
+    assert all(each["changed"] for each in stored)
+
+
+def test_ten_thousand_tools_are_stored_ranked_and_fitted(client: TestClient) -> None:
+    assert put(client, {"tools": tools(10_000)})["tools"] == 10_000
+    assert post(client, "rank", intent="case 7321 of the ledger", top_n=3)["entries"][0]["id"] == "tool-7321"
+    weak = post(client, "compact", model="never-heard-of", intent="case 7321 of the ledger")
+    assert (len(weak["catalog"]["tools"]), weak["compaction"]["hidden"]) == (12, 9_988)
+    strong = post(client, "compact", model="gpt-4o", intent="case 7321 of the ledger")
+    assert strong["compaction"]["after_tokens"] <= 100_000
+    assert "tool-7321" in {tool["name"] for tool in strong["catalog"]["tools"]}
 
 
 def test_a_catalog_of_another_tenant_does_not_exist(client: TestClient, tenant_id: UUID) -> None:
