@@ -20,6 +20,7 @@ from sqlalchemy import (
     Uuid,
     bindparam,
     case,
+    delete,
     false,
     func,
     literal,
@@ -47,6 +48,7 @@ class WorkKind(StrEnum):
     SWEEP = "sweep"
     PLAN = "plan"
     ARTIFACT = "artifact"
+    CONTEXT_PLAN = "context_plan"
 
 
 class WorkState(StrEnum):
@@ -265,6 +267,11 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
         )
     )
     return done.rowcount == 1
+
+
+def forget_done(db: Transaction, held: Claim) -> None:
+    """Delete work that was done once and for all; called after `finish`. What is wanted again stays."""
+    db.execute(delete(DueWork).where(DueWork.work_id == held.work_id, DueWork.state == WorkState.IDLE))
 
 
 def rest(db: Transaction, held: Claim, because: str, *, seconds: float) -> None:

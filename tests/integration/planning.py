@@ -54,10 +54,14 @@ class Planning:
         assert answer.status_code == 202, answer.text
         return UUID(answer.json()["plan_id"])
 
-    def work(self, plan_id: UUID) -> DueWork:
-        """The plan's due work."""
+    def find_work(self, plan_id: UUID) -> DueWork | None:
+        """The plan's due work, as long as there is any."""
         with session.reading() as db:
-            found = find_work(db, self.tenant_id, WorkKind.PLAN, str(plan_id))
+            return find_work(db, self.tenant_id, WorkKind.PLAN, str(plan_id))
+
+    def work(self, plan_id: UUID) -> DueWork:
+        """The plan's due work, which must be there."""
+        found = self.find_work(plan_id)
         assert found is not None
         return found
 

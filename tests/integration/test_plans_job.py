@@ -12,7 +12,7 @@ from sqlalchemy import text
 from llm.scripted import Mode, ScriptedServer, Step
 from models import session
 from models.budget import Caps
-from models.work import WorkState
+from models.work import WorkKind, want
 from tests.integration.planning import CATALOG, MODEL, Planning, tools_of
 from tests.unit.plans.catalogs import MULTI_INTENT, SMALL_GUIDE
 
@@ -145,7 +145,7 @@ def test_an_answer_that_is_none_fails_with_its_cause(room: Planning, steps: list
     plan = room.make("draft a blog", *steps)
     assert (plan.status, plan.failure, plan.steps) == ("failed", cause, [])
     assert len(plan.call_ids) == len(steps)
-    assert room.work(plan.plan_id).state == WorkState.IDLE
+    assert room.find_work(plan.plan_id) is None
 
 
 def test_a_context_that_was_too_long_is_asked_again_for_less(room: Planning) -> None:
@@ -216,19 +216,26 @@ def test_a_first_pass_that_fails_keeps_the_lexical_result(passing: Planning, bro
 
 
 def test_the_ledger_has_every_call_of_a_plan(passing: Planning) -> None:
-    plan = passing.make(UNSURE, Step(Mode.OK, '{"ids": ["blog.draft"]}'), answer("blog.draft"))
+    plan_id = passing.ask(UNSURE)
+    work_id = passing.work(plan_id).work_id
+    passing.do(plan_id, Step(Mode.OK, '{"ids": ["blog.draft"]}'), answer("blog.draft"))
     with session.reading() as db:
         rows = db.execute(text("select call_id, purpose, work_id from llm_call order by call_id")).all()
     assert [row.purpose for row in rows] == ["rank", "plan"]
-    assert [row.call_id for row in rows] == plan.call_ids
-    assert {row.work_id for row in rows} == {passing.work(plan.plan_id).work_id}
+    assert [row.call_id for row in rows] == passing.plan(plan_id).call_ids
+    assert {row.work_id for row in rows} == {work_id}
+
+
+def test_a_plan_that_is_made_leaves_no_work_behind(room: Planning) -> None:
+    plan = room.make("draft a blog")
+    assert room.find_work(plan.plan_id) is None
 
 
 def test_a_plan_that_is_answered_is_not_made_again(room: Planning) -> None:
     plan_id = room.ask("draft a blog")
     room.do(plan_id)
     with session.transaction() as db:
-        db.execute(text("update due_work set state = 'ready', due_at = now() where kind = 'plan'"))
+        want(db, room.tenant_id, WorkKind.PLAN, str(plan_id))
     assert room.do(plan_id) == "answered before"
     assert room.server.count == 1
 

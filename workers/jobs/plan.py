@@ -24,7 +24,7 @@ from models.plan import FailedPlan, MadePlan, Plan, PlanMethod, PlanStatus, fail
 from models.plan_calls import WorkCalls, calls_of_work
 from models.profile import load_profile
 from models.session import reading, transaction
-from models.work import Claim, finish, hold
+from models.work import Claim, finish, forget_done, hold
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.planning import Answered, Complete, Desk, ask_planner
 
@@ -149,6 +149,7 @@ def _keep(held: Claim, made: MadePlan) -> str:
         kept = keep_plan(db, held.tenant_id, UUID(held.key), made)
         outcome = f"{len(made.steps)} steps by {made.method}" if kept else "discarded: the plan is gone"
         finish(db, held, outcome)
+        forget_done(db, held)
     return outcome
 
 
@@ -173,6 +174,7 @@ def _end(held: Claim, failed: FailedPlan | None, outcome: str) -> str:
         if failed is not None:
             fail_plan(db, held.tenant_id, UUID(held.key), failed)
         finish(db, held, outcome)
+        forget_done(db, held)
     return outcome
 
 
