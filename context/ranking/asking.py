@@ -6,6 +6,8 @@ from context.words import index_terms
 
 ASKING_WEIGHT = 0.5
 """How much a word of asking counts beside one of substance."""
+TALK_WEIGHT = 0.4
+"""How much a word of talk counts where no tool is named by it."""
 
 _WORDS = """
 able about access accurate accurately actually advance advice affordable afterwards ahead aim along already
@@ -35,6 +37,18 @@ usually value variety various via wait wanna wanted wants ways welcome whatever 
 willing wish within without wonder wonderful wondering works worried worry would wrong yes yesterday yet
 """
 
+_TALK_WORDS = """
+add additional additionally all allow allows answer available back basic benefit best better big change
+common complete create design designed detail details develop different discuss enhance explore far feature
+features few first focus follow following full future handle home idea ideas improve include included
+includes including increase individual information insight insights last latest level life live long lot
+main make manage mention morning multiple new newest obtain offer open option options order people person
+personal plan planning platform point popular previous provide provided quality range recent recently
+recommend recommendation recommendations regard relevant request result return right save share show similar
+single skill skills special specific start step stop suggest suggestion suggestions support talk tip today
+tomorrow tonight tool top topic total type understand upcoming update use used user users using utilize
+valuable view way week weekend work
+"""
 _TOOL_WORDS = """
 action add api call content create data date default execute file find function get info information input
 item list make message name names number output provide query question request response result retrieve
@@ -46,6 +60,12 @@ return run search service set system text time tool tools type update use user u
 def asking_terms() -> frozenset[str]:
     """Return the terms of words by which people ask."""
     return frozenset(index_terms(_WORDS))
+
+
+@cache
+def talk_terms() -> frozenset[str]:
+    """Return the terms of words that say little, unless a tool is named by them."""
+    return frozenset(index_terms(_TALK_WORDS)) - asking_terms()
 
 
 @cache

@@ -25,12 +25,14 @@ class Postings:
         places: Places in the catalog, rising.
         impacts: How much the term says of each of them, in (0, saturation + 1).
         fields: In which fields each has it, a bit mask of `Field`.
+        named: Whether it is part of a name.
     """
 
     rarity: float
     places: Sequence[int]
     impacts: Sequence[float]
     fields: Sequence[int]
+    named: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,8 @@ def _build_postings(entries: Sequence[Mapping[Field, list[str]]], weights: Weigh
 def _pack(rows: list[tuple[int, float, int]], size: int) -> Postings:
     places, impacts, fields = zip(*rows, strict=True)
     rarity = math.log(1 + (size - len(rows) + 0.5) / (len(rows) + 0.5))
-    return Postings(rarity, array("i", places), array("f", impacts), array("H", fields))
+    named = any(mask & Field.NAME for mask in fields)
+    return Postings(rarity, array("i", places), array("f", impacts), array("H", fields), named)
 
 
 def _usual_lengths(entries: Sequence[Mapping[Field, list[str]]]) -> dict[Field, float]:

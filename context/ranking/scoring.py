@@ -1,5 +1,6 @@
 """Score every entry of a catalog by an intent's words alone."""
 
+from context.ranking.asking import TALK_WEIGHT, talk_terms
 from context.ranking.index import NO_GROUP, Postings, RankingIndex
 from context.ranking.intent import Intent
 
@@ -58,6 +59,20 @@ def _add_company(index: RankingIndex, scores: list[float]) -> None:
                 scores[place] = (1.0 - share) * scores[place] + pull
 
 
+def weigh_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
+    """Weigh the terms of an intent for a catalog: words of talk count less where nothing is named by them."""
+    talk = talk_terms()
+    return {
+        term: weight * TALK_WEIGHT if term in talk and not _names_an_entry(index, term) else weight
+        for term, weight in intent.terms.items()
+    }
+
+
+def _names_an_entry(index: RankingIndex, term: str) -> bool:
+    postings = index.postings.get(term)
+    return postings is not None and postings.named
+
+
 def widen_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
     """Add the terms that the lexicon knows for those of an intent.
 
@@ -71,7 +86,7 @@ def widen_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
     Returns:
         How much each term counts: the intent's own as they are, further ones less.
     """
-    asked = intent.terms
+    asked = weigh_terms(index, intent)
     widened = dict(asked)
     for term, weight in asked.items():
         expansions = index.lexicon.get(term, ())

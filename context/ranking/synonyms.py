@@ -15,15 +15,15 @@ speech voice spoken
 speak say pronounce
 music melody
 forecast prediction predict
-temperature heat cold warm
+temperature heat cold warm degrees
 weather climate
-price cost fee rate
-cheap affordable inexpensive discount budget
+price cost fee
+cheap affordable inexpensive discount
 buy purchase order shop shopping
 sell vendor merchant
 product item merchandise
 store shop retailer
-stock share equity ticker
+stock equity ticker
 company business corporation firm enterprise organization
 invest investment investor investing
 money cash currency
@@ -60,28 +60,28 @@ drink beverage
 diet nutrition calorie calories
 fitness workout exercise gym
 doctor physician medical clinic
-health healthcare medical wellness
+health healthcare medical
 medicine drug medication pharmaceutical
 disease illness condition symptom
 therapy treatment
 lawyer attorney legal law
 law legal legislation regulation statute
 court judge legal
-job career employment vacancy position hiring
-resume cv curriculum
+job career employment vacancy hiring
+resume cv
 hire recruit candidate
-course class lesson tutorial training
+course class lesson tutorial
 learn study education learning
 teach tutor teacher
 school university college
 student pupil learner
 exam test quiz
-book novel reading
+book novel
 author writer
 article post blog
-news headline headlines journalism
+news headline headlines
 newspaper news press
-paper publication research academic scholarly study
+paper research academic scholarly study
 scientist researcher
 science scientific
 poem poetry verse
@@ -130,25 +130,24 @@ folder directory
 directory folder path
 archive zip compress
 download fetch
-upload import
-save store write export
+save store write
 delete remove erase clear
 create make generate build produce
 add insert append
 move transfer
-find search lookup locate discover
+find search lookup discover
 search find query
 show display view list
 get fetch retrieve obtain
 list enumerate show
 read open load view
 check verify validate test inspect
-compare comparison versus difference
-difference diff compare
+compare comparison versus
+diff compare
 sort order arrange
 filter select
 count number total
-convert conversion transform change
+convert transform
 calculate compute calculation calculator
 average mean
 sum total add
@@ -162,7 +161,7 @@ slide presentation powerpoint ppt deck
 presentation slides powerpoint ppt deck
 pdf document
 database sql table query
-data dataset information
+data dataset
 statistic statistics stats
 website site web page webpage
 page webpage website
@@ -176,7 +175,7 @@ ip address network
 server host
 security vulnerability threat
 password credential
-login signin authentication
+login signin logon
 user account profile
 account profile
 code program programming script
@@ -185,7 +184,6 @@ bug error issue
 repository repo git github
 commit git
 deploy deployment
-container docker
 cluster kubernetes
 run execute launch
 execute run command
@@ -199,13 +197,12 @@ track trace tracking follow
 package parcel shipment
 delivery shipping ship courier
 random generate
-number digit figure
 color colour
 logo brand branding
 design layout
 font typeface
 qr barcode
-fashion clothes clothing outfit wear style
+fashion clothes clothing apparel outfit wear style
 shoes footwear sneakers
 gift present
 pet dog cat animal
@@ -218,7 +215,7 @@ social media
 follower subscribe subscriber
 post publish
 comment reply
-review rating feedback
+review feedback
 recommend recommendation suggest suggestion
 popular trending top
 trend trending trends
@@ -237,7 +234,7 @@ horoscope astrology zodiac
 religion religious spiritual prayer
 bible scripture verse
 charity donate donation nonprofit
-government politics political
+government politics political congress
 country nation
 city town
 population demographic
@@ -251,8 +248,7 @@ podcast episode
 lyrics song
 artist musician singer band
 playlist songs
-weight height
-energy electricity power
+energy electricity
 ev electric charging
 fuel gas petrol gasoline
 traffic congestion
@@ -261,7 +257,6 @@ domain website
 seo keyword
 advertisement ad ads advertising marketing
 marketing promotion campaign
-customer client
 sale sales
 startup company
 competitor rival
@@ -270,10 +265,10 @@ competitor rival
 
 TOPICS = """
 weather forecast: rain raining snow sunny cloudy humidity wind storm temperature umbrella degrees celsius fahrenheit hot cold windy thunderstorm heatwave hike hiking picnic
-finance financial: stock bitcoin ethereum crypto cryptocurrency nft invest investment portfolio dividend bond fund etf forex currency inflation earnings nasdaq trading blockchain token shares economy economic bank loan mortgage budget savings retirement sec
-currency exchange money: dollar dollars euro euros pound pounds yen yuan rupee peso franc usd eur gbp forex
-stock: nasdaq dividend ticker shares equity
-crypto coin: bitcoin ethereum blockchain nft litecoin dogecoin wallet defi solana
+finance financial: stock bitcoin ethereum crypto cryptocurrency nft invest investment portfolio dividend etf forex currency inflation earnings nasdaq trading blockchain token economy economic bank loan mortgage budget sec stocks ipo altcoin altcoins binance treasury wall
+currency exchange money: dollar dollars euro euros pound pounds yen yuan rupee peso usd eur gbp forex
+stock: nasdaq dividend ticker equity
+crypto coin: bitcoin ethereum blockchain nft litecoin dogecoin wallet defi solana altcoin altcoins binance ripple
 travel trip: hotel flight vacation tourist sightseeing itinerary airline airport attraction attractions destination accommodation visa passport luggage cruise beach backpacking holiday hostel resort
 music: song album artist band playlist lyrics singer concert genre melody guitar piano spotify rap jazz hiphop
 movie: film actor director cinema hollywood netflix trailer comedy thriller documentary
@@ -285,19 +280,19 @@ diet nutrition: calories calorie vitamins protein carbohydrates fat weight vegan
 restaurant: dining dinner lunch eat cuisine reservation sushi pizza
 fitness exercise: workout gym muscle cardio yoga squats marathon stretching
 health medical: doctor symptoms disease hospital pain medicine medication patient clinical cancer diabetes therapy
-law legal: lawyer attorney court lawsuit contract regulation regulations legislation crime criminal rights divorce copyright
+law legal: lawyer attorney court lawsuit regulation regulations legislation crime criminal divorce copyright lawmaker
 job career: hiring salary interview resume employer recruiter internship employment
-course education: learn class tutorial training degree certification curriculum lecture beginner
+course education: learn tutorial degree certification curriculum lecture beginner skill skills curriculum teacher instructor
 education learning: kids children school student homework
 research academic: paper papers journal article thesis citation scientific study arxiv literature
-news: headlines breaking journalism politics current events election update updates
+news: headlines breaking politics current events election
 sports: football basketball baseball soccer tennis hockey nba nfl nhl mlb team player league match tournament championship coach olympics cricket
 game: play player puzzle chess rpg gaming xbox playstation nintendo steam trivia
 map location: nearby distance directions route street address city restaurants shops park driving
 house property: apartment condo rent buy bedroom mortgage realtor neighborhood listing
-product shopping: buy purchase laptop smartphone phone shoes camera headphones price dress furniture gadget electronics brand store amazon
-car vehicle: drive driving suv sedan dealership tesla engine
-clothes fashion: shirt dress outfit shoes jeans jacket wear wardrobe
+product shopping: buy purchase laptop smartphone phone shoes camera headphones price dress furniture gadget electronics brand store amazon tablet headset appliance sneakers appliances television
+car vehicle: drive driving suv sedan dealership tesla ford toyota honda bmw mercedes audi
+clothes fashion: shirt dress outfit shoes jeans jacket wear wardrobe tshirt hoodie apparel
 gift: birthday anniversary christmas valentine
 image: photo picture logo drawing photography visual illustration
 chart: graph bar pie plot histogram diagram
@@ -325,14 +320,15 @@ religion: bible quran prayer islam christian church hadith jesus
 astrology: horoscope zodiac tarot
 real estate: apartment house condo property
 transport: bus train subway metro tram
+government politics: congress senator lawmaker parliament president election vote policy minister
 tax: irs deduction refund
 air quality: pollution smog aqi
 earthquake: seismic tremor magnitude richter
 writing: essay story poem novel copy blog letter
 memory: remember flashcards recall notes
-psychology: personality mental anxiety stress mood
-company: startup business firm corporation competitor competitors
-marketing: advertising campaign brand seo leads audience
+psychology: mental anxiety stress mood
+company: startup corporation competitor competitors employee employees ceo headquarters
+marketing: advertising campaign seo audience
 """
 """A line: wider words, then narrower ones, each of which is looked up as the wider ones too."""
 
