@@ -13,6 +13,7 @@ from starlette.background import BackgroundTask
 
 from context.preflight.classify import classify, is_follow_up
 from context.preflight.config import PreflightConfig, read_config
+from context.preflight.decide import TOO_UNSURE
 from context.preflight.replay import past_categories
 from context.preflight.types import Category, Kind, Preflight, Previous, Weights
 from context.recall.question import find_question
@@ -20,6 +21,7 @@ from models.preflight import Topic, find_policy, find_topic, load_asked, remembe
 from models.preflight_record import Made, record_decision
 from models.session import Transaction, hinting, reading
 from models.settings import preflight_settings
+from models.work import WorkKind, want
 
 log = structlog.get_logger()
 
@@ -198,5 +200,20 @@ def _record(tenant_id: UUID, made: Made, *, remembers: bool, records: bool) -> N
                 )
             if records:
                 record_decision(db, tenant_id, made)
+                _want_labels(db, tenant_id, made)
     except SQLAlchemyError as error:
         log.warning("preflight_record_lost", session_id=made.session_id, error=type(error).__name__)
+
+
+def _want_labels(db: Transaction, tenant_id: UUID, made: Made) -> None:
+    """Have a model look at what nobody is sure of, for the messages that follow; only where that is set."""
+    settings = preflight_settings()
+    unsure = not made.found.categories or TOO_UNSURE in made.found.reasons
+    if settings.preflight_relabel and unsure and made.session_id is not None and not made.found.inherited:
+        want(
+            db,
+            tenant_id,
+            WorkKind.RELABEL,
+            made.session_id,
+            delay_s=settings.preflight_relabel_delay_s,
+        )

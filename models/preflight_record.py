@@ -53,6 +53,7 @@ class PreflightDecision(Base):
         CheckConstraint("confidence between 0 and 1", name="confidence_is_a_share"),
         CheckConstraint("turn_index is null or session_id is not null", name="a_turn_has_a_session"),
         CheckConstraint("(used is null) = (joined_at is null)", name="what_is_joined_was_used"),
+        CheckConstraint("(relabelled is null) = (relabelled_at is null)", name="labels_have_a_time"),
         CheckConstraint("chars >= 0", name="chars_are_counted"),
     )
 
@@ -74,6 +75,8 @@ class PreflightDecision(Base):
     decided_at: Mapped[CreatedAt]
     used: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
     joined_at: Mapped[datetime | None]
+    relabelled: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    relabelled_at: Mapped[datetime | None]
 
 
 _WITH_THE_SESSION = (

@@ -228,6 +228,11 @@ class PreflightSettings(BaseSettings):
         1.0, ge=0, le=1, description="The share of decisions that is recorded, never with their text."
     )
     preflight_keep_days: int = Field(30, ge=1, description="How long recorded decisions are kept.")
+    preflight_relabel: bool = Field(
+        default=False,
+        description="Whether a model looks at unsure messages afterwards; it costs a call each.",
+    )
+    preflight_relabel_delay_s: float = Field(5.0, ge=0, description="How long it waits for the turn.")
     preflight_cache_s: float = Field(2.0, ge=0, description="How old a tenant's policy may be.")
 
     @property

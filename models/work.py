@@ -49,6 +49,7 @@ class WorkKind(StrEnum):
     PLAN = "plan"
     ARTIFACT = "artifact"
     CONTEXT_PLAN = "context_plan"
+    RELABEL = "relabel"
 
 
 class WorkState(StrEnum):

@@ -30,6 +30,7 @@ ROUTES = {
     WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
     WorkKind.PLAN: (TaskName.PLAN, "plans"),
     WorkKind.ARTIFACT: (TaskName.READ_ARTIFACT, "artifacts"),
+    WorkKind.RELABEL: (TaskName.RELABEL, "plans"),
 }
 ISOLATION = "isolation"
 HEARTBEAT_S = 5.0

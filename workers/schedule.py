@@ -14,6 +14,7 @@ class TaskName(StrEnum):
     SWEEP = "maintenance.sweep"
     PLAN = "plans.plan"
     READ_ARTIFACT = "artifacts.read"
+    RELABEL = "plans.relabel"
     TICK = "maintenance.tick"
 
 

@@ -15,6 +15,7 @@ from workers.jobs.artifacts import read_artifact
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.plan import make_plan
 from workers.jobs.recall import index_session
+from workers.jobs.relabel import relabel_session
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, sweep
 from workers.observe import models_in_use, show_life
@@ -39,6 +40,7 @@ def _handlers() -> Mapping[WorkKind, Handler]:
         ),
         WorkKind.RECALL: partial(index_session, settings=recall_settings()),
         WorkKind.SWEEP: partial(sweep, llm=llm_settings()),
+        WorkKind.RELABEL: partial(relabel_session, complete=complete, llm=llm_settings()),
         WorkKind.PLAN: partial(make_plan, complete=complete, most_wait_s=worker_settings().plan_wait_s),
         WorkKind.ARTIFACT: read_artifact,
     }
@@ -71,6 +73,12 @@ def prepare_artifact(work_id: int) -> str:
 @app.task(name=TaskName.PLAN)
 def plan_intent(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and a plan that is answered stays as it is."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
+@app.task(name=TaskName.RELABEL)
+def relabel(work_id: int) -> str:
+    """Safe to run twice: the lease admits one worker, and a decision is labelled once."""
     return run_work(work_id, _handlers(), worker_settings())
 
 

@@ -59,6 +59,8 @@ create table preflight_decision (
     decided_at timestamptz not null default now(),
     used text[],
     joined_at timestamptz,
+    relabelled text[],
+    relabelled_at timestamptz,
     constraint pk_preflight_decision primary key (tenant_id, decision_id),
     constraint fk_preflight_decision_tenant_id_tenant foreign key (tenant_id)
         references tenant (tenant_id) on delete cascade,
@@ -66,6 +68,8 @@ create table preflight_decision (
     constraint ck_preflight_decision_a_turn_has_a_session
         check (turn_index is null or session_id is not null),
     constraint ck_preflight_decision_what_is_joined_was_used check ((used is null) = (joined_at is null)),
+    constraint ck_preflight_decision_labels_have_a_time
+        check ((relabelled is null) = (relabelled_at is null)),
     constraint ck_preflight_decision_chars_are_counted check (chars >= 0)
 )
 """

@@ -1,0 +1,193 @@
+"""Decide by what was found in a message: the same evidence gives the same answer, now and in a replay."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+
+from context.preflight.config import PreflightConfig
+from context.preflight.followup import FRESH, FollowUp, weight_after
+from context.preflight.hint import write_hint
+from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, MEMORY, THINKING, TOOLS, highest, widest
+from context.preflight.tools import choose_tools, wanted_tools
+from context.preflight.types import (
+    Category,
+    Evidence,
+    MemoryParams,
+    Preflight,
+    Previous,
+    ThinkingLevel,
+    Weights,
+)
+from context.preflight.weights import WEIGHTS
+
+RECOGNIZED = 1.0
+TOO_UNSURE = "rule.too_unsure"
+"""The reason for which a set of categories filters nothing."""
+
+_LEAST_FACTOR, _MOST_FACTOR = 0.5, 2.0
+_PROFILE_WEIGHT = 0.2
+_DOUBT_FROM = 0.5
+_ORDER = tuple(Category)
+_FOLLOW_UPS = {kind: f"follow_up.{kind}" for kind in FollowUp}
+_NEUTRAL = Weights()
+
+Scores = dict[Category, float]
+
+
+def decide(
+    evidence: Evidence,
+    *,
+    previous: Previous | None,
+    tools: Sequence[str] | None,
+    pinned: Collection[str],
+    config: PreflightConfig,
+    weights: Weights = _NEUTRAL,
+    policy_version: int = 0,
+) -> Preflight:
+    """Decide what a message is about and what follows.
+
+    Args:
+        evidence: What was found in it.
+        previous: What the session was last about; None where nothing is known of it.
+        tools: The names of the caller's tools; None where it does not say.
+        pinned: Tools that stay in any case.
+        config: The tenant's policy.
+        weights: What was learned about the tenant and the user.
+        policy_version: The version of `config`.
+    """
+    reasons = ["shape.long"] if evidence.chars > config.complex_threshold else []
+    scores = _score(evidence, config, weights)
+    found = _recognize(scores, evidence.features, reasons)
+    categories, lender, unsure = _carry_on(evidence.features, found, previous, config, reasons)
+    confidence = _confidence(categories, scores, lender)
+    if categories and lender is None and confidence < config.min_confidence:
+        unsure = True
+        reasons.append(TOO_UNSURE)
+    if not config.tool_filtering:
+        allowlist, why = None, "policy.no_tool_filtering"
+    elif Category.COMPLEX in categories:
+        allowlist, why = None, "tools.all_for_complex"
+    elif (unsure or not categories) and config.fallback_to_full:
+        allowlist, why = None, "tools.all_when_unsure"
+    else:
+        wanted = wanted_tools(categories, config)
+        allowlist, why = choose_tools(wanted, tools, pinned=pinned, config=config)
+    thinking = _thinking(categories, config)
+    return Preflight(
+        categories=categories,
+        scores=scores,
+        confidence=confidence,
+        inherited=lender is not None,
+        tool_allowlist=allowlist,
+        hidden=len(tools) - len(allowlist) if tools is not None and allowlist is not None else 0,
+        memory=_memory(categories, config),
+        thinking_level=thinking,
+        hint=write_hint(categories, allowlist, thinking) if config.prompt_annotation else None,
+        policy_version=policy_version,
+        reasons=(*reasons, why, *evidence.features),
+        evidence=evidence,
+    )
+
+
+def _score(evidence: Evidence, config: PreflightConfig, weights: Weights) -> Scores:
+    """Add up the signs; of several words of one sign each further one counts half of the one before."""
+    scores = dict.fromkeys(_ORDER, 0.0)
+    for name, times in evidence.features.items():
+        for category, weight in WEIGHTS.get(name, ()):
+            scores[category] += weight * (2.0 - 0.5 ** (times - 1))
+    if evidence.chars > config.complex_threshold:
+        for category, weight in WEIGHTS["shape.long"]:
+            scores[category] += weight
+    for category in config.categories:
+        if f"own.{category}" in evidence.features:
+            scores[category] += RECOGNIZED
+    for category, score in scores.items():
+        if score <= 0.0 or category in config.disabled:
+            scores[category] = 0.0
+        elif weights.factors or weights.profile:
+            scores[category] = _learned(category, score, weights)
+    return scores
+
+
+def _learned(category: Category, score: float, weights: Weights) -> float:
+    factor = min(max(weights.factors.get(category, 1.0), _LEAST_FACTOR), _MOST_FACTOR)
+    return score * factor + _PROFILE_WEIGHT * min(max(weights.profile.get(category, 0.0), 0.0), 1.0)
+
+
+def _recognize(scores: Scores, features: Mapping[str, int], reasons: list[str]) -> tuple[Category, ...]:
+    found = tuple(category for category in _ORDER if scores[category] >= RECOGNIZED)
+    if found == (Category.CASUAL,) and "talk.strays" in features:
+        reasons.append("rule.more_than_small_talk")
+        return ()
+    if found == (Category.CASUAL, Category.RESEARCH) and "talk.courtesy" in features:
+        reasons.append("rule.a_question_of_courtesy")
+        scores[Category.RESEARCH] = 0.0
+        return (Category.CASUAL,)
+    return found
+
+
+def _carry_on(
+    features: Mapping[str, int],
+    found: tuple[Category, ...],
+    previous: Previous | None,
+    config: PreflightConfig,
+    reasons: list[str],
+) -> tuple[tuple[Category, ...], Previous | None, bool]:
+    """Let a message that goes on with a task have that task's categories.
+
+    Returns:
+        The categories; the task that lent them; whether nobody can tell what the message is about.
+    """
+    follow_up = next((kind for kind, name in _FOLLOW_UPS.items() if name in features), None)
+    if follow_up is None:
+        return found, None, False
+    own = tuple(category for category in found if category is not Category.CASUAL)
+    if previous is None:
+        if follow_up is FollowUp.ORDER:
+            reasons.append("rule.goes_on_with_something_unknown")
+            return own, None, True
+        return found, None, False
+    if weight_after(previous.age_s) < FRESH:
+        reasons.append("rule.too_long_ago")
+        return own, None, True
+    if not previous.categories:
+        reasons.append("rule.goes_on_with_something_unknown")
+        return own, previous, True
+    reasons.append("rule.goes_on")
+    lent = {*own, *previous.categories} - config.disabled
+    return tuple(category for category in _ORDER if category in lent), previous, False
+
+
+def _confidence(categories: tuple[Category, ...], scores: Scores, lender: Previous | None) -> float:
+    """How sure a set of categories is: how strong its best is, and how near another one came."""
+    if not categories:
+        return 0.0
+    if lender is not None:
+        return lender.confidence * weight_after(lender.age_s)
+    strength = 1.0 - math.pow(0.5, max(scores[category] for category in categories))
+    doubt = max((scores[category] for category in _uncovered(categories)), default=0.0) - _DOUBT_FROM
+    return strength * (1.0 - max(doubt, 0.0))
+
+
+@lru_cache(256)
+def _uncovered(categories: tuple[Category, ...]) -> tuple[Category, ...]:
+    """The other categories that would keep more tools than these do."""
+    if Category.COMPLEX in categories:
+        return ()
+    kept = {name for category in categories for name in TOOLS[category]}
+    return tuple(
+        category
+        for category in _ORDER
+        if category not in categories and (category not in TOOLS or not kept.issuperset(TOOLS[category]))
+    )
+
+
+def _memory(categories: Sequence[Category], config: PreflightConfig) -> MemoryParams:
+    return widest([MEMORY[category] for category in categories]) if config.memory_tuning else FULL_MEMORY
+
+
+def _thinking(categories: Sequence[Category], config: PreflightConfig) -> ThinkingLevel:
+    if not config.thinking_tuning:
+        return DEFAULT_THINKING
+    own = {name: one.thinking_level for name, one in config.categories.items() if one.thinking_level}
+    return highest([own.get(category, THINKING[category]) for category in categories])

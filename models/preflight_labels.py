@@ -1,0 +1,104 @@
+"""Decisions that were unsure, and what a model said of them afterwards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+
+from context.preflight.decide import TOO_UNSURE
+from context.types import Message, Role, Wire
+from models.session import Transaction
+
+LABEL_CONFIDENCE = 0.8
+"""How sure a session's topic is that a model named."""
+
+
+@dataclass(frozen=True)
+class Unsure:
+    """A decision that nobody was sure of.
+
+    Attributes:
+        decision_id: Which one.
+        decided_at: When it was made.
+        age_s: How long ago, in seconds.
+        said: The user's messages of the turn that followed; empty while none did.
+    """
+
+    decision_id: UUID
+    decided_at: datetime
+    age_s: float
+    said: Sequence[Message]
+
+
+_NEWEST = text(
+    """
+    select decision_id, turn_index, decided_at, extract(epoch from now() - decided_at) as age_s
+    from preflight_decision
+    where tenant_id = :tenant_id and session_id = :session_id and relabelled_at is null
+        and decided_at > now() - interval '1 day'
+        and (cardinality(categories) = 0 or :too_unsure = any(reasons))
+    order by decision_id desc
+    limit 1
+    """
+)
+
+_SAID = text(
+    """
+    select seq, body, wire from message
+    where tenant_id = :tenant_id and session_id = :session_id and turn_index = :turn_index
+        and role = 'user' and answer_ids is null
+    order by seq
+    limit 5
+    """
+)
+
+
+def find_unsure(db: Transaction, tenant_id: UUID, session_id: str) -> Unsure | None:
+    """The newest unsure decision of a session that no model has looked at; None where there is none."""
+    place: dict[str, Any] = {"tenant_id": tenant_id, "session_id": session_id}
+    row = db.execute(_NEWEST, {**place, "too_unsure": TOO_UNSURE}).one_or_none()
+    if row is None:
+        return None
+    said = db.execute(_SAID, {**place, "turn_index": row.turn_index})
+    messages = [Message(one.seq, Role.USER, 0, one.body, wire=Wire(one.wire)) for one in said]
+    return Unsure(row.decision_id, row.decided_at, float(row.age_s), messages)
+
+
+_LABEL = text(
+    """
+    update preflight_decision set relabelled = :labels, relabelled_at = now()
+    where tenant_id = :tenant_id and decision_id = :decision_id
+    """
+)
+
+_TOPIC = text(
+    """
+    insert into preflight_session (tenant_id, session_id, categories, confidence, decided_at)
+    select tenant_id, session_id, :labels, :confidence, :decided_at from session
+    where tenant_id = :tenant_id and session_id = :session_id
+    on conflict (tenant_id, session_id) do update set categories = excluded.categories,
+        confidence = excluded.confidence
+    where preflight_session.decided_at <= excluded.decided_at
+    """
+)
+
+
+def keep_labels(
+    db: Transaction, tenant_id: UUID, session_id: str, unsure: Unsure, labels: Sequence[str]
+) -> None:
+    """Keep what a model said of a decision; the session's topic follows where no newer message set it."""
+    values = {"tenant_id": tenant_id, "labels": list(labels)}
+    db.execute(_LABEL, {**values, "decision_id": unsure.decision_id})
+    if labels:
+        db.execute(
+            _TOPIC,
+            {
+                **values,
+                "session_id": session_id,
+                "confidence": LABEL_CONFIDENCE,
+                "decided_at": unsure.decided_at,
+            },
+        )
