@@ -1,0 +1,17 @@
+"""Extraction: the parts of an artifact that bear on a question, word for word, with their places."""
+
+from context.extract.choose import choose
+from context.extract.codec import BadIndexError
+from context.extract.index import INDEX_VERSION, PassageIndex
+from context.extract.write import Extract, Place, Unit, extract
+
+__all__ = [
+    "INDEX_VERSION",
+    "BadIndexError",
+    "Extract",
+    "PassageIndex",
+    "Place",
+    "Unit",
+    "choose",
+    "extract",
+]

@@ -1,0 +1,151 @@
+"""Choosing: which pieces of an artifact fill a budget with what bears on a question."""
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from context.artifacts.types import ContentKind
+from context.extract.index import PassageIndex
+from context.extract.ranking import Ranking, rank_pieces
+from context.extract.salience import STEPS, prior_of
+
+MARK_TOKENS = 4
+"""What the mark of a new place costs, about."""
+
+_COST_POWER = 0.3
+"""How much a short piece is preferred: 1 would be value by token."""
+_LEAST_SHARE = 0.05
+"""In records, logs and code, what scores below this share of the best has nothing to do with the question."""
+_ENOUGH = 6.0
+"""So many pieces with a term halve what the next one's adds."""
+_COVERAGE = 0.5
+_NEXT_TO = 0.05
+"""What goes on with a piece that is shown is worth a little more."""
+
+
+def choose(index: PassageIndex, query: str, *, budget_tokens: int, text: str = "") -> list[int]:
+    """Choose the pieces that an extract is made of.
+
+    Args:
+        index: The artifact's index.
+        query: What is asked; where it has no words that the text has, the extract is an outline.
+        budget_tokens: The most tokens of the pieces, their frames and their marks, >= 0.
+        text: The artifact; with it, the words around the question's own count too.
+
+    Returns:
+        Places in `index.pieces`, the most valuable first.
+    """
+    ranking = rank_pieces(index, query, text)
+    if not ranking.scores:
+        return choose_outline(index, budget_tokens=budget_tokens)
+    return _Choice(index, _values(index, ranking), ranking, budget_tokens).fill()
+
+
+def choose_outline(index: PassageIndex, *, budget_tokens: int) -> list[int]:
+    """Choose pieces from every part of an artifact: the beginning first, then the best of each stretch.
+
+    Args:
+        index: The artifact's index.
+        budget_tokens: The most tokens, >= 0.
+
+    Returns:
+        Places in `index.pieces`, the most valuable first.
+    """
+    pieces = len(index.pieces)
+    if not pieces:
+        return []
+    mean = max(sum(index.tokens) / pieces, 1.0) + MARK_TOKENS
+    stretches = max(min(int(budget_tokens / mean), pieces), 1)
+    size = pieces / stretches
+    values: dict[int, float] = {}
+    for stretch in range(stretches):
+        inside = range(int(stretch * size), max(int((stretch + 1) * size), int(stretch * size) + 1))
+        best = max(inside, key=lambda at: (_outline_value(index, at), -at))
+        values.update((at, _outline_value(index, at) / 4) for at in inside[:4])
+        values[best] = 2.0 + _outline_value(index, best)
+    values[0] = 4.0
+    return _Choice(index, values, Ranking({}, {}, {}), budget_tokens).fill()
+
+
+def _outline_value(index: PassageIndex, at: int) -> float:
+    """Prefer what opens a section, a function or a file."""
+    opens = at == 0 or index.pieces[at].frame != index.pieces[at - 1].frame
+    return index.salience[at] / STEPS + 0.3 * opens + 0.01
+
+
+def _values(index: PassageIndex, ranking: Ranking) -> dict[int, float]:
+    if index.is_prose:
+        lowest = min(map(prior_of, index.salience))
+        return {
+            at: score + prior_of(index.salience[at]) - lowest for at, score in _all_scores(index, ranking)
+        }
+    fills = index.kind in {ContentKind.TEXT, ContentKind.HTML, ContentKind.MARKDOWN}
+    least = 0.0 if fills else _LEAST_SHARE
+    return {at: score for at, score in ranking.scores.items() if score >= least}
+
+
+def _all_scores(index: PassageIndex, ranking: Ranking) -> Sequence[tuple[int, float]]:
+    if len(ranking.scores) * 4 < len(index.pieces) > 5000:
+        return list(ranking.scores.items())
+    return [(at, ranking.scores.get(at, 0.0)) for at in range(len(index.pieces))]
+
+
+@dataclass
+class _Choice:
+    """Takes the piece that adds most for its cost, again and again, until nothing fits.
+
+    What a piece adds falls with what is taken, and its cost falls when a neighbour is: both are looked at anew
+    when its turn comes.
+    """
+
+    index: PassageIndex
+    values: Mapping[int, float]
+    ranking: Ranking
+    left: int
+    taken: list[int] = field(default_factory=list)
+    _is_taken: set[int] = field(default_factory=set)
+    _paid: set[int] = field(default_factory=set)
+    _times: dict[str, int] = field(default_factory=dict)
+
+    def fill(self) -> list[int]:
+        """Take pieces while they fit."""
+        waiting = [(-self._priority(at), at) for at in self.values]
+        heapq.heapify(waiting)
+        while waiting:
+            before, at = heapq.heappop(waiting)
+            if at in self._is_taken:
+                continue
+            now = -self._priority(at)
+            if now > before + 1e-9 and waiting and now > waiting[0][0]:
+                heapq.heappush(waiting, (now, at))
+            elif self._cost(at) <= self.left:
+                self._take(at)
+                for near in (at - 1, at + 1):
+                    if near in self.values and near not in self._is_taken:
+                        heapq.heappush(waiting, (-self._priority(near), near))
+        return self.taken
+
+    def _take(self, at: int) -> None:
+        self.left -= self._cost(at)
+        self.taken.append(at)
+        self._is_taken.add(at)
+        self._paid.update(self.index.frames_of(at))
+        for term in self.ranking.held.get(at, ()):
+            self._times[term] = self._times.get(term, 0) + 1
+
+    def _cost(self, at: int) -> int:
+        touching = (at - 1 in self._is_taken) + (at + 1 in self._is_taken)
+        frames = sum(
+            self.index.frame_tokens[frame] for frame in self.index.frames_of(at) if frame not in self._paid
+        )
+        return max(self.index.tokens[at] + frames + MARK_TOKENS * (1 - touching), 1)
+
+    def _priority(self, at: int) -> float:
+        value = self.values[at]
+        weights = self.ranking.weights
+        for term in self.ranking.held.get(at, ()):
+            times = self._times.get(term, 0)
+            value -= _COVERAGE * weights[term] * times / (times + _ENOUGH) * self.values[at]
+        if at - 1 in self._is_taken or at + 1 in self._is_taken:
+            value += _NEXT_TO
+        return value / self._cost(at) ** _COST_POWER

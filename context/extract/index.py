@@ -1,0 +1,240 @@
+"""The index of an artifact's pieces: built once by a worker, loaded in milliseconds by a request."""
+
+import json
+import struct
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import accumulate
+from operator import le, lt
+from typing import Any
+
+from context.artifacts.types import ContentKind
+from context.extract.codec import BadIndexError, pack_sections, read_numbers, unpack_sections, write_numbers
+from context.extract.kinds import cut_text
+from context.extract.salience import narrative, topical
+from context.extract.spans import NO_FRAME, Frame, Piece
+from context.extract.talk import is_transcript
+from context.extract.terms import find_postings
+from context.tokens.text import count_text
+
+INDEX_VERSION = 1
+"""Goes up with every change of the bytes, of how texts are cut, or of how words become terms."""
+
+_FACTS = struct.Struct("<BBQ16s")
+_KINDS = tuple(ContentKind)
+_PATH = Piece._fields.index("path")
+_COLUMNS = len(Piece._fields) - 1
+_SECTIONS = _COLUMNS + 9
+_PROSE = (ContentKind.TEXT, ContentKind.MARKDOWN, ContentKind.HTML)
+_SAMPLE_CHARS = 4_096
+
+
+@dataclass(frozen=True)
+class PassageIndex:
+    """The pieces of one artifact, and which terms stand in which.
+
+    Attributes:
+        kind: What the text turned out to be.
+        is_prose: Whether it is running text, of one who tells.
+        text_chars: The length of the text.
+        fingerprint: Tells the text from another, by samples of it.
+        pieces: In the order of the text.
+        tokens: The count of each piece.
+        salience: What each piece is worth before anybody asks, 0-255: of prose `narrative`, else `topical`.
+        frames: What pieces need to be understood.
+        frame_tokens: The count of each frame.
+        vocabulary: All terms, sorted.
+        offsets: Where the postings of each term begin, and where the last ones end.
+        postings: For each term the first piece that has it, then the distances to the next ones.
+    """
+
+    kind: ContentKind
+    is_prose: bool
+    text_chars: int
+    fingerprint: bytes
+    pieces: Sequence[Piece]
+    tokens: Sequence[int]
+    salience: Sequence[int]
+    frames: Sequence[Frame]
+    frame_tokens: Sequence[int]
+    vocabulary: Sequence[str]
+    offsets: Sequence[int]
+    postings: Sequence[int]
+
+    @classmethod
+    def build(cls, text: str, kind: ContentKind) -> "PassageIndex":
+        """Cut a text and index it; about a second for a million characters.
+
+        Args:
+            text: The whole text of an artifact.
+            kind: What it is said to be. JSON that is none, for one, is read as text.
+
+        Returns:
+            The index; without pieces for a blank text.
+        """
+        cut, found = cut_text(text, kind)
+        postings = find_postings(text, cut, found)
+        vocabulary = sorted(postings)
+        ordered = [postings[term] for term in vocabulary]
+        shown = [text[piece.start : piece.end] for piece in cut.pieces]
+        is_prose = found in _PROSE and not is_transcript(text)
+        salience = narrative(ordered, shown) if is_prose else topical(ordered, len(shown))
+        return cls(
+            found,
+            is_prose,
+            len(text),
+            fingerprint_of(text),
+            cut.pieces,
+            array("I", map(count_text, shown)),
+            array("B", salience),
+            cut.frames,
+            array("I", (count_text(text[frame.start : frame.end]) for frame in cut.frames)),
+            vocabulary,
+            array("I", accumulate(map(len, ordered), initial=0)),
+            array("I", (step for places in ordered for step in _steps(places))),
+        )
+
+    def to_bytes(self) -> bytes:
+        """Write the index as bytes: about a fifth of its text, less for long ones."""
+        columns = list(zip(*self.pieces, strict=True)) or [()] * len(Piece._fields)
+        frames = [number for frame in self.frames for number in frame]
+        paths = json.dumps(columns[_PATH] if any(columns[_PATH]) else []).encode()
+        numbers = [write_numbers(column, "i") for at, column in enumerate(columns) if at != _PATH]
+        return pack_sections(
+            [
+                _FACTS.pack(_KINDS.index(self.kind), self.is_prose, self.text_chars, self.fingerprint),
+                *numbers,
+                paths,
+                write_numbers(self.tokens, "I"),
+                write_numbers(self.salience, "B"),
+                write_numbers(frames, "i"),
+                write_numbers(self.frame_tokens, "I"),
+                "\n".join(self.vocabulary).encode("utf-8", "surrogatepass"),
+                write_numbers(self.offsets, "I"),
+                write_numbers(self.postings, "I"),
+            ],
+            version=INDEX_VERSION,
+        )
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "PassageIndex":
+        """Read what `to_bytes` has written.
+
+        Args:
+            data: Any bytes.
+
+        Returns:
+            The index; its numbers are consistent with each other.
+
+        Raises:
+            BadIndexError: The bytes are something else, of another version, cut off or changed.
+        """
+        sections = unpack_sections(data, version=INDEX_VERSION)
+        if len(sections) != _SECTIONS:
+            raise BadIndexError("an index with missing parts", sections=len(sections))
+        try:
+            index = cls(*_facts(sections[0]), *_parts(sections[1:]))
+        except (struct.error, ValueError, IndexError, TypeError, RecursionError) as error:
+            raise BadIndexError(f"an index that cannot be read: {error}") from error
+        if not _is_consistent(index):
+            raise BadIndexError("an index whose numbers contradict each other")
+        return index
+
+    def places(self, term: str) -> list[int]:
+        """List the pieces that have a term, in order; none for an unknown one."""
+        at = bisect_left(self.vocabulary, term)
+        if at == len(self.vocabulary) or self.vocabulary[at] != term:
+            return []
+        found = list(accumulate(self.postings[self.offsets[at] : self.offsets[at + 1]]))
+        return found if found[-1] < len(self.pieces) else []
+
+    def frequency(self, term: str) -> int:
+        """Count the pieces that have a term."""
+        at = bisect_left(self.vocabulary, term)
+        if at == len(self.vocabulary) or self.vocabulary[at] != term:
+            return 0
+        return self.offsets[at + 1] - self.offsets[at]
+
+    def beginning_with(self, letters: str, *, limit: int) -> list[str]:
+        """List the first terms that begin with some letters, at most `limit`."""
+        at = bisect_left(self.vocabulary, letters)
+        found = self.vocabulary[at : at + limit]
+        return [term for term in found if term.startswith(letters)]
+
+    def frames_of(self, piece: int) -> list[int]:
+        """List the frames of a piece, the outermost first."""
+        chain = []
+        at = self.pieces[piece].frame
+        while at != NO_FRAME:
+            chain.append(at)
+            at = self.frames[at].parent
+        return chain[::-1]
+
+    def fits(self, text: str) -> bool:
+        """Whether this is the index of a text."""
+        return len(text) == self.text_chars and fingerprint_of(text) == self.fingerprint
+
+
+def fingerprint_of(text: str) -> bytes:
+    """Hash the length and three samples of a text, 16 bytes."""
+    middle = max(len(text) // 2 - _SAMPLE_CHARS // 2, 0)
+    samples = (text[:_SAMPLE_CHARS], text[middle : middle + _SAMPLE_CHARS], text[-_SAMPLE_CHARS:])
+    joined = f"{len(text)}\0" + "\0".join(samples)
+    return blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _steps(places: Sequence[int]) -> Iterator[int]:
+    before = 0
+    for place in places:
+        yield place - before
+        before = place
+
+
+def _facts(section: bytes) -> tuple[ContentKind, bool, int, bytes]:
+    kind, is_prose, text_chars, fingerprint = _FACTS.unpack(section)
+    return _KINDS[kind], bool(is_prose), text_chars, fingerprint
+
+
+def _parts(sections: Sequence[bytes]) -> tuple[Sequence[Any], ...]:
+    columns: list[Sequence[Any]] = [read_numbers(section, "i") for section in sections[:_COLUMNS]]
+    paths, tokens, salience, frames, frame_tokens, words, offsets, postings = sections[_COLUMNS:]
+    columns.insert(_PATH, json.loads(paths) or [""] * len(columns[0]))
+    numbers = iter(read_numbers(frames, "i"))
+    return (
+        list(map(Piece._make, zip(*columns, strict=True))),
+        read_numbers(tokens, "I"),
+        read_numbers(salience, "B"),
+        list(map(Frame._make, zip(numbers, numbers, numbers, strict=True))),
+        read_numbers(frame_tokens, "I"),
+        words.decode("utf-8", "surrogatepass").split("\n") if words else [],
+        read_numbers(offsets, "I"),
+        read_numbers(postings, "I"),
+    )
+
+
+def _is_consistent(index: PassageIndex) -> bool:
+    """Whether everything that is used as a place is one."""
+    starts, ends, framed = (
+        zip(*(piece[:3] for piece in index.pieces), strict=True) if index.pieces else ((),) * 3
+    )
+    sizes = (
+        len(index.tokens) == len(index.salience) == len(index.pieces)
+        and len(index.frame_tokens) == len(index.frames)
+        and len(index.offsets) == len(index.vocabulary) + 1
+        and index.offsets[0] == 0
+        and index.offsets[-1] == len(index.postings)
+    )
+    ordered = (
+        all(map(lt, starts, ends))
+        and all(map(le, ends, starts[1:]))
+        and (not starts or (starts[0] >= 0 and ends[-1] <= index.text_chars))
+        and all(map(le, index.offsets, index.offsets[1:]))
+    )
+    frames = all(NO_FRAME <= frame < len(index.frames) for frame in framed) and all(
+        0 <= frame.start <= frame.end <= index.text_chars and NO_FRAME <= frame.parent < at
+        for at, frame in enumerate(index.frames)
+    )
+    return sizes and ordered and frames and all(isinstance(piece.path, str) for piece in index.pieces)

@@ -1,0 +1,191 @@
+"""Walking through a JSON text: which spans are records, which are parts of one, and what their paths are."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, Span
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
+_PLAIN_KEY = re.compile(r"[A-Za-z_$][\w$-]{0,60}\Z")
+_STRING_BREAK = re.compile(r"\\n|[.!?\u3002] |[\u3002\uff01\uff1f]| ")
+_ESCAPE_CHARS = 12
+_LONGEST_KEY = 60
+_LONGEST_PATH = 160
+_LONGEST_HEAD = 160
+
+
+@dataclass
+class _Open:
+    """A container that is not closed yet.
+
+    Attributes:
+        start: Where it begins.
+        kind: `{`, `[`, or nothing for what holds the whole value.
+        path: Its place.
+        member: Where its current member begins, key included; -1 between members.
+        key: The key of the current member, as it is written.
+        index: The number of the current element.
+        pieces: What has been cut of it.
+        group: Small neighbours that will be one piece; None where there are none.
+        first: The name of the first of them.
+        last: The name of the last of them.
+        head: Its first fields, before any container; None while there are none.
+        roots: The outermost frames of its pieces.
+    """
+
+    start: int
+    kind: str
+    path: str
+    member: int = -1
+    key: str = '""'
+    index: int = 0
+    pieces: list[Piece] = field(default_factory=list)
+    group: Span | None = None
+    first: str = ""
+    last: str = ""
+    head: Span | None = None
+    roots: list[int] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """How the current member is reached from the container."""
+        if self.kind != "{":
+            return f"[{self.index}]" if self.kind else ""
+        key = str(json.loads(self.key))
+        if _PLAIN_KEY.match(key):
+            return f".{key}"
+        return f"[{json.dumps(key[:_LONGEST_KEY], ensure_ascii=False)}]"
+
+
+class Walk:
+    """Cuts valid JSON in one pass, without recursion.
+
+    A value stays whole up to `sizes.whole` characters. Of a larger one the members are cut, small neighbours
+    joined.
+    """
+
+    def __init__(self, text: str, sizes: Sizes) -> None:
+        """Begin with a text that has been found to be valid."""
+        self._text = text
+        self._sizes = sizes
+        self._frames: list[Frame] = []
+        self._pieces: list[Piece] = []
+
+    def read(self, span: Span, path: str) -> None:
+        """Cut the value in a span of the text, whose place is `path`."""
+        outer = _Open(span[0], "", path)
+        stack = [outer]
+        for token in _TOKEN.finditer(self._text, *span):
+            self._take(stack, token.start(), token.end())
+        self._flush(outer)
+        self._pieces += outer.pieces
+
+    def cut(self) -> Cut:
+        """Give what was cut; frames in the order of the text, so that each stands after its parent."""
+        order = sorted(range(len(self._frames)), key=lambda at: self._frames[at].start)
+        place = {old: new for new, old in enumerate(order)} | {NO_FRAME: NO_FRAME}
+        frames = [self._frames[old]._replace(parent=place[self._frames[old].parent]) for old in order]
+        return Cut([piece._replace(frame=place[piece.frame]) for piece in self._pieces], frames)
+
+    def _take(self, stack: list[_Open], start: int, end: int) -> None:
+        inside, mark = stack[-1], self._text[start]
+        if mark in "{[":
+            inside.member = start if inside.member < 0 else inside.member
+            stack.append(_Open(start, mark, _shorter(inside.path + inside.name)))
+        elif mark in "}]":
+            stack.pop()
+            self._close(inside, stack[-1], end)
+        elif mark == ",":
+            inside.index += 1
+            inside.member = -1
+        elif inside.kind == "{" and inside.member < 0:
+            inside.member, inside.key = start, self._text[start:end]
+        elif mark != ":":
+            inside.member = start if inside.member < 0 else inside.member
+            self._end_scalar(inside, end)
+
+    def _end_scalar(self, inside: _Open, end: int) -> None:
+        if end - inside.member <= self._sizes.whole:
+            self._join(inside, (inside.member, end))
+            if inside.head is None or inside.head[1] == end:
+                inside.head = inside.group
+            return
+        self._flush(inside)
+        path = inside.path + inside.name
+        parts = _split_string(self._text, (inside.member, end), self._sizes.target)
+        inside.pieces += [Piece(a, b, path=path) for a, b in parts]
+
+    def _close(self, closed: _Open, parent: _Open, end: int) -> None:
+        """Keep a small container as a member of its parent; of a larger one, what was cut of it."""
+        if end - closed.start <= self._sizes.whole:
+            self._join(parent, (parent.member, end))
+            return
+        self._flush(closed)
+        self._flush(parent)
+        if parent.kind == "[" and closed.head and closed.head[1] - closed.head[0] <= _LONGEST_HEAD:
+            self._add_head(closed, closed.head)
+        parent.pieces += closed.pieces
+        parent.roots += closed.roots
+
+    def _add_head(self, record: _Open, head: Span) -> None:
+        at = len(self._frames)
+        self._frames.append(Frame(*head))
+        for root in record.roots:
+            self._frames[root] = self._frames[root]._replace(parent=at)
+        record.roots = [at]
+        record.pieces = [
+            piece._replace(frame=at) if piece.frame == NO_FRAME and piece.start >= head[1] else piece
+            for piece in record.pieces
+        ]
+
+    def _join(self, inside: _Open, span: Span) -> None:
+        """Add a small member to its neighbours, or begin with it anew."""
+        target = self._sizes.target
+        if inside.group is not None:
+            size = inside.group[1] - inside.group[0]
+            if size >= target * 7 // 10 or span[1] - inside.group[0] > target * 7 // 5:
+                self._flush(inside)
+        if inside.group is None:
+            inside.group, inside.first = span, inside.name
+        else:
+            inside.group = inside.group[0], span[1]
+        inside.last = inside.name
+
+    def _flush(self, inside: _Open) -> None:
+        if inside.group is None:
+            return
+        path = inside.path
+        if inside.first == inside.last:
+            path += inside.first
+        elif inside.kind == "[":
+            path += f"{inside.first[:-1]}-{inside.last[1:]}"
+        inside.pieces.append(Piece(*inside.group, path=_shorter(path)))
+        inside.group = None
+
+
+def _shorter(path: str) -> str:
+    """Keep the end of a long path: it says most."""
+    return path if len(path) <= _LONGEST_PATH else f"$\u2026{path[-_LONGEST_PATH + 2 :]}"
+
+
+def _split_string(text: str, span: Span, size: int) -> Iterator[Span]:
+    """Cut a long string between its sentences or words, and never inside an escape."""
+    start, end = span
+    while end - start > size * 3 // 2:
+        breaks = _STRING_BREAK.finditer(text, start + size // 2, start + size * 3 // 2)
+        cut = min((found.end() for found in breaks), key=lambda at: abs(at - start - size), default=0)
+        cut = cut or _outside_escape(text, start + size)
+        yield start, cut
+        start = cut
+    yield start, end
+
+
+def _outside_escape(text: str, at: int) -> int:
+    """Move to a place that no backslash is near before."""
+    slash = text.rfind("\\", at - _ESCAPE_CHARS, at)
+    while slash >= 0 and slash > at - 2 * _ESCAPE_CHARS:
+        at = slash
+        slash = text.rfind("\\", at - 1, at)
+    return at

@@ -1,0 +1,182 @@
+"""Ranking: how much each piece of an artifact says of a question, and how much is said around it."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from context.artifacts.types import ContentKind
+from context.extract.index import PassageIndex
+from context.recall.ranking import REACH_TOKENS, Hit, RecallStats, score_passages, weigh_terms
+from context.words import index_terms, query_terms
+
+_REACH = {
+    ContentKind.MARKDOWN: 300,
+    ContentKind.CODE: 200,
+    ContentKind.DIFF: 100,
+    ContentKind.LOG: 100,
+    ContentKind.JSON: 60,
+    ContentKind.TABLE: 20,
+}
+"""So many tokens away a mention counts e times less: rows and records hardly speak of their neighbours."""
+_SCORED_WHOLE = 1_200
+"""Of a text with more pieces, only those with terms of the question and their neighbours are scored."""
+_MOST_HITS = 800
+_AROUND = 2
+_MOST_FORMS = 4
+_SHORTEST_FORM = 4
+
+_LEARNED_FROM = 30
+_LEARNED_TERMS = 40
+_LEARNED_SHARE = 0.3
+_LEARNED_SATURATION = 20.0
+_LEARNED_REACH = 1.5
+_COMMONEST = 0.15
+_SHORTEST_LEARNED = 3
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The pieces that bear on a question.
+
+    Attributes:
+        scores: A score for each of them, in (0, 1]; the best has 1.
+        held: Which terms of the question each holds itself.
+        weights: The terms that occur, with weights that add up to 1.
+    """
+
+    scores: Mapping[int, float]
+    held: Mapping[int, frozenset[str]]
+    weights: Mapping[str, float]
+
+
+def rank_pieces(index: PassageIndex, query: str, text: str = "") -> Ranking:
+    """Score the pieces of an artifact by a question.
+
+    Args:
+        index: The artifact's index.
+        query: The question.
+        text: The artifact; with it, the words that go with the question's own in its best pieces count too.
+
+    Returns:
+        The ranking; without pieces where the text has none of the question's words.
+    """
+    terms = query_terms(query)
+    places = {term: _places(index, term) for term in terms}
+    stats = RecallStats(len(index.pieces), {term: len(found) for term, found in places.items()})
+    weights = weigh_terms(terms, stats)
+    if not weights:
+        return Ranking({}, {}, {})
+    held = _held(places, weights)
+    near = (
+        range(len(index.pieces)) if len(index.pieces) <= _SCORED_WHOLE else _around(held, len(index.pieces))
+    )
+    hits = _hits(index, near, held)
+    scores = score_passages(hits, weights)
+    if text:
+        scores = _learn(index, text, near, hits, scores, weights)
+    best = max(scores)
+    return Ranking(
+        {place: score / best for place, score in zip(near, scores, strict=True) if score > 0}, held, weights
+    )
+
+
+def _places(index: PassageIndex, term: str) -> list[int]:
+    """List the pieces with a term, or with words that begin with one that the text does not have."""
+    found = index.places(term)
+    if found or len(term) < _SHORTEST_FORM:
+        return found
+    forms = index.beginning_with(term, limit=_MOST_FORMS)
+    return sorted({place for form in forms for place in index.places(form)})
+
+
+def _held(places: Mapping[str, Sequence[int]], weights: Mapping[str, float]) -> dict[int, frozenset[str]]:
+    """Say which terms each piece has; the rarest first, and once enough pieces are found, in those alone."""
+    held: dict[int, set[str]] = {}
+    for term in weights:
+        room = _MOST_HITS - len(held)
+        found = places[term]
+        step = max(-(-len(found) // room), 1) if room > 0 else 0
+        for at, place in enumerate(found):
+            if place in held:
+                held[place].add(term)
+            elif step and at % step == 0:
+                held[place] = {term}
+    return {place: frozenset(terms) for place, terms in held.items()}
+
+
+def _around(held: Iterable[int], pieces: int) -> list[int]:
+    near = {place + step for place in held for step in range(-_AROUND, _AROUND + 1)}
+    return sorted(place for place in near if 0 <= place < pieces)
+
+
+def _hits(index: PassageIndex, near: Sequence[int], held: Mapping[int, frozenset[str]]) -> list[Hit]:
+    """Place the pieces on the scale on which the ranking of conversations works."""
+    stretch = REACH_TOKENS / _REACH.get(index.kind, REACH_TOKENS)
+    hits, start, before = [], 0.0, 0
+    nothing: frozenset[str] = frozenset()
+    for place in near:
+        start += sum(index.tokens[before:place]) * stretch
+        hits.append(Hit(int(start), max(int(index.tokens[place] * stretch), 1), held.get(place, nothing)))
+        before = place
+    return hits
+
+
+def _learn(
+    index: PassageIndex,
+    text: str,
+    near: Sequence[int],
+    hits: Sequence[Hit],
+    scores: Sequence[float],
+    weights: Mapping[str, float],
+) -> list[float]:
+    """Let the rare words of the best pieces speak for their surroundings, all of them together as one term."""
+    best = sorted(range(len(near)), key=lambda at: (-scores[at], at))[:_LEARNED_FROM]
+    worth: dict[str, float] = {}
+    for at in best:
+        piece = index.pieces[near[at]]
+        for term in index_terms(text[piece.start : piece.end]):
+            worth[term] = worth.get(term, 0.0) + scores[at]
+    learned = _learned_terms(index, worth, weights)
+    total = sum(learned.values())
+    if not total:
+        return list(scores)
+    where = {place: at for at, place in enumerate(near)}
+    mentions = [0.0] * len(near)
+    for term, value in learned.items():
+        for place in index.places(term):
+            if place in where:
+                mentions[where[place]] += value / total * len(learned) / 2
+    around = _spread(mentions, [hit.centre for hit in hits])
+    return [
+        (1 - _LEARNED_SHARE) * score + _LEARNED_SHARE * sum_ / (sum_ + _LEARNED_SATURATION)
+        for score, sum_ in zip(scores, around, strict=True)
+    ]
+
+
+def _learned_terms(
+    index: PassageIndex, worth: Mapping[str, float], weights: Mapping[str, float]
+) -> dict[str, float]:
+    pieces = len(index.pieces)
+    rated = {}
+    for term, value in worth.items():
+        used = index.frequency(term)
+        if 1 < used <= _COMMONEST * pieces and len(term) >= _SHORTEST_LEARNED and term not in weights:
+            rated[term] = value * math.log(1 + (pieces - used + 0.5) / (used + 0.5))
+    best = sorted(rated, key=lambda term: (-rated[term], term))[:_LEARNED_TERMS]
+    return {term: rated[term] for term in best}
+
+
+def _spread(mentions: Sequence[float], centres: Sequence[float]) -> list[float]:
+    """Add up what is mentioned on both sides of each place, faded by distance."""
+    reach = REACH_TOKENS * _LEARNED_REACH
+    fades = [math.exp((a - b) / reach) for a, b in zip(centres, centres[1:], strict=False)]
+    sums = list(mentions)
+    carried = 0.0
+    for at in range(1, len(mentions)):
+        carried = (carried + mentions[at - 1]) * fades[at - 1]
+        sums[at] += carried
+    carried = 0.0
+    for at in range(len(mentions) - 2, -1, -1):
+        carried = (carried + mentions[at + 1]) * fades[at]
+        sums[at] += carried
+    return sums

@@ -1,0 +1,64 @@
+"""Which terms each piece of a text has: its own, and those of what it stands under."""
+
+import re
+from collections.abc import Iterable
+
+from context.artifacts.types import ContentKind
+from context.extract.spans import NO_FRAME, Cut
+from context.words import index_terms
+
+_JSON_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
+
+
+def find_postings(text: str, cut: Cut, kind: ContentKind) -> dict[str, list[int]]:
+    """List the pieces of each term.
+
+    Args:
+        text: The whole text.
+        cut: Its pieces and frames.
+        kind: What it is. A table's header says nothing of one row, and is left out.
+
+    Returns:
+        For each term its pieces, in order.
+    """
+    postings: dict[str, list[int]] = {}
+    framed = _framed_terms(text, cut, kind)
+    for at, piece in enumerate(cut.pieces):
+        words = text[piece.start : piece.end]
+        if kind is ContentKind.JSON:
+            words = f"{piece.path}\n{_plain_json(words)}"
+        _add(postings, at, index_terms(words))
+        if piece.frame != NO_FRAME:
+            _add(postings, at, framed[piece.frame])
+    return postings
+
+
+def _framed_terms(text: str, cut: Cut, kind: ContentKind) -> list[frozenset[str]]:
+    framed: list[frozenset[str]] = []
+    for frame in cut.frames:
+        shown = "" if kind is ContentKind.TABLE else text[frame.start : frame.end]
+        own = frozenset(index_terms(shown))
+        framed.append(own | framed[frame.parent] if frame.parent != NO_FRAME else own)
+    return framed
+
+
+def _add(postings: dict[str, list[int]], piece: int, terms: Iterable[str]) -> None:
+    for term in terms:
+        places = postings.get(term)
+        if places is None:
+            postings[term] = [piece]
+        elif places[-1] != piece:
+            places.append(piece)
+
+
+def _plain_json(words: str) -> str:
+    """Read the escapes of JSON, so that a line break does not stick to the word behind it."""
+    return _JSON_ESCAPE.sub(_unescape, words) if "\\" in words else words
+
+
+def _unescape(found: re.Match[str]) -> str:
+    escape = found[0]
+    if escape[1] == "u":
+        code = int(escape[2:], 16)
+        return " " if 0xD800 <= code < 0xE000 else chr(code)  # noqa: PLR2004 - halves of a pair
+    return " " if escape[1] in "nrtbf" else escape[1]
