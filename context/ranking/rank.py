@@ -10,6 +10,7 @@ from context.ranking.gap import judge_gap
 from context.ranking.index import RankingIndex
 from context.ranking.intent import read_intent
 from context.ranking.scoring import score_entries
+from context.ranking.spelling import correct_intent
 from context.ranking.types import Ranked, Ranking
 
 UNSURE_MARGIN = 0.4
@@ -37,7 +38,7 @@ def rank(
     Returns:
         The entries, best first, those that nothing speaks for last; equals in the catalog's order.
     """
-    read = read_intent(intent)
+    read = correct_intent(index, read_intent(intent))
     lexical = score_entries(index, read)
     known = _known_priors(index, priors)
     scores = combine_scores(lexical, known, _known_novelty(index, priors))
