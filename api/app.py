@@ -8,6 +8,7 @@ from functools import cache, partial
 from anyio import to_thread
 from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import (
@@ -17,6 +18,7 @@ from api import (
     catalogs,
     compress,
     contexts,
+    erase,
     errors,
     health,
     history,
@@ -27,6 +29,7 @@ from api import (
     usage,
 )
 from api.description import describe_calls
+from api.mcp.door import PATH, McpDoor
 from api.settings import api_settings
 from context.tokens import count_text
 from models.settings import require_settings
@@ -56,12 +59,13 @@ class ServerTiming:
 
 
 @asynccontextmanager
-async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Refuse wrong settings, set the number of threads, load the token ranks before a request needs them."""
     require_settings()
     to_thread.current_default_thread_limiter().total_tokens = api_settings().api_threads
     await to_thread.run_sync(count_text, "warm")
-    yield
+    async with app.state.mcp.open():
+        yield
 
 
 def make_app() -> FastAPI:
@@ -78,6 +82,7 @@ def make_app() -> FastAPI:
         contexts,
         compress,
         sessions,
+        erase,
         attachments,
         artifacts,
         catalogs,
@@ -88,6 +93,8 @@ def make_app() -> FastAPI:
         health,
     ):
         app.include_router(module.router)
+    app.state.mcp = McpDoor()
+    app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
     app.add_middleware(ServerTiming)
     app.openapi = cache(partial(describe_calls, app))  # type: ignore[method-assign]

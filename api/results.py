@@ -52,6 +52,27 @@ def take_out(messages: Sequence[Message]) -> Taken:
     )
 
 
+def take_out_of(messages: Sequence[Message], index: int) -> Taken:
+    """Take the large results out of one message of a stored turn; from the others they are taken already.
+
+    Args:
+        messages: The turn, with the message as it was sent.
+        index: Which message that is.
+
+    Returns:
+        The turn; the contents and uses of that message alone.
+    """
+    calls = read_calls(messages)
+    stored = [Split(message) for message in messages]
+    split = stored[index] = _split(messages[index], calls)
+    taken = split.message if split.artifacts else measured(split.message)
+    return Taken(
+        [*messages[:index], taken, *messages[index + 1 :]],
+        tuple(_new(artifact) for artifact in {one.artifact_id: one for one in split.artifacts}.values()),
+        tuple(use for use in _uses(messages, stored, calls) if use.message == index),
+    )
+
+
 def measured(message: Message) -> Message:
     """The message with its counts."""
     count = measure_message(message.body, message.wire)

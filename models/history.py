@@ -1,7 +1,7 @@
 """Reading the log: ranges of a session's messages, and the turns that they belong to."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
@@ -70,6 +70,17 @@ def load_oldest(
             "up_to_seq": up_to_seq,
             "most": most,
         },
+    )
+    return [_message(row) for row in rows]
+
+
+def load_messages(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int]) -> list[Message]:
+    """Single messages, oldest first; those that are not there are passed over."""
+    if not seqs:
+        return []
+    rows = db.execute(
+        _OF_SESSION.where(StoredMessage.seq.in_(seqs)).order_by(StoredMessage.seq),
+        {"tenant_id": tenant_id, "session_id": session_id},
     )
     return [_message(row) for row in rows]
 

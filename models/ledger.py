@@ -1,6 +1,6 @@
 """The ledger: one row per call to a model, written before the call and settled after it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
+    ColumnElement,
     Index,
     Numeric,
     Text,
@@ -263,12 +264,18 @@ def sweep_lost(db: Transaction, *, older_than_s: float) -> int:
 
 def forget_session(db: Transaction, tenant_id: UUID, session_id: str) -> int:
     """Keep what an erased session cost, but not that it was this session. Returns the calls changed."""
-    forgotten = (
-        update(LlmCall)
-        .where(LlmCall.tenant_id == tenant_id, LlmCall.session_id == session_id)
-        .values(session_id=None, work_id=None)
-    )
-    return db.execute(forgotten).rowcount
+    return _forget(db, tenant_id, LlmCall.session_id == session_id, session_id=None)
+
+
+def forget_calls(db: Transaction, tenant_id: UUID, call_ids: Sequence[UUID]) -> int:
+    """Keep what these calls cost, but not what they were made for. Returns the calls changed."""
+    return _forget(db, tenant_id, LlmCall.call_id.in_(call_ids)) if call_ids else 0
+
+
+def _forget(db: Transaction, tenant_id: UUID, chosen: ColumnElement[bool], **also: None) -> int:
+    """Numbers stay; a provider's own words about a call go, since they may repeat what it said."""
+    forgotten = update(LlmCall).where(LlmCall.tenant_id == tenant_id, chosen)
+    return db.execute(forgotten.values(work_id=None, detail=None, **also)).rowcount
 
 
 _SUMMED = (

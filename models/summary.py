@@ -378,8 +378,8 @@ def keep_part(
     db.execute(row.on_conflict_do_nothing())
 
 
-def drop_parts(db: Transaction, tenant_id: UUID, session_id: str) -> None:
-    """Forget the chunks of a session: their summary is done."""
-    db.execute(
+def drop_parts(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Forget the chunks of a session: their summary is done, or is not wanted any more. Returns how many."""
+    return db.execute(
         delete(SummaryPart).where(SummaryPart.tenant_id == tenant_id, SummaryPart.session_id == session_id)
-    )
+    ).rowcount

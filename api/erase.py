@@ -1,0 +1,147 @@
+"""Editing and erasing: a message, a session, all of a user; each call answers with a receipt."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Depends, Path, Response
+from pydantic import Field
+from sqlalchemy.exc import OperationalError
+
+from api.call import Body, BodyCall, SessionId, check_id, documented, read_as
+from api.edits import read_edit
+from api.errors import ProblemError, not_found
+from api.intake import CLEANED
+from context.types import JsonObject, Message
+from models.erase import Changed, edit_message, remove_messages
+from models.erase_receipt import Receipt
+from models.erase_session import erase_session, erase_user_belongings, erase_user_from, sessions_of_user
+from models.history import load_turns
+from models.session import Transaction, reading, transaction
+
+router = APIRouter(prefix="/v1", tags=["erasing"])
+
+MOST_TRIES = 3
+"""How often a call is tried where others take the same rows in another order, or change them meanwhile."""
+
+USER_S = 20.0
+"""How long one call erases sessions of a user before it answers with what is left."""
+
+_CONFLICTS = ("40P01", "40001")
+
+Result = TypeVar("Result")
+
+Seq = Annotated[int, Path(ge=1, le=2**63 - 1, description="The message's number in its session.")]
+
+
+async def _user_id(
+    user_id: Annotated[str, Path(description="The user, as turns and attachments name it.")],
+) -> str:
+    return check_id(user_id, "user_id")
+
+
+UserId = Annotated[str, Depends(_user_id)]
+
+
+class EditedMessage(Body):
+    """Other words for a stored message."""
+
+    message: JsonObject = Field(description="The whole message, in the format of the stored one.")
+
+
+@router.patch("/sessions/{session_id}/messages/{seq}", openapi_extra=documented(EditedMessage))
+def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
+    """Put other words in a message's place; all that was made of the old ones is gone with the answer.
+
+    Who speaks, in which format, and which tool calls are made and answered stays the same.
+    """
+    tenant_id = call.caller("write").tenant_id
+    body, cleaned = read_as(EditedMessage, call.raw)
+    for _ in range(MOST_TRIES):
+        turn, index = _find(tenant_id, session_id, seq)
+        new = read_edit(turn, index, body.message)
+        changed = _do(partial(edit_message, tenant_id=tenant_id, session_id=session_id, edit=new))
+        if changed is not None:
+            return _changed(changed, *([CLEANED] if cleaned else []))
+    raise ProblemError("unavailable", "others change this message at the same moment; nothing was changed")
+
+
+@router.delete("/sessions/{session_id}/messages/{seq}")
+def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
+    """Erase a message, with the other half of each tool call or result in it, and all that was made of it."""
+    tenant_id = call.caller("write").tenant_id
+    changed = _do(lambda db: remove_messages(db, tenant_id, session_id, [seq]))
+    if changed is None:
+        raise not_found("message")
+    return _changed(changed)
+
+
+@router.delete("/sessions/{session_id}")
+def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
+    """Erase a session: its log, all that was made of it, and what was uploaded for it."""
+    tenant_id = call.caller("write").tenant_id
+    receipt = _do(lambda db: erase_session(db, tenant_id, session_id))
+    if receipt.is_empty:
+        raise not_found("session")
+    return _json(receipt.as_json())
+
+
+@router.delete("/users/{user_id}")
+def erase_user(user_id: UserId, call: BodyCall) -> Response:
+    """Erase a user: the user's sessions, own turns in shared ones, plans and documents.
+
+    What cannot be done in time is left for the next call: `remaining_sessions` says how many.
+    """
+    tenant_id = call.caller("write").tenant_id
+    ends_at = time.monotonic() + USER_S
+    with reading() as db:
+        waiting = list(sessions_of_user(db, tenant_id, user_id))
+    receipt = Receipt()
+    while waiting and time.monotonic() < ends_at:
+        erase = partial(erase_user_from, tenant_id=tenant_id, user_id=user_id, session_id=waiting.pop(0))
+        receipt.add(_do(erase))
+    receipt.add(_do(lambda db: erase_user_belongings(db, tenant_id, user_id)))
+    if receipt.is_empty:
+        raise not_found("user")
+    return _json({**receipt.as_json(), "remaining_sessions": len(waiting)})
+
+
+def _find(tenant_id: UUID, session_id: str, seq: int) -> tuple[list[Message], int]:
+    """The turn of a message, and its place there."""
+    with reading() as db:
+        turns, _ = load_turns(
+            db, tenant_id, session_id, from_seq=seq, to_seq=seq, most_messages=1, most_bytes=1
+        )
+    messages = [message for turn in turns for message in turn.messages]
+    found = next((index for index, message in enumerate(messages) if message.seq == seq), None)
+    if found is None:
+        raise not_found("message")
+    return messages, found
+
+
+def _do(work: Callable[[Transaction], Result]) -> Result:
+    """Do it in a transaction; where the database ends one of two that wait for each other, once more."""
+    for tries_left in reversed(range(MOST_TRIES)):
+        try:
+            with transaction() as db:
+                return work(db)
+        except OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) not in _CONFLICTS or not tries_left:
+                raise
+    raise AssertionError  # pragma: no cover - the last try returns or raises
+
+
+def _changed(changed: Changed, *notes: str) -> Response:
+    answer = {
+        **changed.receipt.as_json(),
+        "generation": changed.generation,
+        "messages": {"removed": changed.gone, "rewritten": changed.rewritten},
+    }
+    return _json({**answer, "notes": list(notes)} if notes else answer)
+
+
+def _json(content: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(content), media_type="application/json")

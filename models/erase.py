@@ -1,0 +1,216 @@
+"""Erasing and editing: the log is changed, and all that was made of it goes in the same transaction."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from sqlalchemy import update
+
+from context.types import Message
+from models.conversation import Session, SessionState, lock_existing
+from models.erase_derived import (
+    drop_decisions,
+    drop_plans_of_turns,
+    drop_readings,
+    revoke_work,
+    rewind_index,
+)
+from models.erase_log import REACH, LogChange, remove_from_log, rewrite, touch_turns
+from models.erase_receipt import Receipt
+from models.erase_summaries import drop_summaries
+from models.erase_uses import (
+    LargeResults,
+    exchange,
+    forget_places,
+    forget_uses,
+    read_again,
+    release,
+    retell,
+)
+from models.history import load_messages
+from models.recall import erase_passages
+from models.session import Transaction
+from models.work import WorkKind, want
+
+MOST_RANGES = 50
+"""In more pieces than this, the recall index is not mended but read again."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Other words for a message.
+
+    Attributes:
+        old: The message as it was read.
+        new: The same with its new words, counted; its large results are taken out of it.
+        results: Those results, and what the stored results of its calls are now about.
+    """
+
+    old: Message
+    new: Message
+    results: LargeResults = field(default_factory=LargeResults)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What became of a session's messages.
+
+    Attributes:
+        receipt: What is gone and what is asked for again.
+        generation: The session's new one: what is under way for the one before is out of date.
+        gone: The messages that are gone, ascending.
+        rewritten: The messages that hold other words now, ascending.
+        turns: The turns that were touched, by index.
+    """
+
+    receipt: Receipt
+    generation: int
+    gone: Sequence[int]
+    rewritten: Sequence[int]
+    turns: Collection[int] = ()
+
+
+def edit_message(db: Transaction, tenant_id: UUID, session_id: str, edit: Edit) -> Changed | None:
+    """Put other words in a message's place, if it is still what was read, and forget what was made of it.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session_id: Which one.
+        edit: The words.
+
+    Returns:
+        What was changed; None where the message was changed or erased meanwhile.
+    """
+    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    seq = edit.old.seq
+    stored = load_messages(db, tenant_id, session_id, [seq]) if session else []
+    if session is None or stored != [edit.old]:
+        return None
+    if _is_same(edit):
+        return Changed(Receipt(), session.generation, [], [])
+    receipt = Receipt()
+    revoke_work(db, tenant_id, session_id, receipt)
+    readings = drop_readings(db, tenant_id, session_id, receipt)
+    used = forget_uses(db, tenant_id, session_id, [seq], receipt)
+    turn_index = rewrite(db, tenant_id, session_id, edit.new)
+    growth = edit.new.tokens - edit.old.tokens
+    turns, first_seq = touch_turns(db, tenant_id, session_id, {turn_index: growth})
+    exchange(db, tenant_id, (session_id, turn_index, seq), old=used, new=edit.results, receipt=receipt)
+    retell(db, tenant_id, session_id, edit.results.retold, receipt)
+    change = LogChange(frozenset(), frozenset([seq]), turns, first_seq, {seq: growth})
+    return _settle(db, tenant_id, session, change, readings=readings, receipt=receipt)
+
+
+def _is_same(edit: Edit) -> bool:
+    return (edit.new.raw, edit.new.speaker) == (edit.old.raw, edit.old.speaker)
+
+
+def remove_messages(
+    db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], *, reach: int = REACH
+) -> Changed | None:
+    """Erase messages, with the other halves of their calls and results, and forget what was made of them.
+
+    Numbers of messages are not given again: what stays keeps its own.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session_id: Which one.
+        seqs: The messages, at least one.
+        reach: How far beyond them other halves are looked for, in messages.
+
+    Returns:
+        What was changed; None where there is no such session or none of the messages is there.
+    """
+    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    if session is None:
+        return None
+    receipt = Receipt()
+    change = remove_from_log(db, tenant_id, session_id, seqs, reach=reach)
+    if change is None:
+        return None
+    revoke_work(db, tenant_id, session_id, receipt)
+    readings = drop_readings(db, tenant_id, session_id, receipt)
+    receipt.remove("message", len(change.gone))
+    used = forget_uses(db, tenant_id, session_id, change.gone, receipt)
+    used |= forget_places(db, tenant_id, session_id, change.lost_places, receipt)
+    release(db, tenant_id, used, receipt)
+    return _settle(db, tenant_id, session, change, readings=readings, receipt=receipt)
+
+
+def _settle(
+    db: Transaction,
+    tenant_id: UUID,
+    before: SessionState,
+    change: LogChange,
+    *,
+    readings: set[str],
+    receipt: Receipt,
+) -> Changed:
+    """Forget what was made of the changed messages, and ask for it again."""
+    session_id = before.session_id
+    _forget_passages(db, tenant_id, session_id, change, receipt)
+    drop_plans_of_turns(db, tenant_id, session_id, change.turns, receipt)
+    drop_decisions(db, tenant_id, session_id, list(change.turns), receipt)
+    generation = _renew(db, tenant_id, before, change)
+    lost = drop_summaries(db, tenant_id, before, generation=generation, seqs=change.seqs)
+    receipt.invalidate("summary", lost.versions)
+    receipt.invalidate("summary_part", lost.parts)
+    if lost.versions:
+        _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
+    read_again(db, tenant_id, readings, receipt)
+    return Changed(receipt, generation, sorted(change.gone), sorted(change.rewritten), list(change.turns))
+
+
+def _ask(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str, receipt: Receipt) -> None:
+    want(db, tenant_id, kind, key)
+    receipt.asked.add((kind, key))
+
+
+def _forget_passages(
+    db: Transaction, tenant_id: UUID, session_id: str, change: LogChange, receipt: Receipt
+) -> None:
+    """Take messages out of the recall index; where some of them say other things now, have it read again."""
+    ranges = _ranges(change.gone)
+    if not change.rewritten and len(ranges) <= MOST_RANGES:
+        removed = sum(
+            erase_passages(db, tenant_id, session_id, from_seq=first, to_seq=last) for first, last in ranges
+        )
+        receipt.invalidate("recall_passage", removed)
+        return
+    removed, rewound = rewind_index(db, tenant_id, session_id, from_seq=change.first_seq)
+    receipt.invalidate("recall_passage", removed)
+    if rewound:
+        _ask(db, tenant_id, WorkKind.RECALL, session_id, receipt)
+
+
+def _ranges(seqs: Collection[int]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for seq in sorted(seqs):
+        if ranges and ranges[-1][1] == seq - 1:
+            ranges[-1] = (ranges[-1][0], seq)
+        else:
+            ranges.append((seq, seq))
+    return ranges
+
+
+def _renew(db: Transaction, tenant_id: UUID, before: SessionState, change: LogChange) -> int:
+    """Begin the session's next generation, with its counts right. Returns it.
+
+    What an emergency had left out and a summary had covered since stays raw now, as if there had been none.
+    """
+    values: dict[str, object] = {
+        "generation": Session.generation + 1,
+        "history_tokens": max(before.history_tokens + change.growth_after(before.start_seq), 0),
+    }
+    if before.left_out is None:
+        values |= {"cut_seq": 0, "kept_seq": None}
+    elif before.kept_seq in change.gone:
+        values["kept_seq"] = None
+    db.execute(
+        update(Session)
+        .where(Session.tenant_id == tenant_id, Session.session_id == before.session_id)
+        .values(values)
+    )
+    return before.generation + 1

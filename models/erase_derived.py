@@ -1,0 +1,216 @@
+"""What is made of a session's words beside its summaries: index, readings, plans, decisions, work."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import delete, text
+
+from models.artifact_plan import drop_session_plans
+from models.erase_receipt import Receipt
+from models.ledger import forget_calls
+from models.plan import Plan
+from models.plan_erasure import note_erased_plans
+from models.session import Transaction
+from models.work import WorkKind, forget_refusals
+
+KEYED_OTHERWISE = frozenset({"sweep", "plan", "artifact", "learn"})
+"""Kinds of work whose key is no session."""
+
+_REVOKE = text(
+    """
+    update due_work set state = 'ready', lease = null, lease_until = null, hinted_until = null,
+        due_at = greatest(now(), rests_until), attempts = greatest(attempts - 1, 0),
+        last_outcome = 'begun anew: what it read was changed'
+    where tenant_id = :tenant_id and key = :session_id and kind <> all(:others) and state = 'running'
+    returning kind
+    """
+)
+
+
+def revoke_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
+    """Take the leases back from those who work on a session: what they hold in memory is out of date.
+
+    They can store nothing any more, finished chunks included, and the work begins anew at once. The caller
+    holds the session's row: whoever holds work waits for no more than that row's key.
+    """
+    asked = {"tenant_id": tenant_id, "session_id": session_id, "others": sorted(KEYED_OTHERWISE)}
+    kinds = db.execute(_REVOKE, asked).scalars()
+    receipt.asked |= {(WorkKind(kind), session_id) for kind in kinds}
+    forget_refusals(db, tenant_id, WorkKind.SUMMARIZE, session_id)
+
+
+_REWIND = text(
+    """
+    with gone as (
+        delete from recall_passage
+        where tenant_id = :tenant_id and session_id = :session_id and seq >= :from_seq
+        returning start_seq, start, keys
+    ), lost as (
+        select start_seq, key, count(*) as times from gone, unnest(keys) key group by start_seq, key
+    ), counted as (
+        update recall_term term set passages = term.passages - lost.times from lost
+        where term.tenant_id = :tenant_id and term.session_id = :session_id
+            and term.start_seq = lost.start_seq and term.key = lost.key
+    ), removed as (
+        select start_seq, count(*) as passages, min(start) as first from gone group by start_seq
+    ), rewound as (
+        update recall_progress p set through_seq = :from_seq - 1,
+            passages = p.passages - coalesce(removed.passages, 0),
+            tokens = coalesce(removed.first, p.tokens)
+        from recall_progress was left join removed on removed.start_seq = was.start_seq
+        where was.tenant_id = :tenant_id and was.session_id = :session_id and was.through_seq >= :from_seq
+            and p.tenant_id = was.tenant_id and p.session_id = was.session_id and p.start_seq = was.start_seq
+        returning 1
+    )
+    select (select count(*) from gone), (select count(*) from rewound)
+    """
+)
+_UNUSED_TERMS = text(
+    "delete from recall_term where tenant_id = :tenant_id and session_id = :session_id and passages = 0"
+)
+
+
+def rewind_index(db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int) -> tuple[int, bool]:
+    """Take a session's recall index back to before a message: it is read again from there.
+
+    Returns:
+        How many passages are gone, and whether the index went that far.
+    """
+    place = {"tenant_id": tenant_id, "session_id": session_id}
+    removed, rewound = db.execute(_REWIND, {**place, "from_seq": from_seq}).one()
+    if removed:
+        db.execute(_UNUSED_TERMS, place)
+    return int(removed), bool(rewound)
+
+
+_READINGS = text(
+    "delete from artifact_summary where tenant_id = :tenant_id and session_id = :session_id "
+    "returning artifact_id"
+)
+
+
+def drop_readings(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> set[str]:
+    """Forget what artifacts were read for in a session's words, and the plans for its questions.
+
+    Returns:
+        The artifacts, which may be read again for what the session says now.
+    """
+    place = {"tenant_id": tenant_id, "session_id": session_id}
+    artifact_ids = list(db.execute(_READINGS, place).scalars())
+    receipt.invalidate("artifact_summary", len(artifact_ids))
+    receipt.invalidate("artifact_plan", drop_session_plans(db, tenant_id, session_id))
+    return set(artifact_ids)
+
+
+_OF_TURNS = text(
+    """
+    select plan_id from plan_history p
+    where tenant_id = :tenant_id and session_id = :session_id and (
+        turn_id = any(:turn_ids)
+        or (source = 'asked' and turn_id is null)
+        or (source = 'asked' and context is not null and exists (
+            select from turn t where t.tenant_id = p.tenant_id and t.session_id = p.session_id
+                and t.turn_id = p.turn_id and t.turn_index >= :first_turn)))
+    """
+)
+"""Plans of the turns; plans asked for in the session that nobody tied to a turn; and those of later turns
+that were asked for with something of the conversation beside the intent."""
+
+_OF_SESSION = text(
+    "select plan_id from plan_history where tenant_id = :tenant_id and session_id = :session_id"
+)
+_OF_USER = text("select plan_id from plan_history where tenant_id = :tenant_id and user_id = :user_id")
+
+
+def drop_plans_of_turns(
+    db: Transaction, tenant_id: UUID, session_id: str, turns: Mapping[int, str], receipt: Receipt
+) -> None:
+    """Forget the plans that may hold words of these turns, given by index and id."""
+    chosen = {"session_id": session_id, "turn_ids": sorted(turns.values()), "first_turn": min(turns)}
+    gone = db.execute(_OF_TURNS, {"tenant_id": tenant_id, **chosen}).scalars().all()
+    receipt.invalidate("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+
+
+def drop_plans_of_session(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
+    """Forget all plans of a session."""
+    gone = db.execute(_OF_SESSION, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
+    receipt.remove("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+
+
+def drop_plans_of_user(db: Transaction, tenant_id: UUID, user_id: str, receipt: Receipt) -> None:
+    """Forget all plans of a user, in whichever session or in none."""
+    gone = db.execute(_OF_USER, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
+    receipt.remove("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+
+
+def _drop_plans(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID], receipt: Receipt) -> int:
+    """Their work first: whoever makes one of them holds its work before its row."""
+    if not plan_ids:
+        return 0
+    receipt.remove("due_work", _drop_work(db, tenant_id, WorkKind.PLAN, [str(one) for one in plan_ids]))
+    rows = db.execute(
+        delete(Plan)
+        .where(Plan.tenant_id == tenant_id, Plan.plan_id.in_(plan_ids))
+        .returning(Plan.catalog, Plan.outcome_seq, Plan.call_ids)
+    ).all()
+    note_erased_plans(db, tenant_id, Counter(row.catalog for row in rows if row.outcome_seq is not None))
+    calls = [call_id for row in rows for call_id in row.call_ids]
+    receipt.invalidate("llm_call", forget_calls(db, tenant_id, calls))
+    return len(rows)
+
+
+_WORK = text("delete from due_work where tenant_id = :tenant_id and kind = :kind and key = any(:keys)")
+
+
+def _drop_work(db: Transaction, tenant_id: UUID, kind: WorkKind, keys: Sequence[str]) -> int:
+    asked = {"tenant_id": tenant_id, "kind": kind.value, "keys": list(keys)}
+    return db.execute(_WORK, asked).rowcount
+
+
+_SESSION_WORK = text(
+    "delete from due_work where tenant_id = :tenant_id and key = :session_id and kind <> all(:others)"
+)
+
+
+def drop_session_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
+    """Forget the work of a session; whoever has it loses the lease. The caller holds the session's row."""
+    asked = {"tenant_id": tenant_id, "session_id": session_id, "others": sorted(KEYED_OTHERWISE)}
+    receipt.remove("due_work", db.execute(_SESSION_WORK, asked).rowcount)
+
+
+_ARTIFACT_WORK = text(
+    """
+    delete from due_work where ctid = any(array(
+        select ctid from due_work
+        where tenant_id = :tenant_id and kind = 'artifact' and key = any(:artifact_ids)
+        for update skip locked))
+    """
+)
+"""Whoever holds one of them at this moment finds that its artifact is gone. To wait for it here would turn
+the order round in which an event takes an artifact and then its work."""
+
+
+def drop_artifact_work(
+    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], receipt: Receipt
+) -> None:
+    """Forget the work of artifacts that are gone."""
+    if artifact_ids:
+        asked = {"tenant_id": tenant_id, "artifact_ids": list(artifact_ids)}
+        receipt.remove("due_work", db.execute(_ARTIFACT_WORK, asked).rowcount)
+
+
+_DECISIONS = text(
+    "delete from preflight_decision where tenant_id = :tenant_id and session_id = :session_id "
+    "and turn_index = any(:turns)"
+)
+_TOPIC = text("delete from preflight_session where tenant_id = :tenant_id and session_id = :session_id")
+
+
+def drop_decisions(
+    db: Transaction, tenant_id: UUID, session_id: str, turns: Sequence[int], receipt: Receipt
+) -> None:
+    """Forget what preflight decided for these turns, and what the session was last about."""
+    place = {"tenant_id": tenant_id, "session_id": session_id}
+    receipt.invalidate("preflight_decision", db.execute(_DECISIONS, {**place, "turns": list(turns)}).rowcount)
+    receipt.invalidate("preflight_session", db.execute(_TOPIC, place).rowcount)

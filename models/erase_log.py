@@ -1,0 +1,195 @@
+"""Changing the log itself: other words for one message, or messages and their pairs that go."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete, text, update
+
+from context.artifacts.positions import read_results
+from context.erasing import Removal, plan_removal, trim
+from context.types import Message, Role, Wire
+from models.history import load_messages
+from models.log import CHANGED, StoredMessage
+from models.session import Transaction
+
+REACH = 2_000
+"""How far from a turn its other halves are looked for, in messages: a result may come with a later turn."""
+
+
+@dataclass(frozen=True)
+class LogChange:
+    """What was changed in a session's log.
+
+    Attributes:
+        gone: The messages that are gone.
+        rewritten: The messages that hold other words now.
+        turns: The turns that are touched, their ids by index.
+        first_seq: The first message of the first touched turn.
+        growth: By how many tokens each changed message grew; a loss is negative.
+        lost_places: Results that were taken out of messages that stay: the message and the place there.
+    """
+
+    gone: frozenset[int]
+    rewritten: frozenset[int]
+    turns: Mapping[int, str]
+    first_seq: int
+    growth: Mapping[int, int] = field(default_factory=dict)
+    lost_places: Sequence[tuple[int, int]] = ()
+
+    @property
+    def seqs(self) -> list[int]:
+        """All of these messages, ascending."""
+        return sorted(self.gone | self.rewritten)
+
+    def growth_after(self, seq: int) -> int:
+        """By how many tokens the log after a message grew."""
+        return sum(growth for at, growth in self.growth.items() if at > seq)
+
+
+_PAIRS = text(
+    """
+    select seq, role, wire, call_ids, answer_ids,
+        case when wire = 'responses' and strpos(body, '"reasoning"') > 0 then body else '{}' end as body
+    from message
+    where tenant_id = :tenant_id and session_id = :session_id and seq between :from_seq and :to_seq
+    order by seq
+    """
+)
+"""What pairs are found by; of the bodies only those that may be reasoning items."""
+
+
+def remove_from_log(
+    db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], *, reach: int = REACH
+) -> LogChange | None:
+    """Delete messages, and the other halves of their calls and results. The caller holds the session's row.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session_id: Which one.
+        seqs: The messages.
+        reach: How far beyond them other halves are looked for.
+
+    Returns:
+        What was changed; None where none of the messages is there.
+    """
+    span = {"from_seq": min(seqs) - reach, "to_seq": max(seqs) + reach}
+    place = {"tenant_id": tenant_id, "session_id": session_id}
+    stretch = [_bare(row) for row in db.execute(_PAIRS, {**place, **span})]
+    targets = {message.seq for message in stretch}.intersection(seqs)
+    if not targets:
+        return None
+    removal, before, after = _plan(db, tenant_id, session_id, stretch, targets)
+    removed = _delete(db, tenant_id, session_id, removal.gone)
+    turn_of = {row.seq: row.turn_index for row in removed}
+    growth = {row.seq: -row.tokens for row in removed}
+    for seq, message in after.items():
+        turn_of[seq] = rewrite(db, tenant_id, session_id, message)
+        growth[seq] = message.tokens - before[seq].tokens
+    turns, first_seq = touch_turns(db, tenant_id, session_id, _by_turn(turn_of, growth))
+    places = [place for message in before.values() for place in _lost_places(message, removal)]
+    return LogChange(removal.gone, frozenset(after), turns, first_seq, growth, places)
+
+
+def _bare(row: Any) -> Message:
+    calls, answers = tuple(row.call_ids or ()), tuple(row.answer_ids or ())
+    return Message(row.seq, Role(row.role), 0, row.body, calls, answers, Wire(row.wire))
+
+
+def _plan(
+    db: Transaction, tenant_id: UUID, session_id: str, stretch: Sequence[Message], targets: set[int]
+) -> tuple[Removal, dict[int, Message], dict[int, Message]]:
+    """What goes, and the messages that lose a part, before and after. One that keeps nothing goes too."""
+    while True:
+        removal = plan_removal(stretch, targets)
+        before = {
+            message.seq: message for message in load_messages(db, tenant_id, session_id, removal.trimmed)
+        }
+        after = {seq: trim(message, removal) for seq, message in before.items()}
+        empty = {seq for seq, message in after.items() if message is None}
+        if not empty:
+            return removal, before, {seq: message for seq, message in after.items() if message is not None}
+        targets = {*removal.gone, *empty}
+
+
+def _lost_places(message: Message, removal: Removal) -> Iterable[tuple[int, int]]:
+    lost = removal.answers.get(message.seq, frozenset())
+    return [(message.seq, result.place) for result in read_results(message) if result.call_id in lost]
+
+
+def _by_turn(turn_of: Mapping[int, int], growth: Mapping[int, int]) -> dict[int, int]:
+    turns: Counter[int] = Counter()
+    for seq, turn_index in turn_of.items():
+        turns[turn_index] += growth[seq]
+    return dict(turns)
+
+
+def _delete(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int]) -> Sequence[Any]:
+    gone = delete(StoredMessage).where(
+        StoredMessage.tenant_id == tenant_id,
+        StoredMessage.session_id == session_id,
+        StoredMessage.seq.in_(seqs),
+    )
+    return db.execute(gone.returning(StoredMessage.seq, StoredMessage.turn_index, StoredMessage.tokens)).all()
+
+
+def rewrite(db: Transaction, tenant_id: UUID, session_id: str, message: Message) -> int:
+    """Put other words in a message's place. Returns the index of its turn."""
+    turn_index: int = db.execute(
+        update(StoredMessage)
+        .where(
+            StoredMessage.tenant_id == tenant_id,
+            StoredMessage.session_id == session_id,
+            StoredMessage.seq == message.seq,
+        )
+        .values(
+            body=message.raw,
+            speaker=message.speaker,
+            tokens=message.tokens,
+            tokens_wide=message.tokens if message.tokens_wide is None else message.tokens_wide,
+            call_ids=list(message.call_ids) or None,
+            answer_ids=list(message.answer_ids) or None,
+        )
+        .returning(StoredMessage.turn_index)
+    ).scalar_one()
+    return turn_index
+
+
+_TOUCH = text(
+    """
+    update turn set tokens = tokens + g.growth, plan = null, usage = null, body_sha256 = :changed
+    from unnest(cast(:indexes as int[]), cast(:growths as bigint[])) as g (turn_index, growth)
+    where tenant_id = :tenant_id and session_id = :session_id and turn.turn_index = g.turn_index
+    returning turn.turn_index, turn.turn_id, turn.first_seq
+    """
+)
+
+
+def touch_turns(
+    db: Transaction, tenant_id: UUID, session_id: str, growth: Mapping[int, int]
+) -> tuple[dict[int, str], int]:
+    """Keep the counts of turns right, and forget what they said of themselves that may repeat what is gone.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session_id: Which one.
+        growth: By how many tokens each turn grew, by index.
+
+    Returns:
+        The ids of the turns by index, and the first message of the first of them.
+    """
+    rows = db.execute(
+        _TOUCH,
+        {
+            "tenant_id": tenant_id,
+            "session_id": session_id,
+            "changed": CHANGED,
+            "indexes": list(growth),
+            "growths": list(growth.values()),
+        },
+    ).all()
+    return {row.turn_index: row.turn_id for row in rows}, min(row.first_seq for row in rows)

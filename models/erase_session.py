@@ -1,0 +1,175 @@
+"""Erasing a session whole, and all that belongs to a user."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import text
+
+from models.artifact_attachment import drop_session_attachments, drop_user_attachments
+from models.conversation import lock_existing
+from models.erase import remove_messages
+from models.erase_derived import (
+    drop_plans_of_session,
+    drop_plans_of_user,
+    drop_readings,
+    drop_session_work,
+)
+from models.erase_receipt import Receipt
+from models.erase_uses import release
+from models.ledger import forget_session
+from models.session import Transaction
+
+WITH_THE_SESSION = (
+    "artifact_use",
+    "summary_part",
+    "summary",
+    "recall_passage",
+    "recall_term",
+    "recall_progress",
+    "preflight_decision",
+    "preflight_session",
+    "message",
+    "turn",
+)
+"""Tables whose rows go with their session, and are counted."""
+
+WHOLE_LOG = 2**62
+STATEMENT_TIMEOUT_MS = 120_000
+"""A very long log takes longer to delete than a request's statement may."""
+
+
+def take_time(db: Transaction) -> None:
+    """Let the statements of this transaction run longer than those of other calls."""
+    db.execute(text(f"set local statement_timeout = {STATEMENT_TIMEOUT_MS}"))
+
+
+def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
+    """Erase a session: its log, all that was made of it, its work, and what was uploaded for it.
+
+    What it cost stays in the ledger, but not that it was this session. A turn that comes later begins a new
+    session of a later generation. Safe to call twice: the second time the receipt is empty.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session_id: Which one.
+    """
+    receipt = Receipt()
+    take_time(db)
+    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    drop_session_work(db, tenant_id, session_id, receipt)
+    drop_plans_of_session(db, tenant_id, session_id, receipt)
+    drop_readings(db, tenant_id, session_id, receipt)
+    used = _uses(db, tenant_id, session_id)
+    for table in WITH_THE_SESSION:
+        receipt.remove(table, _delete_rows(db, table, tenant_id, session_id))
+    attached = drop_session_attachments(db, tenant_id, session_id)
+    receipt.remove("artifact_attachment", len(attached))
+    release(db, tenant_id, {*used, *attached}, receipt)
+    receipt.invalidate("llm_call", forget_session(db, tenant_id, session_id))
+    receipt.remove("session", _delete_rows(db, "session", tenant_id, session_id))
+    if session is not None:
+        _remember(db, tenant_id, session.generation)
+    return receipt
+
+
+_USES = text(
+    "select distinct artifact_id from artifact_use where tenant_id = :tenant_id "
+    "and session_id = :session_id and artifact_id is not null"
+)
+
+
+def _uses(db: Transaction, tenant_id: UUID, session_id: str) -> Sequence[str]:
+    return db.execute(_USES, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
+
+
+_DELETE = {
+    table: text(f"delete from {table} where tenant_id = :tenant_id and session_id = :session_id")  # noqa: S608 (names of ours)
+    for table in (*WITH_THE_SESSION, "session")
+}
+
+
+def _delete_rows(db: Transaction, table: str, tenant_id: UUID, session_id: str) -> int:
+    return db.execute(_DELETE[table], {"tenant_id": tenant_id, "session_id": session_id}).rowcount
+
+
+_REMEMBER = text(
+    "update tenant set erased_generation = :generation "
+    "where tenant_id = :tenant_id and erased_generation < :generation"
+)
+
+
+def _remember(db: Transaction, tenant_id: UUID, generation: int) -> None:
+    """See to it that no later session of this tenant is taken for the erased one; see `lock_sessions`."""
+    db.execute(_REMEMBER, {"tenant_id": tenant_id, "generation": generation})
+
+
+_SESSIONS = text(
+    "select distinct session_id from turn where tenant_id = :tenant_id and user_id = :user_id "
+    "order by session_id"
+)
+
+
+def sessions_of_user(db: Transaction, tenant_id: UUID, user_id: str) -> Sequence[str]:
+    """The sessions in which a user has a turn."""
+    return db.execute(_SESSIONS, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
+
+
+_IS_SHARED = text(
+    """
+    select exists (select from turn where tenant_id = :tenant_id and session_id = :session_id
+        and user_id is not null and user_id <> :user_id)
+    """
+)
+_SEQS = text(
+    """
+    select m.seq from turn t
+    join message m on m.tenant_id = t.tenant_id and m.session_id = t.session_id
+        and m.seq between t.first_seq and t.last_seq
+    where t.tenant_id = :tenant_id and t.session_id = :session_id and t.user_id = :user_id
+    """
+)
+_TURNS = text(
+    "delete from turn where tenant_id = :tenant_id and session_id = :session_id and user_id = :user_id"
+)
+
+
+def erase_user_from(db: Transaction, tenant_id: UUID, user_id: str, session_id: str) -> Receipt:
+    """Erase a user's part of one session: all of it, unless turns of another user are in it.
+
+    Of a session that several users share, the user's own turns go. Turns that name nobody stay with the
+    others. The caller's transaction is about this session alone.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        user_id: The user.
+        session_id: The session.
+    """
+    place = {"tenant_id": tenant_id, "session_id": session_id, "user_id": user_id}
+    take_time(db)
+    lock_existing(db, tenant_id, [session_id])
+    if not db.execute(_IS_SHARED, place).scalar_one():
+        return erase_session(db, tenant_id, session_id)
+    seqs = db.execute(_SEQS, place).scalars().all()
+    changed = remove_messages(db, tenant_id, session_id, seqs, reach=WHOLE_LOG) if seqs else None
+    receipt = changed.receipt if changed else Receipt()
+    receipt.remove("turn", db.execute(_TURNS, place).rowcount)
+    return receipt
+
+
+def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Receipt:
+    """Erase what a user has outside of sessions: plans and documents.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose user.
+        user_id: The user.
+    """
+    receipt = Receipt()
+    take_time(db)
+    drop_plans_of_user(db, tenant_id, user_id, receipt)
+    attached = drop_user_attachments(db, tenant_id, user_id)
+    receipt.remove("artifact_attachment", len(attached))
+    release(db, tenant_id, attached, receipt)
+    return receipt

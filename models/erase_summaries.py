@@ -1,0 +1,93 @@
+"""Summaries of messages that were changed: they go, and the newest that knew nothing of them takes over."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete, select, update
+
+from models.conversation import Session, SessionState
+from models.session import Transaction
+from models.summary import Summary, SummaryState, activate_version, drop_parts, drop_prepared
+
+_OUT_OF_FORCE = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
+
+
+@dataclass(frozen=True)
+class LostSummaries:
+    """What became of a session's summaries.
+
+    Attributes:
+        versions: How many are gone.
+        parts: How many finished chunks are gone.
+        replaced: Whether the one in force was among them.
+    """
+
+    versions: int
+    parts: int
+    replaced: bool
+
+
+def drop_summaries(
+    db: Transaction, tenant_id: UUID, before: SessionState, *, generation: int, seqs: Sequence[int]
+) -> LostSummaries:
+    """Delete every version that covers one of the messages or builds on one that does, in any state.
+
+    The others go over to the session's new generation. Where the one in force is gone, the newest of those
+    that it was built on takes over; where none is left, history is raw. The caller holds the session's row,
+    has changed the messages, and has raised the generation.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        before: The session as it was.
+        generation: Its new generation.
+        seqs: The messages that were changed.
+    """
+    of_session = (Summary.tenant_id == tenant_id, Summary.session_id == before.session_id)
+    columns = (Summary.version, Summary.state, Summary.base_version, Summary.from_seq, Summary.to_seq)
+    rows = {row.version: row for row in db.execute(select(*columns).where(*of_session))}
+    gone = _gone(rows, seqs)
+    active = next((row for row in rows.values() if row.state == SummaryState.ACTIVE), None)
+    parts = drop_parts(db, tenant_id, before.session_id)
+    db.execute(delete(Summary).where(*of_session, Summary.version.in_(gone)))
+    db.execute(
+        update(Summary)
+        .where(*of_session, Summary.generation == before.generation)
+        .values(generation=generation)
+    )
+    if any(rows[version].state == SummaryState.PREPARED for version in gone):
+        drop_prepared(db, tenant_id, before.session_id)
+    replaced = active is not None and active.version in gone
+    if active is not None and replaced:
+        _replace(db, tenant_id, before.session_id, _heir(active.version, rows, gone))
+    return LostSummaries(len(gone), parts, replaced)
+
+
+def _gone(rows: Mapping[int, Any], seqs: Sequence[int]) -> set[int]:
+    gone = {
+        version for version, row in rows.items() if any(row.from_seq <= seq <= row.to_seq for seq in seqs)
+    }
+    for version in sorted(rows):
+        if rows[version].base_version in gone:
+            gone.add(version)
+    return gone
+
+
+def _heir(version: int, rows: Mapping[int, Any], gone: set[int]) -> int | None:
+    """The newest version that the one in force was built on and that stays."""
+    base = rows[version].base_version
+    while base in gone:
+        base = rows[base].base_version
+    return base if base in rows else None
+
+
+def _replace(db: Transaction, tenant_id: UUID, session_id: str, heir: int | None) -> None:
+    if heir is not None and activate_version(db, tenant_id, session_id, heir):
+        return
+    db.execute(
+        update(Session)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .values(_OUT_OF_FORCE)
+    )

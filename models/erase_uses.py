@@ -1,0 +1,169 @@
+"""Artifacts of messages that were changed: uses that are forgotten, renamed or new, contents nobody uses."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import text
+
+from models.artifact import NewArtifact, drop_unused, store_artifacts
+from models.artifact_use import NewUse, PlacedUse, add_uses
+from models.erase_derived import drop_artifact_work
+from models.erase_receipt import Receipt
+from models.session import Transaction
+from models.work import WorkKind, want_each
+
+
+@dataclass(frozen=True)
+class Retold:
+    """What a stored result is about, now that its call was edited.
+
+    Attributes:
+        seq: The result's message.
+        place: Its place among the results of that message.
+        subject: What the call reads or writes.
+        writes: Whether it writes.
+    """
+
+    seq: int
+    place: int
+    subject: str
+    writes: bool
+
+
+@dataclass(frozen=True)
+class LargeResults:
+    """What an edited message holds of large results, and what its calls now say of their results.
+
+    Attributes:
+        artifacts: Contents that were taken out of it.
+        uses: Where they stood in it.
+        retold: The results of its calls.
+    """
+
+    artifacts: Sequence[NewArtifact] = ()
+    uses: Sequence[NewUse] = ()
+    retold: Sequence[Retold] = ()
+
+
+_FORGET = text(
+    """
+    delete from artifact_use
+    where tenant_id = :tenant_id and session_id = :session_id and seq = any(:seqs)
+    returning artifact_id
+    """
+)
+_FORGET_PLACES = text(
+    """
+    delete from artifact_use u
+    using unnest(cast(:seqs as bigint[]), cast(:places as int[])) as gone (seq, place)
+    where tenant_id = :tenant_id and session_id = :session_id and u.seq = gone.seq and u.place = gone.place
+    returning artifact_id
+    """
+)
+
+
+def forget_uses(
+    db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], receipt: Receipt
+) -> set[str]:
+    """Forget all uses in these messages. Returns the artifacts, for `release`."""
+    asked = {"tenant_id": tenant_id, "session_id": session_id, "seqs": sorted(seqs)}
+    return _named(db.execute(_FORGET, asked).scalars().all(), receipt)
+
+
+def forget_places(
+    db: Transaction, tenant_id: UUID, session_id: str, places: Sequence[tuple[int, int]], receipt: Receipt
+) -> set[str]:
+    """Forget single uses, each given by its message and its place there. Returns the artifacts."""
+    asked = {
+        "tenant_id": tenant_id,
+        "session_id": session_id,
+        "seqs": [seq for seq, _ in places],
+        "places": [place for _, place in places],
+    }
+    return _named(db.execute(_FORGET_PLACES, asked).scalars().all(), receipt) if places else set()
+
+
+def _named(artifact_ids: Sequence[str | None], receipt: Receipt) -> set[str]:
+    receipt.remove("artifact_use", len(artifact_ids))
+    return {artifact_id for artifact_id in artifact_ids if artifact_id is not None}
+
+
+_RETELL = text(
+    """
+    update artifact_use set subject = :subject, writes = :writes
+    where tenant_id = :tenant_id and session_id = :session_id and seq = :seq and place = :place
+        and (artifact_id is not null or :writes)
+    returning 1
+    """
+)
+_FORGET_READ = text(
+    """
+    delete from artifact_use
+    where tenant_id = :tenant_id and session_id = :session_id and seq = :seq and place = :place
+        and artifact_id is null
+    """
+)
+
+
+def retell(
+    db: Transaction, tenant_id: UUID, session_id: str, retold: Iterable[Retold], receipt: Receipt
+) -> None:
+    """Say of stored results what their edited call reads or writes; nothing of what it read before stays."""
+    for one in retold:
+        asked = {"tenant_id": tenant_id, "session_id": session_id, **one.__dict__}
+        if not db.execute(_RETELL, asked).all():
+            receipt.remove("artifact_use", db.execute(_FORGET_READ, asked).rowcount)
+
+
+_LOCK = text(
+    "select artifact_id from artifact where tenant_id = :tenant_id and artifact_id = any(:artifact_ids) "
+    "order by artifact_id for update"
+)
+
+
+def exchange(
+    db: Transaction,
+    tenant_id: UUID,
+    place: tuple[str, int, int],
+    *,
+    old: set[str],
+    new: LargeResults,
+    receipt: Receipt,
+) -> None:
+    """Store the large results of an edited message, and drop those of it that nothing uses any more.
+
+    Args:
+        db: A transaction; it locks all of the contents in one order.
+        tenant_id: Whose they are.
+        place: The session, the turn's index and the message's seq.
+        old: The artifacts that the message used.
+        new: What it holds now.
+        receipt: Where it is written down.
+    """
+    fresh = {entry.artifact.artifact_id for entry in new.artifacts}
+    db.execute(_LOCK, {"tenant_id": tenant_id, "artifact_ids": sorted(old | fresh)})
+    store_artifacts(db, tenant_id, new.artifacts)
+    session_id, turn_index, seq = place
+    add_uses(db, tenant_id, [PlacedUse(session_id, turn_index, seq - use.message, use) for use in new.uses])
+    release(db, tenant_id, old - fresh, receipt)
+    read_again(db, tenant_id, fresh, receipt)
+
+
+def release(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
+    """Drop those of these artifacts that nothing uses any more, with their readings and their work."""
+    gone = drop_unused(db, tenant_id, artifact_ids)
+    receipt.remove("artifact", len(gone))
+    drop_artifact_work(db, tenant_id, gone, receipt)
+
+
+_THERE = text("select artifact_id from artifact where tenant_id = :tenant_id and artifact_id = any(:ids)")
+
+
+def read_again(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
+    """Have those of these artifacts that are still there read for what may be asked of them now."""
+    if not artifact_ids:
+        return
+    there = db.execute(_THERE, {"tenant_id": tenant_id, "ids": sorted(artifact_ids)}).scalars().all()
+    want_each(db, tenant_id, WorkKind.ARTIFACT, there)
+    receipt.asked |= {(WorkKind.ARTIFACT, artifact_id) for artifact_id in there}
