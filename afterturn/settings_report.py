@@ -11,7 +11,15 @@ from pydantic import AliasChoices, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-SETTINGS_MODULES = ("models.settings", "models.budget", "llm.settings", "api.settings", "workers.settings")
+SETTINGS_MODULES = (
+    "models.settings",
+    "models.learning_settings",
+    "models.planning_settings",
+    "models.budget",
+    "llm.settings",
+    "api.settings",
+    "workers.settings",
+)
 PREFIX = "AFTERTURN_"
 MASK = "****"
 SECRET_NAME = re.compile(r"(^|_)(key|password|secret|token)$")

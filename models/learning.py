@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, CheckConstraint, Date, LargeBinary, Text, func, select, text, update
+from sqlalchemy import BigInteger, CheckConstraint, Date, LargeBinary, Text, func, select, text
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -82,24 +82,15 @@ def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, coun
         "unfinished": dict(counted.unfinished),
         "updated_at": func.now(),
     }
-    if seen:
-        moved = db.execute(
-            update(LearningState)
-            .where(
-                LearningState.tenant_id == tenant_id,
-                LearningState.name == name,
-                LearningState.watermark == seen,
-            )
-            .values(values)
-        )
-        return moved.rowcount == 1
-    made = db.execute(
-        insert(LearningState)
-        .values(tenant_id=tenant_id, name=name, **values)
-        .on_conflict_do_nothing()
-        .returning(LearningState.watermark)
+    row = insert(LearningState).values(tenant_id=tenant_id, name=name, **values)
+    kept = db.execute(
+        row.on_conflict_do_update(
+            index_elements=[LearningState.tenant_id, LearningState.name],
+            set_=values,
+            where=LearningState.watermark == seen,
+        ).returning(LearningState.watermark)
     )
-    return made.one_or_none() is not None
+    return kept.one_or_none() is not None
 
 
 def count_outcomes(
@@ -145,9 +136,20 @@ def begin_night(db: Transaction, night: date) -> bool:
     return made.one_or_none() is not None
 
 
-def find_counted_at(db: Transaction, tenant_id: UUID) -> Mapping[str, datetime]:
-    """When each catalog's plans were counted last."""
-    rows = db.execute(
-        select(LearningState.name, LearningState.updated_at).where(LearningState.tenant_id == tenant_id)
+_TENANTS = text(
+    """
+    select tenant_id from tenant
+    where tenant_id > :after and (
+        exists (select from plan_history as plan where plan.tenant_id = tenant.tenant_id and outcome_seq > 0)
+        or exists (select from preflight_decision as one where one.tenant_id = tenant.tenant_id)
+        or exists (select from artifact_summary as one where one.tenant_id = tenant.tenant_id)
+        or exists (select from plan_erasure as one where one.tenant_id = tenant.tenant_id)
     )
-    return {row.name: row.updated_at for row in rows}
+    order by tenant_id limit :most
+    """
+)
+
+
+def tenants_to_learn(db: Transaction, *, after: UUID, most: int) -> list[UUID]:
+    """A page of the tenants that have anything to learn from, in the order of their ids."""
+    return list(db.execute(_TENANTS, {"after": after, "most": most}).scalars())

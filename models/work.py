@@ -46,6 +46,7 @@ class WorkKind(StrEnum):
     SUMMARIZE = "summarize"
     RECALL = "recall"
     SWEEP = "sweep"
+    LEARN = "learn"
     PLAN = "plan"
     ARTIFACT = "artifact"
     CONTEXT_PLAN = "context_plan"

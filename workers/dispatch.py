@@ -28,8 +28,10 @@ ROUTES = {
     WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),
     WorkKind.RECALL: (TaskName.INDEX_RECALL, "maintenance"),
     WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
+    WorkKind.LEARN: (TaskName.LEARN, "learning"),
     WorkKind.PLAN: (TaskName.PLAN, "plans"),
     WorkKind.ARTIFACT: (TaskName.READ_ARTIFACT, "artifacts"),
+    WorkKind.CONTEXT_PLAN: (TaskName.PLAN_CONTEXT, "plans"),
     WorkKind.RELABEL: (TaskName.RELABEL, "plans"),
 }
 ISOLATION = "isolation"

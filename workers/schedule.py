@@ -14,7 +14,9 @@ class TaskName(StrEnum):
     SWEEP = "maintenance.sweep"
     PLAN = "plans.plan"
     READ_ARTIFACT = "artifacts.read"
+    PLAN_CONTEXT = "plans.plan_context"
     RELABEL = "plans.relabel"
+    LEARN = "learning.learn"
     TICK = "maintenance.tick"
 
 

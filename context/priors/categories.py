@@ -1,11 +1,13 @@
 """Category factors: which categories of preflight to trust less or more, fitted to what turns then called."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from context.preflight.config import PreflightConfig
 from context.preflight.replay import MOST_HARM, PastDecision, replay
 from context.preflight.types import Category, Weights
+from context.priors.types import CorruptPriorsError
 
 STEPS = (0.6, 0.8, 1.0, 1.15, 1.3)
 """The factors that are tried; far from 1 they would overrule what is written by hand."""
@@ -74,6 +76,27 @@ def fit_factors(past: Sequence[PastDecision], config: PreflightConfig) -> dict[C
             if quality.beats(best):
                 best, factors = quality, tried
     return factors
+
+
+def factors_to_bytes(factors: Mapping[Category, float]) -> bytes:
+    """Write factors as JSON."""
+    return json.dumps({str(category): float(factor) for category, factor in sorted(factors.items())}).encode()
+
+
+def factors_from_bytes(data: bytes) -> dict[Category, float]:
+    """Read factors; categories that only other code knows are left out.
+
+    Raises:
+        CorruptPriorsError: The bytes are not those of factors.
+    """
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise CorruptPriorsError("the factors cannot be read") from error
+    if not isinstance(found, dict) or not all(type(one) is float for one in found.values()):
+        raise CorruptPriorsError("the factors are not numbers by category")
+    known = set(Category)
+    return {Category(name): factor for name, factor in found.items() if name in known}
 
 
 def _calls_by_category(past: Sequence[PastDecision]) -> dict[Category, int]:

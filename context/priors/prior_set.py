@@ -2,9 +2,9 @@
 
 import math
 from array import array
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, TypeGuard
 
 from context.priors.decay import date_weight
@@ -185,14 +185,14 @@ class _Counts:
 
     def by_feature(self) -> Iterator[tuple[int, list[tuple[int, float]]]]:
         """Each feature, rising, with the weight of each tool that it led to."""
-        found: dict[int, list[tuple[int, float]]] = defaultdict(list)
-        bad = self.state.bad
-        for key, weight in self.state.good.items():
-            left = (weight - FAILURE_SHARE * bad.get(key, 0.0)) * self.unit
-            if left > 0.0:
-                found[key >> TOOL_BITS].append((key & TOOL_MASK, left))
-        for feature in sorted(found):
-            yield feature, sorted(found[feature])
+        good, bad = self.state.good, self.state.bad
+        for feature, keys in groupby(sorted(good), key=_feature_of):
+            pairs = [
+                (key & TOOL_MASK, (good[key] - FAILURE_SHARE * bad.get(key, 0.0)) * self.unit) for key in keys
+            ]
+            left = [pair for pair in pairs if pair[1] > 0.0]
+            if left:
+                yield feature, left
 
     def weigh(self, pairs: list[tuple[int, float]]) -> list[tuple[int, int]]:
         """What one feature says for its tools; nothing where it says too little of all of them."""
@@ -213,6 +213,10 @@ class _Counts:
         mean = sum(count / (self.good[tool] + 1.0) for tool, count in pairs) / self.seen
         most = max(count / (self.good[tool] + 2.0) for tool, count in pairs)
         return max(mean * (1.0 - self.few) + most * self.few, self.rare)
+
+
+def _feature_of(key: int) -> int:
+    return key >> TOOL_BITS
 
 
 def _roster(state: State, unit: float) -> Mapping[str, Any]:

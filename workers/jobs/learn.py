@@ -1,0 +1,104 @@
+"""Learning: once a night all tenants are asked, each looks what is new, and each catalog's plans teach."""
+
+import hashlib
+from datetime import datetime
+from uuid import UUID
+
+from models.habits import count_focuses
+from models.learning import begin_night, catalogs_to_learn, tenants_to_learn
+from models.learning_settings import LearningSettings
+from models.plan_erasure import catalogs_with_erased_plans
+from models.session import Transaction, transaction
+from models.work import Claim, WorkKind, finish, hold, want, want_each
+from workers.jobs.learn_categories import learn_categories
+from workers.jobs.learn_ranking import learn_ranking
+from workers.jobs.lifecycle import LeaseLostError
+
+TENANTS = "tenants"
+"""The key of the installation's work: to ask every tenant."""
+NIGHT = "night"
+"""The key of a tenant's work: to see what is new, and to count its habits."""
+CATALOG = "catalog/"
+"""What the key of a catalog's work begins with; its name follows, or nothing for plans that named none."""
+
+_PAGE = 500
+_BEFORE_ALL = UUID(int=0)
+
+
+def ask_for_the_night(db: Transaction, operator: UUID, now: datetime, settings: LearningSettings) -> bool:
+    """Ask for the night's learning, once a night whoever ticks. False: it is not time, or it was asked for.
+
+    Args:
+        db: The transaction of a tick.
+        operator: The tenant of work that belongs to the installation.
+        now: The time, in UTC.
+        settings: From which hour on.
+    """
+    if now.hour < settings.learn_at_hour_utc or not begin_night(db, now.date()):
+        return False
+    want(db, operator, WorkKind.LEARN, TENANTS)
+    return True
+
+
+def learn(held: Claim, *, settings: LearningSettings) -> str:
+    """Do one piece of learning; which one, its key says.
+
+    Safe to run twice and at once: the lease admits one worker, and what was counted moves on by
+    compare-and-set.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        LeaseLostError: Another worker has the work now.
+    """
+    if held.key == TENANTS:
+        return _finish(held, _ask_tenants(settings))
+    if held.key.startswith(CATALOG):
+        return learn_ranking(held, held.key.removeprefix(CATALOG), settings=settings)
+    return _finish(held, _look_around(held, settings))
+
+
+def _ask_tenants(settings: LearningSettings) -> str:
+    """Spread the tenants over time: each has its own moment in the night."""
+    after, asked = _BEFORE_ALL, 0
+    while True:
+        with transaction() as db:
+            page = tenants_to_learn(db, after=after, most=_PAGE)
+            for tenant_id in page:
+                delay_s = settings.learn_spread_s * _place_of(tenant_id)
+                want(db, tenant_id, WorkKind.LEARN, NIGHT, delay_s=delay_s)
+        asked += len(page)
+        if len(page) < _PAGE:
+            return f"{asked} tenants asked to learn"
+        after = page[-1]
+
+
+def _place_of(tenant_id: UUID) -> float:
+    """Where a tenant's turn is, in [0, 1)."""
+    return int.from_bytes(hashlib.sha256(tenant_id.bytes).digest()[:4]) / 2**32
+
+
+def _look_around(held: Claim, settings: LearningSettings) -> str:
+    with transaction() as db:
+        if not hold(db, held):
+            raise LeaseLostError
+        names = ask_for_catalogs(db, held.tenant_id)
+        focuses = count_focuses(db, held.tenant_id, half_life_days=settings.learn_half_life_days)
+    categories = learn_categories(held, settings=settings)
+    return f"{len(names)} catalogs to learn, {focuses} focuses counted, {categories}"
+
+
+def ask_for_catalogs(db: Transaction, tenant_id: UUID) -> list[str]:
+    """Ask for the learning of every catalog that has something new, or that must begin anew."""
+    erased = [catalog or "" for catalog in catalogs_with_erased_plans(db, tenant_id)]
+    names = sorted({*catalogs_to_learn(db, tenant_id), *erased})
+    want_each(db, tenant_id, WorkKind.LEARN, [CATALOG + name for name in names])
+    return names
+
+
+def _finish(held: Claim, outcome: str) -> str:
+    with transaction() as db:
+        if not finish(db, held, outcome):
+            raise LeaseLostError
+    return outcome

@@ -1,0 +1,140 @@
+"""Learn which categories of preflight to trust more or less, and count who asks about what."""
+
+from collections import deque
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from context.preflight.config import PreflightConfig, read_config
+from context.preflight.replay import PastDecision
+from context.priors.categories import (
+    CategoryQuality,
+    factors_from_bytes,
+    factors_to_bytes,
+    fit_factors,
+    grade_factors,
+)
+from context.priors.types import CorruptPriorsError
+from models.habits import count_categories
+from models.learning_settings import LearningSettings
+from models.preflight import find_policy
+from models.preflight_record import PAGE, join_decisions, load_decisions
+from models.prior import NewSet, SetKind, SetPlace, SetState, keep_set, load_set
+from models.session import Transaction, reading, transaction
+from models.settings import preflight_settings
+from models.work import Claim, hold
+from workers.jobs.lifecycle import LeaseLostError
+
+MOST_DECISIONS = 4_000
+HALF_LIVES = 3
+"""Decisions older than so many half-lives weigh next to nothing."""
+
+
+def learn_categories(held: Claim, *, settings: LearningSettings) -> str:
+    """Join decisions to what their turns called, count them, and fit factors where there are new ones.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        LeaseLostError: Another worker has the work now.
+    """
+    joined = _join(held.tenant_id)
+    with transaction() as db:
+        if not hold(db, held):
+            raise LeaseLostError
+        count_categories(db, held.tenant_id, half_life_days=settings.learn_half_life_days)
+    if not joined:
+        return "no new decisions"
+    past, config = _read(held.tenant_id, settings)
+    holdout = settings.holdout(len(past))
+    if len(past) <= holdout:
+        return f"{joined} new decisions: too few to fit and to judge"
+    made = _judge(held.tenant_id, past[:-holdout], past[-holdout:], config, settings)
+    place = SetPlace(held.tenant_id, SetKind.CATEGORIES, "")
+    with transaction() as db:
+        if not hold(db, held):
+            raise LeaseLostError
+        version = keep_set(db, place, made, keep=settings.learn_keep_sets)
+    return f"factors {version} {made.state}: {made.reason}"
+
+
+def _join(tenant_id: UUID) -> int:
+    total = 0
+    while True:
+        with transaction() as db:
+            joined = join_decisions(db, tenant_id, most=PAGE)
+        total += joined
+        if joined < PAGE:
+            return total
+
+
+def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecision], PreflightConfig]:
+    """The newest decisions whose turn is known, oldest first, and the policy in force."""
+    since = datetime.now(UTC) - timedelta(days=HALF_LIVES * settings.learn_half_life_days)
+    with reading() as db:
+        known = (one for one in load_decisions(db, tenant_id, since=since) if one.used is not None)
+        past = list(deque(known, maxlen=MOST_DECISIONS))
+        config = _policy(db, tenant_id)
+    return past, config
+
+
+def _policy(db: Transaction, tenant_id: UUID) -> PreflightConfig:
+    base = preflight_settings().policy
+    stored = find_policy(db, tenant_id)
+    return read_config(stored.config, base=base) if stored else base
+
+
+def _judge(
+    tenant_id: UUID,
+    teach: list[PastDecision],
+    judges: list[PastDecision],
+    config: PreflightConfig,
+    settings: LearningSettings,
+) -> NewSet:
+    """Fit factors to older decisions, and try them on newer ones beside those in force and beside none."""
+    factors = fit_factors(teach, config)
+    plain, candidate = (grade_factors(judges, config, tried) for tried in ({}, factors))
+    evaluation = {"plain": plain.as_json(), "new": candidate.as_json(), "factors": dict(factors)}
+    active = _in_force(tenant_id, judges, config)
+    if active:
+        evaluation["in_force"] = active.as_json()
+    better, reason = _verdict(candidate, plain, active, least_calls=settings.learn_holdout_least)
+    good = SetState.OBSERVING if settings.learn_observe_first else SetState.ACTIVE
+    return NewSet(
+        state=good if better else SetState.REJECTED,
+        blob=factors_to_bytes(factors),
+        watermark=0,
+        evidence=float(len(teach)),
+        evaluation=evaluation,
+        drift=None,
+        reason=reason,
+    )
+
+
+def _in_force(tenant_id: UUID, judges: list[PastDecision], config: PreflightConfig) -> CategoryQuality | None:
+    with reading() as db:
+        found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
+    try:
+        return grade_factors(judges, config, factors_from_bytes(found.blob)) if found else None
+    except CorruptPriorsError:
+        return None
+
+
+def _verdict(
+    candidate: CategoryQuality, plain: CategoryQuality, active: CategoryQuality | None, *, least_calls: int
+) -> tuple[bool, str]:
+    if candidate.with_calls < least_calls:
+        return (
+            False,
+            f"{candidate.with_calls} held-out turns with calls prove nothing; {least_calls} are needed",
+        )
+    for other, name in ((plain, "no factors"), (active, "those in force")):
+        if other is not None and not candidate.beats(other):
+            return False, f"no better than {name}: {_compare(candidate, other)}"
+    return True, f"better: {_compare(candidate, active or plain)}"
+
+
+def _compare(ours: CategoryQuality, other: CategoryQuality) -> str:
+    return (
+        f"harm {ours.harm:.3f} against {other.harm:.3f}, saving {ours.saving:.3f} against {other.saving:.3f}"
+    )
