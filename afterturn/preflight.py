@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
-from uuid import UUID
 
 import typer
 from rich.console import Console
@@ -14,12 +13,12 @@ from rich.table import Table
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
+from api.preflight import load_policy
 from context.errors import InvalidInputError
 from context.preflight.config import PreflightConfig, read_config
 from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, Verdict, replay
-from models.preflight import find_policy
+from context.preflight.types import Weights
 from models.preflight_record import PAGE, join_decisions, load_decisions
-from models.session import Transaction
 from models.settings import preflight_settings
 
 app = typer.Typer(
@@ -60,23 +59,21 @@ def replay_policy(
     """
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
-        config = _config(db, owner, policy)
+        in_force = load_policy(db, owner)
+        config = in_force.config if policy is None else _read(policy)
         while join_decisions(db, owner) == PAGE:
             pass
         since = datetime.now(UTC) - timedelta(days=days) if days else None
-        found = replay(load_decisions(db, owner, since=since), config)
+        weights = Weights(factors=in_force.factors)
+        found = replay(load_decisions(db, owner, since=since), config, weights=weights)
     _show(found)
     if found.verdict is Verdict.HARMFUL:
         raise typer.Exit(3)
 
 
-def _config(db: Transaction, tenant_id: UUID, policy: Path | None) -> PreflightConfig:
-    base = preflight_settings().policy
-    if policy is None:
-        stored = find_policy(db, tenant_id)
-        return read_config(stored.config, base=base) if stored else base
+def _read(policy: Path) -> PreflightConfig:
     try:
-        return read_config(json.loads(policy.read_text()), base=base)
+        return read_config(json.loads(policy.read_text()), base=preflight_settings().policy)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not JSON"
         print(f"afterturn: {policy}: {reason}", file=sys.stderr)

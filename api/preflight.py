@@ -2,8 +2,8 @@
 
 import random
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from threading import Lock
 from uuid import UUID
 
@@ -16,9 +16,13 @@ from context.preflight.config import PreflightConfig, read_config
 from context.preflight.decide import TOO_UNSURE
 from context.preflight.replay import past_categories
 from context.preflight.types import Category, Kind, Preflight, Previous, Weights
+from context.priors.categories import factors_from_bytes
+from context.priors.types import CorruptPriorsError
 from context.recall.question import find_question
+from models.habits import FULL_WEIGHT
 from models.preflight import Topic, find_policy, find_topic, load_asked, remember_topic
 from models.preflight_record import Made, record_decision
+from models.prior import SetKind, SetPlace, SetState, load_set
 from models.session import Transaction, hinting, reading
 from models.settings import preflight_settings
 from models.work import WorkKind, want
@@ -28,15 +32,20 @@ log = structlog.get_logger()
 MOST_ASKED = 4
 """How many of the newest user messages are looked at for the task that is under way."""
 
-_NEUTRAL = Weights()
-
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy in force, and its version; 0 for the one of the settings."""
+    """A policy in force, with what was learned of its categories.
+
+    Attributes:
+        config: The policy.
+        version: Its version; 0 for the one of the settings.
+        factors: By how much the score of a category is multiplied; 1 where it is missing.
+    """
 
     config: PreflightConfig
     version: int = 0
+    factors: Mapping[Category, float] = field(default_factory=dict)
 
 
 class PolicyCache:
@@ -73,7 +82,26 @@ def load_policy(db: Transaction, tenant_id: UUID) -> Policy:
     """Read a tenant's policy; what it does not say is as the settings have it."""
     base = preflight_settings().policy
     stored = find_policy(db, tenant_id)
-    return Policy(read_config(stored.config, base=base), stored.version) if stored else Policy(base)
+    factors = load_factors(db, tenant_id)
+    if stored is None:
+        return Policy(base, factors=factors)
+    return Policy(read_config(stored.config, base=base), stored.version, factors)
+
+
+def load_factors(db: Transaction, tenant_id: UUID) -> Mapping[Category, float]:
+    """Read the learned factors in force; none where there are none, or where they cannot be read."""
+    found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
+    try:
+        return factors_from_bytes(found.blob) if found else {}
+    except CorruptPriorsError as error:
+        log.warning("category_factors_unreadable", tenant_id=str(tenant_id), error=error.code)
+        return {}
+
+
+def shares_of(habits: Mapping[str, float]) -> dict[Category, float]:
+    """The share of a user's messages in each category, in [0, 1], shrunk where there are few of them."""
+    total = max(sum(habits.values()), FULL_WEIGHT)
+    return {name: habits[name] / total for name in past_categories(habits)}
 
 
 @dataclass(frozen=True)
@@ -98,7 +126,6 @@ def preflight_for(
     tools: Sequence[str] | None = None,
     pinned: Collection[str] = (),
     kind: Kind = Kind.USER,
-    weights: Weights = _NEUTRAL,
 ) -> Judged:
     """Classify a new message with the tenant's policy, and log the result without a word of it.
 
@@ -110,7 +137,6 @@ def preflight_for(
         tools: The names of the caller's tools, after its own denials; None where it does not say.
         pinned: Tools that stay in any case: those that were called in the kept history.
         kind: What the request comes from.
-        weights: What was learned about the tenant and the user.
     """
     began = time.perf_counter()
     policy = policies.find(tenant_id)
@@ -125,7 +151,7 @@ def preflight_for(
         tools=tools,
         pinned=pinned,
         config=policy.config,
-        weights=weights,
+        weights=Weights(policy.factors, shares_of(topic.habits) if topic else {}),
         policy_version=policy.version,
     )
     _log(session_id, found, tools, spent_ms=(time.perf_counter() - began) * 1000)

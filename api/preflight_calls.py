@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from api.call import Body, BodyCall, check_id, documented
 from api.errors import ProblemError
-from api.preflight import Policy, load_policy, policies, preflight_for
+from api.preflight import Policy, load_factors, load_policy, policies, preflight_for
 from context.catalog.tools import tool_name
 from context.preflight.config import read_config, write_config
 from context.preflight.types import Kind, Preflight, ThinkingLevel
@@ -134,8 +134,8 @@ def put_config(call: BodyCall) -> Response:
     config = read_config(given, base=preflight_settings().policy)
     with transaction() as db:
         stored = put_policy(db, caller.tenant_id, given)
-    policies.keep(caller.tenant_id, Policy(config, stored.version))
-    return _json(_policy_json(Policy(config, stored.version)))
+        policy = Policy(config, stored.version, load_factors(db, caller.tenant_id))
+    return _json(_policy_json(policies.keep(caller.tenant_id, policy)))
 
 
 @router.get("/config")
@@ -147,7 +147,11 @@ def show_config(call: BodyCall) -> Response:
 
 
 def _policy_json(policy: Policy) -> JsonObject:
-    return {"policy_version": policy.version, "config": write_config(policy.config)}
+    return {
+        "policy_version": policy.version,
+        "config": write_config(policy.config),
+        "learned_factors": {str(category): factor for category, factor in policy.factors.items()},
+    }
 
 
 def _json(content: Any) -> Response:

@@ -1,7 +1,7 @@
 """Preflight: each tenant's policy, and what each session was last about."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -24,7 +24,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.types import Message, Role, Wire
 from models.base import Base, TenantKey, TenantPart
 from models.conversation import SESSION_KEY, Session
-from models.log import StoredMessage
+from models.habits import UserProfile
+from models.log import StoredMessage, Turn
 from models.session import Transaction
 
 
@@ -74,12 +75,14 @@ class Topic:
         categories: Of its last task; None where no task was classified.
         confidence: How sure that was, in [0, 1].
         age_s: How long ago, in seconds.
+        habits: How much of what its user asked is of each category, as weights of decisions.
     """
 
     last_turn_index: int
     categories: Sequence[str] | None
     confidence: float
     age_s: float
+    habits: Mapping[str, float] = field(default_factory=dict)
 
 
 def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
@@ -114,12 +117,24 @@ def put_policy(db: Transaction, tenant_id: UUID, config: Mapping[str, Any]) -> S
     return stored
 
 
+_HABITS = (
+    select(func.jsonb_object_agg(UserProfile.category, UserProfile.weight))
+    .join(Turn, and_(Turn.tenant_id == UserProfile.tenant_id, Turn.user_id == UserProfile.user_id))
+    .where(
+        Turn.tenant_id == Session.tenant_id,
+        Turn.session_id == Session.session_id,
+        Turn.turn_index == Session.last_turn_index,
+    )
+    .correlate(Session)
+    .scalar_subquery()
+)
 _TOPIC = (
     select(
         Session.last_turn_index,
         PreflightSession.categories,
         func.coalesce(PreflightSession.confidence, 0.0),
         func.coalesce(func.extract("epoch", func.now() - PreflightSession.decided_at), 0.0),
+        _HABITS,
     )
     .join(
         PreflightSession,
@@ -136,7 +151,7 @@ _TOPIC = (
 def find_topic(db: Transaction, tenant_id: UUID, session_id: str) -> Topic | None:
     """What a session was last about; None where no turn of it was ever accepted."""
     row = db.execute(_TOPIC, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
-    return Topic(row[0], row[1], float(row[2]), float(row[3])) if row else None
+    return Topic(row[0], row[1], float(row[2]), float(row[3]), row[4] or {}) if row else None
 
 
 _LAST_ASKED = (

@@ -11,6 +11,8 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from api.preflight import policies
+from context.preflight.types import Category
+from context.priors.categories import factors_to_bytes
 from models import session
 from models.settings import preflight_settings
 from models.tenant import ensure_tenant
@@ -38,7 +40,9 @@ def put(client: TestClient, **policy: Any) -> Any:
     return client.put("/v1/preflight/config", content=json.dumps(policy).encode())
 
 
-def say(client: TestClient, content: str, turn_id: str, *calls: str, session_id: str = SESSION) -> None:
+def say(
+    client: TestClient, content: str, turn_id: str, *calls: str, session_id: str = SESSION, **fields: Any
+) -> None:
     made = [
         {"id": f"{turn_id}-{place}", "type": "function", "function": {"name": name, "arguments": "{}"}}
         for place, name in enumerate(calls)
@@ -48,7 +52,7 @@ def say(client: TestClient, content: str, turn_id: str, *calls: str, session_id:
         messages.append({"role": "assistant", "content": None, "tool_calls": made})
         messages += [{"role": "tool", "tool_call_id": call["id"], "content": "done"} for call in made]
     messages.append({"role": "assistant", "content": "There."})
-    event = {"turn_id": turn_id, "messages": messages}
+    event = {"turn_id": turn_id, "messages": messages, **fields}
     answer = client.post(f"/v1/sessions/{session_id}/turns", content=json.dumps(event).encode())
     assert answer.status_code == 202, answer.text
 
@@ -185,3 +189,33 @@ def test_settings_are_the_policy_of_tenants_without_one(
     preflight_settings.cache_clear()
     assert ask(client, "what is the weather?", tools=TOOLS)["tool_allowlist"] is None
     assert client.get("/v1/preflight/config").json()["config"]["alwaysInclude"] == ["ask"]
+
+
+def test_learned_factors_count_from_the_next_policy_on(client: TestClient, tenant_id: UUID) -> None:
+    message = "a token and a balance"
+    before = ask(client, message)["scores"]["crypto"]
+    with session.transaction() as db:
+        db.execute(
+            text(
+                "insert into prior_set (tenant_id, kind, name, version, state, blob, watermark, evidence, "
+                "evaluation, reason, activated_at) values (:tenant_id, 'categories', '', 1, 'active', :blob, "
+                "0, 1, '{}', 'a test', now())"
+            ),
+            {"tenant_id": tenant_id, "blob": factors_to_bytes({Category.CRYPTO: 1.5})},
+        )
+    policies.__init__()  # type: ignore[misc]
+    assert ask(client, message)["scores"]["crypto"] == pytest.approx(1.5 * before, abs=0.002)
+    assert client.get("/v1/preflight/config").json()["learned_factors"] == {"crypto": 1.5}
+
+
+def test_what_a_user_asks_about_tips_the_scales(client: TestClient, tenant_id: UUID) -> None:
+    message = "a token and a balance"
+    say(client, "hello", "t1", user_id="u1")
+    before = ask(client, message, session_id=SESSION)["scores"]
+    with session.transaction() as db:
+        db.execute(
+            text("insert into user_profile values (:tenant_id, 'u1', 'crypto', 20)"), {"tenant_id": tenant_id}
+        )
+    after = ask(client, message, session_id=SESSION)["scores"]
+    assert after["crypto"] == pytest.approx(before["crypto"] + 0.2, abs=0.002)
+    assert after["coding"] == before["coding"]
