@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from context.ranking.asking import ASKING_WEIGHT, asking_terms
+from context.ranking.parts import split_request
 from context.words import content_terms
 
 MAX_CHARS = 4_000
@@ -31,10 +32,14 @@ def read_intent(text: str) -> Intent:
         text: The request, of any length, in any language.
 
     Returns:
-        Its terms, at most `MAX_TERMS`; none for a request without letters and digits.
+        Its terms, at most `MAX_TERMS`, those of sentences that ask first; none without letters and digits.
     """
     half = MAX_CHARS // 2
     read = text if len(text) <= MAX_CHARS else f"{text[:half]}\n{text[-half:]}"
     asking = asking_terms()
-    terms = content_terms(read, limit=MAX_TERMS)
-    return Intent(read, {term: ASKING_WEIGHT if term in asking else 1.0 for term in terms})
+    terms: dict[str, float] = {}
+    for part, worth in split_request(read):
+        for term in content_terms(part, limit=MAX_TERMS):
+            if len(terms) < MAX_TERMS:
+                terms.setdefault(term, worth * ASKING_WEIGHT if term in asking else worth)
+    return Intent(read, terms)
