@@ -89,10 +89,13 @@ _TOPIC = text(
 def keep_labels(
     db: Transaction, tenant_id: UUID, session_id: str, unsure: Unsure, labels: Sequence[str]
 ) -> None:
-    """Keep what a model said of a decision; the session's topic follows where no newer message set it."""
+    """Keep what a model said of a decision; the session's topic follows where no newer message set it.
+
+    Of a decision that was erased meanwhile nothing is kept.
+    """
     values = {"tenant_id": tenant_id, "labels": list(labels)}
-    db.execute(_LABEL, {**values, "decision_id": unsure.decision_id})
-    if labels:
+    kept = db.execute(_LABEL, {**values, "decision_id": unsure.decision_id}).rowcount
+    if labels and kept:
         db.execute(
             _TOPIC,
             {

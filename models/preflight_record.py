@@ -15,7 +15,6 @@ from sqlalchemy import (
     Index,
     Text,
     and_,
-    delete,
     event,
     func,
     insert,
@@ -278,16 +277,6 @@ def _past(row: Any) -> PastDecision:
         hidden=len(row.hidden or ()),
         used=row.used,
     )
-
-
-def forget_decisions(db: Transaction, tenant_id: UUID, session_id: str, turn_index: int | None = None) -> int:
-    """Delete what was decided for a session, or for one of its turns."""
-    gone = delete(PreflightDecision).where(
-        PreflightDecision.tenant_id == tenant_id, PreflightDecision.session_id == session_id
-    )
-    if turn_index is not None:
-        gone = gone.where(PreflightDecision.turn_index == turn_index)
-    return db.execute(gone).rowcount
 
 
 _FORGET = text(

@@ -6,8 +6,10 @@ from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import text
 
 from llm.failures import Cause, LlmFailure
+from llm.requests import CompletionReply, CompletionRequest
 from llm.settings import LlmSettings
 from models import session
 from models.settings import preflight_settings
@@ -15,7 +17,7 @@ from models.work import DueWork, WorkKind, WorkState, find_work
 from tests.integration.summarizing import Model
 from tests.integration.test_preflight import SESSION, TOOLS, ask, fresh_policies, rows, say
 from workers.jobs.lifecycle import run_work
-from workers.jobs.relabel import relabel_session
+from workers.jobs.relabel import Complete, relabel_session
 from workers.settings import WorkerSettings
 
 __all__ = ["fresh_policies"]
@@ -39,7 +41,7 @@ def work_of(tenant_id: UUID) -> DueWork | None:
         return find_work(db, tenant_id, WorkKind.RELABEL, SESSION)
 
 
-def work(tenant_id: UUID, model: Model, **settings: Any) -> str:
+def work(tenant_id: UUID, model: Complete, **settings: Any) -> str:
     due = work_of(tenant_id)
     assert due is not None
     llm = LlmSettings(**{"context_planner_model": "some-model", **settings})
@@ -84,6 +86,19 @@ def test_a_message_without_its_turn_is_waited_for(client: TestClient, tenant_id:
     due = work_of(tenant_id)
     assert due is not None
     assert due.state == WorkState.READY
+
+
+def test_what_was_erased_while_the_model_thought_leaves_nothing(client: TestClient, tenant_id: UUID) -> None:
+    ask(client, UNCLEAR, session_id=SESSION, tools=TOOLS)
+    say(client, UNCLEAR, "t1")
+
+    def answer_too_late(request: CompletionRequest) -> CompletionReply:
+        with session.transaction() as db:
+            db.execute(text("delete from preflight_decision"))
+        return Model(ANSWER)(request)
+
+    work(tenant_id, answer_too_late)
+    assert rows("select * from preflight_session") == []
 
 
 @pytest.mark.parametrize("reply", ["no idea", '{"categories": []}'])
