@@ -1,6 +1,7 @@
 """A plan from ranking alone: at once, free, the same for the same words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from context.catalog.types import Catalog
 from context.clip import one_line
@@ -12,7 +13,12 @@ from context.ranking.index import RankingIndex
 from context.ranking.rank import rank
 from context.ranking.types import Ranked
 
+PriorsOf: TypeAlias = Callable[[str], Mapping[str, float]]
+"""From an intent to what history says of entries, by id, each in [0, 1]."""
+
 _MAX_ASK_CHARS = 120
+_TELLING_PRIOR = 0.01
+"""History that speaks for an entry this much is believed even where no word of the request is the entry's."""
 
 
 def lexical_plan(
@@ -21,7 +27,7 @@ def lexical_plan(
     index: RankingIndex,
     mode: PlanMode,
     *,
-    priors: Mapping[str, float] | None = None,
+    priors_of: PriorsOf | None = None,
 ) -> PlanDraft:
     """Plan by words: for each thing that is asked for, the entry that ranks first.
 
@@ -30,23 +36,25 @@ def lexical_plan(
         catalog: The full catalog.
         index: Its index.
         mode: In `route` the whole intent is ranked once.
-        priors: What history says of entries, by id, each in [0, 1].
+        priors_of: What history says of entries, asked for each part.
 
     Returns:
         A draft whose steps have no arguments; what no entry's words serve becomes a gap.
     """
     asks = [intent] if mode is PlanMode.ROUTE else (split_asks(intent) or [intent])
-    found = [(ask, _best(ask, index, priors)) for ask in asks]
+    found = [(ask, _best(ask, index, priors_of)) for ask in asks]
     steps = _steps([(ask, best) for ask, best in found if best is not None])
     gaps = [one_line(ask, _MAX_ASK_CHARS) for ask, best in found if best is None]
     kept = tuple(prefer_pipelines(steps, catalog)[:MAX_STEPS])
     return PlanDraft(kept, _gap(gaps, is_empty=not kept))
 
 
-def _best(ask: str, index: RankingIndex, priors: Mapping[str, float] | None) -> Ranked | None:
-    ranking = rank(index, ask, priors=priors, explain=True, limit=1)
+def _best(ask: str, index: RankingIndex, priors_of: PriorsOf | None) -> Ranked | None:
+    ranking = rank(index, ask, priors=priors_of(ask) if priors_of else None, explain=True, limit=1)
     first = ranking.entries[0] if ranking.entries else None
-    return first if first and first.score > 0 and not ranking.gap.is_gap else None
+    if first is None or first.score <= 0:
+        return None
+    return first if first.prior >= _TELLING_PRIOR or not ranking.gap.is_gap else None
 
 
 def _steps(found: Sequence[tuple[str, Ranked]]) -> list[PlanStep]:

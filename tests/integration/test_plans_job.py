@@ -9,9 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
+from context.priors.prior_set import make_prior_set
+from context.priors.state import State, learn
+from context.priors.types import JoinedPlan, ToolOutcome
 from llm.scripted import Mode, ScriptedServer, Step
 from models import session
 from models.budget import Caps
+from models.prior import NewSet, SetKind, SetPlace, SetState, keep_set
 from models.work import WorkKind, want
 from tests.integration.planning import CATALOG, MODEL, Planning, tools_of
 from tests.unit.plans.catalogs import MULTI_INTENT, SMALL_GUIDE
@@ -280,3 +284,43 @@ def test_a_plan_names_its_model_its_catalog_and_its_prompt(room: Planning) -> No
     assert plan.usage["prompt"] == "plan-1/single"
     assert plan.usage["answered_by"]
     assert plan.duration_ms is not None
+
+
+def learn_that(tenant_id: UUID, intent: str, tool: str, *, blob: bytes | None = None) -> None:
+    """Put a set of priors in force: twenty plans for this, and as many for each of five other things."""
+    others = ["mail.send", "repo.clone", "web.search", "audio.mix", "video.cut"]
+    plans = [(intent, tool), *((f"please {other.replace('.', ' ')}", other) for other in others)]
+    state = State()
+    learn(
+        state,
+        [
+            JoinedPlan(said, [ToolOutcome(used, ok=True)], day=20_000)
+            for said, used in plans
+            for _ in range(20)
+        ],
+    )
+    made = blob or make_prior_set(state).to_bytes()
+    new = NewSet(SetState.ACTIVE, made, 1, 40.0, {}, None, "test")
+    with session.transaction() as db:
+        keep_set(db, SetPlace(tenant_id, SetKind.RANKING, CATALOG), new, keep=3)
+
+
+def test_what_was_learned_moves_a_plan_that_words_cannot_tell(room: Planning, tenant_id: UUID) -> None:
+    intent = "zork the frobnicator"
+    assert tools_of(room.make(intent, model="extractive")) == []
+    learn_that(tenant_id, intent, "sheet.chart")
+    assert tools_of(room.make(intent, model="extractive")) == ["sheet.chart"]
+
+
+def test_what_was_learned_keeps_a_tool_in_a_small_catalog(room: Planning, tenant_id: UUID) -> None:
+    intent = "zork the frobnicator"
+    room.make(intent)
+    learn_that(tenant_id, intent, "sheet.chart")
+    room.make(intent)
+    before, after = prompts(room.server)[0], prompts(room.server)[-1]
+    assert ["sheet.chart" in prompt for prompt in (before, after)] == [False, True]
+
+
+def test_damaged_priors_cost_the_priors_and_never_the_plan(room: Planning, tenant_id: UUID) -> None:
+    learn_that(tenant_id, "draft a blog", "sheet.chart", blob=b"damaged")
+    assert tools_of(room.make("draft a blog")) == ["blog.draft"]

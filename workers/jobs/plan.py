@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -12,16 +13,21 @@ import structlog
 from context.catalog.fit import LARGE_CUT
 from context.catalog.ladder import Ladder
 from context.catalog.read import read_catalog
+from context.catalog.types import Catalog
 from context.plans.lexical import lexical_plan
 from context.plans.planner import Planner
 from context.plans.prompt import PlanQuestion
 from context.plans.types import PlanDraft, PlanMode
+from context.priors.prior_set import PriorSet
+from context.priors.score import BoundPriors, bind_priors, score_priors
+from context.priors.types import NO_PRIORS, CorruptPriorsError
 from context.ranking.index import RankingIndex, build_index
 from context.types import JsonObject
 from llm.settings import EXTRACTIVE
 from models.catalog import load_version
 from models.plan import FailedPlan, MadePlan, Plan, PlanMethod, PlanStatus, fail_plan, find_plan, keep_plan
 from models.plan_calls import WorkCalls, calls_of_work
+from models.prior import SetKind, SetPlace, SetState, load_set
 from models.profile import load_profile
 from models.session import reading, transaction
 from models.work import Claim, finish, forget_done, hold
@@ -39,11 +45,16 @@ class _Task:
     planner: Planner
     ladder: Ladder
     index: RankingIndex
+    bound: BoundPriors | None
     started_s: float
 
     @property
     def question(self) -> PlanQuestion:
         return PlanQuestion(self.plan.intent, PlanMode(self.plan.mode), self.plan.context or "")
+
+    def priors_of(self, intent: str) -> Mapping[str, float]:
+        """What past plans of this catalog say of its entries."""
+        return score_priors(self.bound, intent) if self.bound else NO_PRIORS
 
 
 def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
@@ -68,7 +79,13 @@ def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
     if datetime.now(UTC).timestamp() - task.plan.created_at.timestamp() > most_wait_s:
         return _end(held, FailedPlan("expired", f"nobody could be asked within {most_wait_s:g} s"), "expired")
     if task.plan.model == EXTRACTIVE:
-        draft = lexical_plan(task.plan.intent, task.ladder.catalog, task.index, PlanMode(task.plan.mode))
+        draft = lexical_plan(
+            task.plan.intent,
+            task.ladder.catalog,
+            task.index,
+            PlanMode(task.plan.mode),
+            priors_of=task.priors_of,
+        )
         return _keep(held, _made(task, draft, PlanMethod.LEXICAL, WorkCalls(), None))
     answered = ask_planner(_desk(held, task, complete))
     _log_cut(held, answered.compaction)
@@ -93,7 +110,20 @@ def _read_task(held: Claim, started_s: float) -> _Task | FailedPlan | str:
         if version is None:
             return FailedPlan("catalog-gone", "the catalog was removed before the plan was made")
         profile = load_profile(db, held.tenant_id, plan.model)
-    return _Task(plan, Planner(plan.model, profile), *_prepare(version.digest, version.body), started_s)
+        learned = load_set(db, SetPlace(held.tenant_id, SetKind.RANKING, plan.catalog), state=SetState.ACTIVE)
+    ladder, index = _prepare(version.digest, version.body)
+    bound = _bind(learned.blob, ladder.catalog) if learned else None
+    return _Task(plan, Planner(plan.model, profile), ladder, index, bound, started_s)
+
+
+def _bind(blob: bytes, catalog: Catalog) -> BoundPriors | None:
+    """What was learned, on this catalog; damaged bytes cost the priors, never the plan."""
+    try:
+        learned = PriorSet.from_bytes(blob)
+    except CorruptPriorsError:
+        log.warning("priors_unreadable")
+        return None
+    return bind_priors(learned, [entry.entry_id for entry in catalog.entries])
 
 
 @lru_cache(maxsize=4)
@@ -113,6 +143,7 @@ def _desk(held: Claim, task: _Task, complete: Complete) -> Desk:
         ladder=task.ladder,
         index=task.index,
         complete=complete,
+        priors=task.priors_of(task.plan.intent),
     )
 
 

@@ -58,7 +58,7 @@ class Desk:
         planner: The model.
         ladder: The full catalog, ready to be written at any length.
         index: The same, ready to be ranked.
-        priors: What history says of entries.
+        priors: What history says of entries for this intent.
         complete: The door to models.
     """
 

@@ -124,7 +124,7 @@ def test_a_second_try_asks_for_less() -> None:
 
 @given(st.text(max_size=3_000), st.integers(min_value=1, max_value=200))
 def test_a_clipped_text_is_within_its_tokens(text: str, most: int) -> None:
-    assert count_text(clip_tokens(text, most)) <= max(most, 3)
+    assert count_text(clip_tokens(text, most)) <= max(most, 4)  # one rare character
 
 
 def test_a_first_pass_is_wanted_only_where_entries_are_hidden_and_ranking_is_unsure() -> None:
