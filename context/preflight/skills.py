@@ -10,6 +10,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from context.preflight.policy import KNOWN_TOOLS
+
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _SKILL_HEADING = re.compile(r"skill:[ \t]*(\S.*)", re.IGNORECASE)
@@ -28,12 +30,16 @@ class _Part:
     names: frozenset[str] | None = None
 
 
-def trim_skills(system_prompt: str, allowlist: Collection[str] | None) -> str:
+def trim_skills(
+    system_prompt: str, allowlist: Collection[str] | None, *, tools: Collection[str] = KNOWN_TOOLS
+) -> str:
     """Remove the skills that are only about tools which do not stay; all other text stays as it is.
 
     Args:
         system_prompt: The caller's system prompt.
         allowlist: The names of the tools that stay; None for all.
+        tools: The tools that were judged: the caller's, where it says which it has. A skill that is about
+            none of them stays.
 
     Returns:
         The prompt, the same text where there is nothing to remove.
@@ -41,12 +47,12 @@ def trim_skills(system_prompt: str, allowlist: Collection[str] | None) -> str:
     """
     if allowlist is None or "skill" not in system_prompt.casefold():
         return system_prompt
-    stays = frozenset(allowlist)
+    hidden = frozenset(tools).difference(allowlist)
     parts = _parts(system_prompt.splitlines(keepends=True))
     return "".join(
         line
         for part in parts
-        if part.names is None or not part.names.isdisjoint(stays)
+        if part.names is None or part.names.isdisjoint(hidden) or not part.names.isdisjoint(allowlist)
         for line in part.lines
     )
 

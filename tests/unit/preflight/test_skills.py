@@ -26,8 +26,11 @@ Draw.
 """
 
 
+TOOLS = ("web_search", "memory_search", "memory_get", "exec", "canvas", "image")
+
+
 def test_a_skill_goes_where_none_of_its_tools_stays() -> None:
-    left = trim_skills(PROMPT, ["web_search", "image"])
+    left = trim_skills(PROMPT, ["web_search", "image"], tools=TOOLS)
     assert "Search well." in left
     assert "Slowly." in left
     assert "Draw." in left
@@ -36,7 +39,7 @@ def test_a_skill_goes_where_none_of_its_tools_stays() -> None:
 
 
 def test_other_text_stays_as_it_is() -> None:
-    left = trim_skills(PROMPT, [])
+    left = trim_skills(PROMPT, [], tools=TOOLS)
     assert left == "You are a helper.\n# Rules\nEvery skill is good.\n```\n## Skill: exec\n```\n"
 
 
@@ -53,12 +56,18 @@ def test_where_all_tools_stay_so_do_all_skills() -> None:
     ],
 )
 def test_what_is_not_clearly_a_skill_stays(prompt: str) -> None:
-    assert trim_skills(prompt, []) == prompt
+    assert trim_skills(prompt, [], tools=["a"]) == prompt
+
+
+def test_a_skill_about_tools_that_nobody_judged_stays() -> None:
+    prompt = "## Skill: invoices\nTools: get_invoice\nAsk first.\n## Skill: exec\nCareful.\n"
+    assert trim_skills(prompt, ["message"]) == "## Skill: invoices\nTools: get_invoice\nAsk first.\n"
+    assert trim_skills(prompt, ["message"], tools=["get_invoice", "message"]).startswith("## Skill: exec")
 
 
 def test_a_skill_inside_another_goes_alone() -> None:
     prompt = "<skill name='a'>\n<skill name='b'>\nInner.\n</skill>\nOuter.\n</skill>\n"
-    assert trim_skills(prompt, []) == "<skill name='a'>\nOuter.\n</skill>\n"
+    assert trim_skills(prompt, [], tools=["a", "b"]) == "<skill name='a'>\nOuter.\n</skill>\n"
 
 
 lines = st.lists(
@@ -68,7 +77,7 @@ lines = st.lists(
 
 @given(lines.map("".join), st.lists(st.sampled_from(["exec", "image", "web_search"])))
 def test_trimming_only_removes_whole_lines_and_twice_is_once(prompt: str, allowlist: list[str]) -> None:
-    left = trim_skills(prompt, allowlist)
+    left = trim_skills(prompt, allowlist, tools=TOOLS)
     rest = iter(prompt.splitlines(keepends=True))
     assert all(line in rest for line in left.splitlines(keepends=True))
     assert trim_skills(prompt, None) == prompt
