@@ -31,6 +31,8 @@ STATUS_OF_CODE = {
     "too-large": 413,
     "unavailable": 503,
 }
+NO_DATABASE = "the database does not answer; nothing was changed, try again"
+FAULT = "this is a fault of ours; nothing was changed"
 HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
 HEADERS_OF_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
@@ -92,10 +94,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(OperationalError)
     def _database(_: Request, error: Exception) -> Response:
         log.warning("database_unavailable", error=type(error).__name__)
-        return problem("unavailable", 503, "the database does not answer; nothing was changed, try again")
+        return problem("unavailable", 503, NO_DATABASE)
 
     @app.exception_handler(Exception)
     def _unknown(_: Request, error: Exception) -> Response:
         origin = error.orig if isinstance(error, DBAPIError) else error
         log.error("request_failed", error=type(origin).__name__)
-        return problem("internal-error", 500, "this is a fault of ours; nothing was changed")
+        return problem("internal-error", 500, FAULT)

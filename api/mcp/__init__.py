@@ -1,0 +1,1 @@
+"""The Model Context Protocol at `/mcp`: what agents may read and ask."""

@@ -1,0 +1,46 @@
+"""What went wrong, for agents: the same slugs and sentences as the problem documents of the HTTP API."""
+
+import json
+
+import structlog
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from api.errors import FAULT, NO_DATABASE, ProblemError, problem_of
+from context.errors import AfterturnError
+from context.types import JsonObject
+
+log = structlog.get_logger()
+
+_STABLE = ("type", "status", "detail")
+
+
+def as_problem(error: Exception, *, call: str) -> JsonObject:
+    """Write an error as a problem document; what nobody raised on purpose says nothing of itself.
+
+    Args:
+        error: What was raised.
+        call: What was called, for the log.
+
+    Returns:
+        `{type, status, detail}` and the numbers of the error.
+    """
+    return problem_of(_known(error, call))
+
+
+def _known(error: Exception, call: str) -> AfterturnError:
+    if isinstance(error, AfterturnError):
+        return error
+    if isinstance(error, PoolTimeoutError | OperationalError):
+        log.warning("database_unavailable", call=call, error=type(error).__name__)
+        return ProblemError("unavailable", NO_DATABASE)
+    origin = error.orig if isinstance(error, DBAPIError) else error
+    log.error("request_failed", call=call, error=type(origin).__name__)
+    return AfterturnError(FAULT)
+
+
+def in_words(problem: JsonObject) -> str:
+    """Say a problem to a model: the slug, the sentence, and the numbers where there are any."""
+    numbers = {name: value for name, value in problem.items() if name not in _STABLE}
+    sentence = f"{problem['type']}: {problem['detail']}"
+    return f"{sentence} {json.dumps(numbers, ensure_ascii=False, default=str)}" if numbers else sentence

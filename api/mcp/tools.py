@@ -1,0 +1,164 @@
+"""The tools: what each is for, and the endpoint that answers it."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Response
+from pydantic import BaseModel
+
+from api import artifacts, catalogs, contexts, history
+from api.call import Body, check_id
+from api.catalog_cache import catalogs as loaded_catalogs
+from api.encoding import encode
+from api.errors import ProblemError, not_found
+from api.mcp.answers import ArtifactAnswer, ContextAnswer, ExpandAnswer, FindAnswer, RankAnswer
+from api.mcp.arguments import (
+    ArtifactArguments,
+    ContextArguments,
+    ExpandArguments,
+    FindArguments,
+    RankArguments,
+)
+from api.mcp.visit import Visit
+from context.artifacts.content import is_artifact_id
+from context.catalog.definitions import NO_ARGUMENTS, tool_definition
+from context.catalog.steps import short_description
+from context.catalog.types import Entry
+from context.types import JsonObject, Wire
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool.
+
+    Attributes:
+        name: What it is called by.
+        title: What people see.
+        description: What it is for; models decide by it.
+        arguments: What it takes.
+        answer: What it answers.
+        run: Answers a call; in a thread, since it waits for the database.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: type[Body]
+    answer: type[BaseModel]
+    run: Callable[[Visit, Any], Response]
+
+
+def rank_catalog(visit: Visit, wanted: RankArguments) -> Response:
+    """Rank a stored catalog."""
+    body = {"intent": wanted.intent, "top_n": wanted.top_n}
+    return catalogs.rank_entries(check_id(wanted.catalog, "catalog"), visit.call(body))
+
+
+def find_tools(visit: Visit, wanted: FindArguments) -> Response:
+    """Rank a stored catalog, and say of the best how they are called."""
+    name = check_id(wanted.catalog, "catalog")
+    call = visit.call({"intent": wanted.query, "top_n": wanted.limit})
+    ranking = json.loads(bytes(catalogs.rank_entries(name, call).body))
+    catalog = loaded_catalogs.find(call.caller("read").tenant_id, name).catalog
+    speaking = [ranked for ranked in ranking["entries"] if ranked["score"] > 0]
+    # A version put in force meanwhile may lack some.
+    found = [ranked for ranked in speaking if ranked["id"] in catalog.places]
+    answer = {
+        "tools": [_how_to_call(catalog.entries[catalog.places[ranked["id"]]]) for ranked in found],
+        "hidden": len(catalog.entries) - len(found),
+        "gap_warning": ranking["gap_warning"],
+    }
+    return Response(encode(answer), media_type="application/json")
+
+
+def _how_to_call(entry: Entry) -> JsonObject:
+    known: JsonObject = {
+        "name": entry.entry_id,
+        "kind": entry.kind.value,
+        "does": short_description(entry.description or entry.name),
+        "arguments": tool_definition(entry, Wire.ANTHROPIC).get("input_schema", NO_ARGUMENTS),
+    }
+    return {**known, "steps": list(entry.steps)} if entry.steps else known
+
+
+def read_context(visit: Visit, wanted: ContextArguments) -> Response:
+    """Answer with the window for a new message."""
+    given = wanted.model_dump(exclude={"session_id", "message"}, exclude_none=True)
+    body = {**given, "messages": [{"role": "user", "content": wanted.message}]}
+    return contexts.read_context(check_id(wanted.session_id, "session_id"), visit.call(body))
+
+
+def expand_summary(visit: Visit, wanted: ExpandArguments) -> Response:
+    """Answer with the turns of a range of messages."""
+    asked = history.SeqRange.model_validate({"from": wanted.from_seq, "to": wanted.to_seq})
+    return history.show_turns(check_id(wanted.session_id, "session_id"), visit.call(), asked)
+
+
+def read_artifact(visit: Visit, wanted: ArtifactArguments) -> Response:
+    """Answer with what is known of an artifact, some of its text, or a summary of it."""
+    if not is_artifact_id(wanted.artifact_id):
+        raise not_found("artifact")
+    path = f"/v1/artifacts/{wanted.artifact_id}"
+    if wanted.focus is None:
+        request = visit.read(path, {"from": wanted.from_char, "to": wanted.to_char})
+        return artifacts.show_artifact(wanted.artifact_id, request, visit.call())
+    if wanted.from_char is not None or wanted.to_char is not None:
+        raise ProblemError("invalid-input", "focus: not together with from or to", field="focus")
+    request = visit.read(f"{path}/summaries", {"focus": wanted.focus})
+    return artifacts.show_summary(wanted.artifact_id, request, visit.call())
+
+
+_ALL = (
+    Tool(
+        "rank_catalog",
+        "Rank a catalog",
+        "Put the tools and pipelines of a stored catalog in the order in which they serve what a user wants. "
+        "Use it to choose which tools to offer or plan with. A gap_warning says that none of them fits.",
+        RankArguments,
+        RankAnswer,
+        rank_catalog,
+    ),
+    Tool(
+        "find_tools",
+        "Find tools",
+        "Find tools in a stored catalog by what they should do, and learn how each is called. Use it when "
+        "the tools at hand do not do what is asked: of a large catalog most may be hidden.",
+        FindArguments,
+        FindAnswer,
+        find_tools,
+    ),
+    Tool(
+        "read_context",
+        "Read a session's context",
+        "Get the messages to send to a model for the next request of a conversation: the summary in force, "
+        "the latest turns and what else matters for the new message, within the model's window, with a "
+        "certificate that they fit. The message itself is not stored, and no model is called.",
+        ContextArguments,
+        ContextAnswer,
+        read_context,
+    ),
+    Tool(
+        "expand_summary",
+        "Expand a summary",
+        "Read the original turns behind a summary, word for word, tool results included. Use it when a "
+        "summary lacks a detail: it names the messages that it covers, and cites messages by number. "
+        "A long range comes in parts: call again with `from` set to `next`.",
+        ExpandArguments,
+        ExpandAnswer,
+        expand_summary,
+    ),
+    Tool(
+        "read_artifact",
+        "Read an artifact",
+        "Read a document or a large tool result that a message only points to. With `from` and `to`: those "
+        "characters of its text. With `focus`: the summary prepared for a question. With neither: what it "
+        "is, how long it is and how it begins.",
+        ArtifactArguments,
+        ArtifactAnswer,
+        read_artifact,
+    ),
+)
+
+TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _ALL}
