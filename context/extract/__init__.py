@@ -2,7 +2,8 @@
 
 from context.extract.choose import choose
 from context.extract.codec import BadIndexError
-from context.extract.index import INDEX_VERSION, PassageIndex
+from context.extract.index import PassageIndex
+from context.extract.stored import INDEX_VERSION
 from context.extract.write import Extract, Place, Unit, extract
 
 __all__ = [

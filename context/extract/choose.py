@@ -1,7 +1,7 @@
 """Choosing: which pieces of an artifact fill a budget with what bears on a question."""
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from context.artifacts.types import ContentKind
@@ -12,15 +12,36 @@ from context.extract.salience import STEPS, prior_of
 MARK_TOKENS = 4
 """What the mark of a new place costs, about."""
 
-_COST_POWER = 0.3
-"""How much a short piece is preferred: 1 would be value by token."""
-_LEAST_SHARE = 0.05
-"""In records, logs and code, what scores below this share of the best has nothing to do with the question."""
 _ENOUGH = 6.0
 """So many pieces with a term halve what the next one's adds."""
-_COVERAGE = 0.5
-_NEXT_TO = 0.05
-"""What goes on with a piece that is shown is worth a little more."""
+_COVERAGE = 0.2
+"""The share of a piece's value that falls with what has been said of its terms."""
+_ALL_ARE_READ = 5_000
+"""In a longer text, only what has something of the question is weighed."""
+_OPENS = 0.3
+_PER_STRETCH = 4
+
+
+@dataclass(frozen=True)
+class _Taste:
+    """What makes one kind of text worth its tokens.
+
+    Attributes:
+        cost_power: How much a short piece is preferred: 1 is value by token, 0 value alone.
+        next_to: What is added to a piece that goes on with one that is shown.
+        least: What scores below this share of the best has nothing to do with the question.
+        learns: Whether the rare words of the best pieces count too.
+    """
+
+    cost_power: float
+    next_to: float
+    least: float
+    learns: bool
+
+
+_TALK = _Taste(cost_power=0.1, next_to=0.1, least=0.0, learns=True)
+_PROSE = _Taste(cost_power=0.0, next_to=0.0, least=0.0, learns=False)
+_RECORDS = _Taste(cost_power=0.4, next_to=0.05, least=0.05, learns=False)
 
 
 def choose(index: PassageIndex, query: str, *, budget_tokens: int, text: str = "") -> list[int]:
@@ -35,10 +56,11 @@ def choose(index: PassageIndex, query: str, *, budget_tokens: int, text: str = "
     Returns:
         Places in `index.pieces`, the most valuable first.
     """
-    ranking = rank_pieces(index, query, text)
+    taste = _taste(index)
+    ranking = rank_pieces(index, query, text if taste.learns else "")
     if not ranking.scores:
         return choose_outline(index, budget_tokens=budget_tokens)
-    return _Choice(index, _values(index, ranking), ranking, budget_tokens).fill()
+    return _Choice(index, _values(index, ranking, taste), ranking, taste, budget_tokens).fill()
 
 
 def choose_outline(index: PassageIndex, *, budget_tokens: int) -> list[int]:
@@ -61,46 +83,45 @@ def choose_outline(index: PassageIndex, *, budget_tokens: int) -> list[int]:
     for stretch in range(stretches):
         inside = range(int(stretch * size), max(int((stretch + 1) * size), int(stretch * size) + 1))
         best = max(inside, key=lambda at: (_outline_value(index, at), -at))
-        values.update((at, _outline_value(index, at) / 4) for at in inside[:4])
+        values.update((at, _outline_value(index, at) / 4) for at in inside[:_PER_STRETCH])
         values[best] = 2.0 + _outline_value(index, best)
     values[0] = 4.0
-    return _Choice(index, values, Ranking({}, {}, {}), budget_tokens).fill()
+    return _Choice(index, values, Ranking({}, {}, {}), _PROSE, budget_tokens).fill()
 
 
 def _outline_value(index: PassageIndex, at: int) -> float:
     """Prefer what opens a section, a function or a file."""
     opens = at == 0 or index.pieces[at].frame != index.pieces[at - 1].frame
-    return index.salience[at] / STEPS + 0.3 * opens + 0.01
+    return index.salience[at] / STEPS + _OPENS * opens + 0.01
 
 
-def _values(index: PassageIndex, ranking: Ranking) -> dict[int, float]:
+def _taste(index: PassageIndex) -> _Taste:
     if index.is_prose:
-        lowest = min(map(prior_of, index.salience))
-        return {
-            at: score + prior_of(index.salience[at]) - lowest for at, score in _all_scores(index, ranking)
-        }
-    fills = index.kind in {ContentKind.TEXT, ContentKind.HTML, ContentKind.MARKDOWN}
-    least = 0.0 if fills else _LEAST_SHARE
-    return {at: score for at, score in ranking.scores.items() if score >= least}
+        return _PROSE
+    return _TALK if index.kind in {ContentKind.TEXT, ContentKind.HTML, ContentKind.MARKDOWN} else _RECORDS
 
 
-def _all_scores(index: PassageIndex, ranking: Ranking) -> Sequence[tuple[int, float]]:
-    if len(ranking.scores) * 4 < len(index.pieces) > 5000:
-        return list(ranking.scores.items())
-    return [(at, ranking.scores.get(at, 0.0)) for at in range(len(index.pieces))]
+def _values(index: PassageIndex, ranking: Ranking, taste: _Taste) -> dict[int, float]:
+    """Weigh what is asked; in prose, also how much a piece tells of the whole."""
+    if not index.is_prose:
+        return {at: score for at, score in ranking.scores.items() if score >= taste.least}
+    lowest = prior_of(min(index.salience))
+    weighed = range(len(index.pieces)) if len(index.pieces) <= _ALL_ARE_READ else sorted(ranking.scores)
+    return {at: ranking.scores.get(at, 0.0) + prior_of(index.salience[at]) - lowest for at in weighed}
 
 
 @dataclass
 class _Choice:
     """Takes the piece that adds most for its cost, again and again, until nothing fits.
 
-    What a piece adds falls with what is taken, and its cost falls when a neighbour is: both are looked at anew
-    when its turn comes.
+    What a piece adds falls with what is taken, and its cost falls when a neighbour is: both are looked at
+    anew when its turn comes.
     """
 
     index: PassageIndex
     values: Mapping[int, float]
     ranking: Ranking
+    taste: _Taste
     left: int
     taken: list[int] = field(default_factory=list)
     _is_taken: set[int] = field(default_factory=set)
@@ -141,11 +162,11 @@ class _Choice:
         return max(self.index.tokens[at] + frames + MARK_TOKENS * (1 - touching), 1)
 
     def _priority(self, at: int) -> float:
-        value = self.values[at]
-        weights = self.ranking.weights
+        said = 0.0
         for term in self.ranking.held.get(at, ()):
             times = self._times.get(term, 0)
-            value -= _COVERAGE * weights[term] * times / (times + _ENOUGH) * self.values[at]
+            said += self.ranking.weights[term] * times / (times + _ENOUGH)
+        value = self.values[at] * (1 - _COVERAGE * said)
         if at - 1 in self._is_taken or at + 1 in self._is_taken:
-            value += _NEXT_TO
-        return value / self._cost(at) ** _COST_POWER
+            value += self.taste.next_to
+        return value / float(self._cost(at) ** self.taste.cost_power)

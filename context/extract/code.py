@@ -1,13 +1,25 @@
-"""Code in any language: functions and classes by their indentation, or by their braces where there is none."""
+"""Code in any language: functions and classes, by indentation, or by braces where there is none."""
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, is_blank, lines_of, pack, split_long
+from context.extract.spans import (
+    NO_FRAME,
+    Cut,
+    Frame,
+    Piece,
+    Sizes,
+    Span,
+    is_blank,
+    lines_of,
+    pack,
+    split_long,
+)
 
 _CLOSES = re.compile(
-    r"[ \t]*(?:[}\])]|end\b|else\b|elif\b|elsif\b|except\b|finally\b|rescue\b|ensure\b|catch\b|fi\b|done\b|esac\b|#\s?endif|\{)"
+    r"[ \t]*(?:[}\])]|end\b|else\b|elif\b|elsif\b|except\b|finally\b|rescue\b|ensure\b|catch\b|fi\b|done\b"
+    r"|esac\b|#\s?endif|\{)"
 )
 _LEADS = re.compile(r"[ \t]*(?:@|#|//|/\*|\*|--|\"\"\"|\[<?[A-Z]|template\b)")
 _TAB = 4
@@ -15,7 +27,7 @@ _DEEPEST = 12
 _LONGEST_HEAD = 400
 _FLAT_SHARE = 0.02
 _LONG_LINE = 400
-"""A longer line is data or minified: it has no structure that its braces would tell cheaply."""
+"""Of a longer line, only the beginning is looked at."""
 
 
 class _Line(NamedTuple):
@@ -25,10 +37,51 @@ class _Line(NamedTuple):
 
 
 def cut_code(text: str, sizes: Sizes) -> Cut:
-    """Cut code into whole functions and classes; of a large one the first lines are the frame of its parts."""
-    cut = Cut([], [])
-    _cut_block(text, _lines(text), NO_FRAME, cut, sizes, 0)
-    return cut
+    """Cut code into whole functions and classes; the head of a large one is the frame of its parts."""
+    knife = _Knife(text, sizes)
+    knife.block(_lines(text), NO_FRAME, 0)
+    return knife.cut
+
+
+class _Knife:
+    """Cuts a block into its units, and large units into theirs."""
+
+    def __init__(self, text: str, sizes: Sizes) -> None:
+        self.cut = Cut([], [])
+        self._text = text
+        self._sizes = sizes
+
+    def block(self, lines: Sequence[_Line], frame: int, level: int) -> None:
+        """Cut lines of one block; small units join with their neighbours."""
+        loose: list[Span] = []
+        for unit in _units(self._text, lines):
+            span = unit[0].start, unit[-1].end
+            head = _head(unit)
+            size = span[1] - span[0]
+            if size > (self._sizes.target if len(unit) == head else self._sizes.whole):
+                self._flush(loose, frame)
+                self._large(unit, head, frame, level)
+                continue
+            if size >= self._sizes.target // 2:
+                self._flush(loose, frame)
+            loose.append(span)
+        self._flush(loose, frame)
+
+    def _large(self, unit: Sequence[_Line], head: int, frame: int, level: int) -> None:
+        if len(unit) == head or level >= _DEEPEST:
+            lines = (part for line in unit for part in split_long(self._text, line[:2], self._sizes.target))
+            self.cut.pieces.extend(Piece(a, b, frame) for a, b in pack(lines, self._sizes.target * 2))
+            return
+        start, end = unit[0].start, unit[head - 1].end
+        self.cut.frames.append(Frame(start, min(end, start + _LONGEST_HEAD), frame))
+        inside = len(self.cut.frames) - 1
+        parts = split_long(self._text, (start, end), self._sizes.whole)
+        self.cut.pieces.extend(Piece(a, b, frame) for a, b in parts)
+        self.block(unit[head:], inside, level + 1)
+
+    def _flush(self, loose: list[Span], frame: int) -> None:
+        self.cut.pieces.extend(Piece(a, b, frame) for a, b in pack(loose, self._sizes.target))
+        loose.clear()
 
 
 def _lines(text: str) -> list[_Line]:
@@ -37,7 +90,7 @@ def _lines(text: str) -> list[_Line]:
         for a, b in lines_of(text)
         if not is_blank(text, (a, b))
     ]
-    if sum(line.depth > 0 for line in lines) > _FLAT_SHARE * len(lines) or text.count("{") == 0:
+    if sum(line.depth > 0 for line in lines) > _FLAT_SHARE * len(lines) or "{" not in text:
         return lines
     return list(_by_braces(text, lines))
 
@@ -56,43 +109,6 @@ def _by_braces(text: str, lines: Sequence[_Line]) -> Iterator[_Line]:
         depth = max(depth + opened - closed, 0)
 
 
-def _cut_block(text: str, lines: Sequence[_Line], frame: int, cut: Cut, sizes: Sizes, level: int) -> None:
-    flat: list[tuple[int, int]] = []
-
-    def flush() -> None:
-        cut.pieces.extend(Piece(a, b, frame) for a, b in pack(flat, sizes.target))
-        flat.clear()
-
-    for unit in _units(text, lines):
-        span = unit[0].start, unit[-1].end
-        head = _head(unit)
-        if len(unit) == head and span[1] - span[0] <= sizes.target:
-            flat.append(span)
-        elif len(unit) > head and span[1] - span[0] <= sizes.whole:
-            if span[1] - span[0] >= sizes.target // 2:
-                flush()
-            flat.append(span)
-        else:
-            flush()
-            _cut_large(text, unit, head, frame, cut, sizes, level)
-    flush()
-
-
-def _cut_large(
-    text: str, unit: Sequence[_Line], head: int, frame: int, cut: Cut, sizes: Sizes, level: int
-) -> None:
-    if len(unit) == head or level >= _DEEPEST:
-        parts = (part for line in unit for part in split_long(text, (line.start, line.end), sizes.target))
-        cut.pieces.extend(Piece(a, b, frame) for a, b in pack(parts, sizes.target * 2))
-        return
-    start, end = unit[0].start, unit[head - 1].end
-    cut.frames.append(Frame(start, min(end, start + _LONGEST_HEAD), frame))
-    inside = len(cut.frames) - 1
-    head_parts = split_long(text, (start, end), sizes.whole)
-    cut.pieces.extend(Piece(a, b, frame) for a, b in head_parts)
-    _cut_block(text, unit[head:], inside, cut, sizes, level + 1)
-
-
 def _head(unit: Sequence[_Line]) -> int:
     """Count the lines before the body: comments and decorators, and the signature itself."""
     least = min(line.depth for line in unit)
@@ -109,8 +125,7 @@ def _units(text: str, lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
         if line.depth > least:
             leads = False
             continue
-        opens = at > start and not leads and not _CLOSES.match(text, line.start, line.end)
-        if opens:
+        if at > start and not leads and not _CLOSES.match(text, line.start, line.end):
             yield lines[start:at]
             start = at
         leads = _LEADS.match(text, line.start, line.end) is not None

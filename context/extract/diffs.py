@@ -13,50 +13,77 @@ _LONGEST_HEADER = 400
 
 
 def cut_diff(text: str, sizes: Sizes) -> Cut:
-    """Cut a diff: a hunk is a piece, and a large one has its own first line as a frame."""
-    cut = Cut([], [])
-    part: list[Span] = []
-    kind, file = "text", NO_FRAME
+    """Cut a diff: hunks are pieces, small ones of one file together; a large one's first line is a frame."""
+    knife = _Knife(text, sizes)
     for line in lines_of(text):
-        now = _kind(text, line, kind)
-        if now in {"file", "hunk"}:
-            file = _close(text, part, kind, file, cut, sizes)
-            part, kind = [], now
-            file = NO_FRAME if now == "file" else file
-        part.append(line)
-    _close(text, part, kind, file, cut, sizes)
-    return cut
+        knife.take(line)
+    return knife.close()
 
 
-def _kind(text: str, line: Span, kind: str) -> str:
-    """Inside a hunk, `--- a` may be a line that was removed; a file's header begins after its last hunk."""
-    if _HUNK.match(text, *line):
-        return "hunk"
-    if kind == "file" and _HEADER_GOES_ON.match(text, *line):
-        return ""
-    if not _FILE.match(text, *line):
-        return ""
-    is_removed = (
-        kind == "hunk" and text.startswith("--- ", line[0]) and not text.startswith("+++ ", line[1] + 1)
-    )
-    return "" if is_removed else "file"
+class _Knife:
+    """Collects the lines of a header, a hunk or other text until the next begins."""
 
+    def __init__(self, text: str, sizes: Sizes) -> None:
+        self._text = text
+        self._sizes = sizes
+        self._cut = Cut([], [])
+        self._kind = "text"
+        self._part: list[Span] = []
+        self._small: list[Span] = []
+        self._file = NO_FRAME
 
-def _close(text: str, part: list[Span], kind: str, file: int, cut: Cut, sizes: Sizes) -> int:
-    """Make pieces of what has ended; a file's header becomes the frame of its hunks."""
-    if not part:
-        return file
-    span = part[0][0], part[-1][1]
-    if kind == "file":
-        cut.frames.append(Frame(span[0], min(span[1], span[0] + _LONGEST_HEADER)))
-        file = len(cut.frames) - 1
-    if kind == "hunk" and span[1] - span[0] > sizes.whole:
-        cut.frames.append(Frame(*part[0], file))
-        inside = len(cut.frames) - 1
-        spans = [each for line in part for each in split_long(text, line, sizes.target)]
-        cut.pieces.extend(Piece(a, b, inside) for a, b in pack(spans, sizes.target * 2))
-    elif kind == "text":
-        cut.pieces.extend(Piece(a, b) for a, b in prose(text, span, sizes.target))
-    else:
-        cut.pieces.extend(Piece(a, b, file) for a, b in split_long(text, span, sizes.whole))
-    return file
+    def take(self, line: Span) -> None:
+        """Add a line, or begin anew with it."""
+        begins = self._begins(line)
+        if begins:
+            self._end_part()
+            self._kind = begins
+        self._part.append(line)
+
+    def close(self) -> Cut:
+        """Give what was cut."""
+        self._end_part()
+        self._flush()
+        return self._cut
+
+    def _begins(self, line: Span) -> str:
+        """Inside a hunk, `--- a` may be a line that was removed: a header has a second line."""
+        if _HUNK.match(self._text, *line):
+            return "hunk"
+        goes_on = self._kind == "file" and _HEADER_GOES_ON.match(self._text, *line)
+        if goes_on or not _FILE.match(self._text, *line):
+            return ""
+        is_old = self._text.startswith("--- ", line[0])
+        return "" if is_old and not self._text.startswith("+++ ", line[1] + 1) else "file"
+
+    def _end_part(self) -> None:
+        if not self._part:
+            return
+        span = self._part[0][0], self._part[-1][1]
+        if self._kind == "hunk":
+            self._end_hunk(span)
+        else:
+            self._flush()
+            self._file = NO_FRAME
+            if self._kind == "file":
+                self._cut.frames.append(Frame(span[0], min(span[1], span[0] + _LONGEST_HEADER)))
+                self._file = len(self._cut.frames) - 1
+            parts = prose(self._text, span, self._sizes.target)
+            self._cut.pieces.extend(Piece(a, b, self._file) for a, b in parts)
+        self._part = []
+
+    def _end_hunk(self, span: Span) -> None:
+        if span[1] - span[0] <= self._sizes.whole:
+            self._small.append(span)
+            return
+        self._flush()
+        self._cut.frames.append(Frame(*self._part[0], self._file))
+        inside = len(self._cut.frames) - 1
+        lines = (part for line in self._part for part in split_long(self._text, line, self._sizes.target))
+        self._cut.pieces.extend(Piece(a, b, inside) for a, b in pack(lines, self._sizes.target * 2))
+
+    def _flush(self) -> None:
+        self._cut.pieces.extend(
+            Piece(a, b, self._file) for a, b in pack(self._small, self._sizes.target // 2)
+        )
+        self._small = []

@@ -29,8 +29,8 @@ class _Open:
         index: The number of the current element.
         pieces: What has been cut of it.
         group: Small neighbours that will be one piece; None where there are none.
-        first: The name of the first of them.
-        last: The name of the last of them.
+        first: The number and the key of the first of them.
+        last: The number and the key of the last of them.
         head: Its first fields, before any container; None while there are none.
         roots: The outermost frames of its pieces.
     """
@@ -43,17 +43,22 @@ class _Open:
     index: int = 0
     pieces: list[Piece] = field(default_factory=list)
     group: Span | None = None
-    first: str = ""
-    last: str = ""
+    first: tuple[int, str] = (0, "")
+    last: tuple[int, str] = (0, "")
     head: Span | None = None
     roots: list[int] = field(default_factory=list)
 
     @property
-    def name(self) -> str:
-        """How the current member is reached from the container."""
+    def member_id(self) -> tuple[int, str]:
+        """The number and the key of the current member."""
+        return self.index, self.key
+
+    def name(self, member: tuple[int, str]) -> str:
+        """How a member is reached from the container."""
+        index, written = member
         if self.kind != "{":
-            return f"[{self.index}]" if self.kind else ""
-        key = str(json.loads(self.key))
+            return f"[{index}]" if self.kind else ""
+        key = str(json.loads(written))
         if _PLAIN_KEY.match(key):
             return f".{key}"
         return f"[{json.dumps(key[:_LONGEST_KEY], ensure_ascii=False)}]"
@@ -93,7 +98,7 @@ class Walk:
         inside, mark = stack[-1], self._text[start]
         if mark in "{[":
             inside.member = start if inside.member < 0 else inside.member
-            stack.append(_Open(start, mark, _shorter(inside.path + inside.name)))
+            stack.append(_Open(start, mark, _shorter(inside.path + inside.name(inside.member_id))))
         elif mark in "}]":
             stack.pop()
             self._close(inside, stack[-1], end)
@@ -113,7 +118,7 @@ class Walk:
                 inside.head = inside.group
             return
         self._flush(inside)
-        path = inside.path + inside.name
+        path = inside.path + inside.name(inside.member_id)
         parts = _split_string(self._text, (inside.member, end), self._sizes.target)
         inside.pieces += [Piece(a, b, path=path) for a, b in parts]
 
@@ -148,19 +153,19 @@ class Walk:
             if size >= target * 7 // 10 or span[1] - inside.group[0] > target * 7 // 5:
                 self._flush(inside)
         if inside.group is None:
-            inside.group, inside.first = span, inside.name
+            inside.group, inside.first = span, inside.member_id
         else:
             inside.group = inside.group[0], span[1]
-        inside.last = inside.name
+        inside.last = inside.member_id
 
     def _flush(self, inside: _Open) -> None:
         if inside.group is None:
             return
         path = inside.path
         if inside.first == inside.last:
-            path += inside.first
+            path += inside.name(inside.first)
         elif inside.kind == "[":
-            path += f"{inside.first[:-1]}-{inside.last[1:]}"
+            path += f"[{inside.first[0]}-{inside.last[0]}]"
         inside.pieces.append(Piece(*inside.group, path=_shorter(path)))
         inside.group = None
 

@@ -8,14 +8,15 @@ from itertools import islice
 from context.extract.spans import Cut, Piece, Sizes, Span, is_blank, lines_of, pack, split_long
 
 _STAMP = re.compile(
-    r"[\[(<]?(?:\d{4}-\d{2}-\d{2}|\d{2,4}/\d{1,2}/\d{1,4}|\d{1,2}:\d{2}:\d{2}|[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d{2}"
-    r"|\d{9,13}[.,:\s\]])"
+    r"[\[(<]?(?:\d{4}-\d{2}-\d{2}|\d{2,4}/\d{1,2}/\d{1,4}|\d{1,2}:\d{2}:\d{2}|\d{9,13}[.,:\s\]]"
+    r"|[A-Z][a-z]{2} {1,2}\d{1,2} {1,2}\d{1,2}:\d{2})"
 )
 _LEVEL = re.compile(
     r"[\[(<]?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|CRIT(?:ICAL)?|[IWEF]\d{4})\b"
 )
 _GOES_ON = re.compile(
-    r"[ \t]|Traceback|Caused by|During handling|The above exception|at |\.{3}|[\w.$]{1,120}(?:Error|Exception)\b"
+    r"[ \t]|Traceback|Caused by|During handling|The above exception|at |\.{3}"
+    r"|[\w.$]{1,120}(?:Error|Exception)\b"
 )
 _TIME = re.compile(r"(?:[\[(<]?\d[\d:.,/TZ+-]{0,40}[\])>]?[ \t]{1,4}|[A-Z][a-z]{2} {1,2}(?=\d)){1,6}")
 _SAMPLE_LINES = 300
@@ -80,7 +81,7 @@ def _key(text: str, entry: Span) -> int:
 
 
 def _entries(text: str) -> Iterator[Span]:
-    """Go through the entries: where most begin with a time, whatever else follows belongs to the one before."""
+    """Go through the entries: where most begin with a time, whatever follows belongs to the one before."""
     stamped = _is_stamped(text)
     start = end = -1
     for line in lines_of(text):

@@ -1,140 +1,97 @@
 """Markdown: sections under their headings, tables with their header rows, fenced code whole."""
 
-import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from context.extract.spans import (
-    NO_FRAME,
-    Cut,
-    Frame,
-    Piece,
-    Sizes,
-    Span,
-    is_blank,
-    lines_of,
-    pack,
-    prose,
-    split_long,
-)
+from context.extract.markdown_blocks import Block, BlockKind, read_blocks
+from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, Span, lines_of, pack, prose, split_long
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|\Z)")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ROW = re.compile(r"[ \t]{0,8}\|")
-_RULE_ROW = re.compile(r"[ \t]{0,8}\|?[ \t:|-]*-[ \t:|-]*\Z")
-_HEADER_ROWS = 2
 _LONGEST_HEADING = 300
-
-
-class _Block(NamedTuple):
-    kind: str
-    start: int
-    end: int
-    level: int = 0
+_HEADER_ROWS = 2
 
 
 def cut_markdown(text: str, sizes: Sizes) -> Cut:
     """Cut Markdown by its headings, paragraphs, tables and fences."""
-    cut = Cut([], [])
-    open_frames: list[tuple[int, int]] = []
-    section: list[_Block] = []
-    for block in _blocks(text):
-        if block.kind == "heading":
-            _close(text, section, open_frames, cut, sizes)
-            section = [block]
-            while open_frames and open_frames[-1][0] >= block.level:
-                open_frames.pop()
-            parent = open_frames[-1][1] if open_frames else NO_FRAME
-            end = min(block.end, block.start + _LONGEST_HEADING)
-            cut.frames.append(Frame(block.start, end, parent))
-            open_frames.append((block.level, len(cut.frames) - 1))
+    knife = _Knife(text, sizes)
+    for block in read_blocks(text):
+        knife.take(block)
+    knife.flush()
+    return knife.cut
+
+
+class _Heading:
+    """A heading that is open; it becomes a frame when a piece needs it."""
+
+    def __init__(self, block: Block, parent: "_Heading | None") -> None:
+        self.level = block.level
+        self.parent = parent
+        self._span = block.start, min(block.end, block.start + _LONGEST_HEADING)
+        self._frame = NO_FRAME
+
+    def frame(self, frames: list[Frame]) -> int:
+        """Its place among the frames."""
+        if self._frame == NO_FRAME:
+            parent = self.parent.frame(frames) if self.parent else NO_FRAME
+            frames.append(Frame(*self._span, parent))
+            self._frame = len(frames) - 1
+        return self._frame
+
+
+class _Knife:
+    """Joins small blocks of a section; of tiny sections too, under the heading that is above them all."""
+
+    def __init__(self, text: str, sizes: Sizes) -> None:
+        self.cut = Cut([], [])
+        self._text = text
+        self._sizes = sizes
+        self._heading: _Heading | None = None
+        self._above: _Heading | None = None
+        self._loose: list[Span] = []
+
+    def take(self, block: Block) -> None:
+        """Add a block."""
+        span = block.start, block.end
+        if block.kind is BlockKind.HEADING:
+            self._open(block)
+        if block.kind in {BlockKind.HEADING, BlockKind.TEXT} or span[1] - span[0] <= self._sizes.target:
+            self._loose += split_long(self._text, span, self._sizes.target)
         else:
-            section.append(block)
-    _close(text, section, open_frames, cut, sizes)
-    return cut
+            self.flush()
+            frame = self._frame(self._heading)
+            rows = self._table(span, frame) if block.kind is BlockKind.TABLE else self._fence(span, frame)
+            self.cut.pieces.extend(rows)
 
+    def flush(self) -> None:
+        """Make pieces of what is loose: the first holds its heading, the others stand under it."""
+        for start, end in pack(self._loose, self._sizes.target):
+            is_first = start == self._loose[0][0]
+            self.cut.pieces.append(Piece(start, end, self._frame(self._above if is_first else self._heading)))
+        self._loose = []
+        self._above = self._heading
 
-def _close(
-    text: str, section: list[_Block], open_frames: list[tuple[int, int]], cut: Cut, sizes: Sizes
-) -> None:
-    """Cut a section; its heading is a part of its first piece."""
-    frame = open_frames[-1][1] if open_frames else NO_FRAME
-    loose: list[Span] = []
+    def _open(self, block: Block) -> None:
+        parent = self._heading
+        while parent is not None and parent.level >= block.level:
+            parent = parent.parent
+        if sum(b - a for a, b in self._loose) >= self._sizes.target // 3:
+            self.flush()
+        is_higher = parent is None or self._above is None or parent.level < self._above.level
+        if is_higher or not self._loose:
+            self._above = parent
+        self._heading = _Heading(block, parent)
 
-    def flush() -> None:
-        cut.pieces.extend(Piece(a, b, frame) for a, b in pack(loose, sizes.target))
-        loose.clear()
+    def _frame(self, heading: _Heading | None) -> int:
+        return heading.frame(self.cut.frames) if heading else NO_FRAME
 
-    for block in section:
-        span = (block.start, block.end)
-        if block.kind in {"heading", "text"}:
-            loose.extend(split_long(text, span, sizes.target))
-        elif block.kind == "table" and span[1] - span[0] > sizes.target:
-            flush()
-            cut.pieces.extend(_table(text, span, frame, cut.frames, sizes))
-        elif span[1] - span[0] > sizes.target:
-            flush()
-            cut.pieces.extend(Piece(a, b, frame) for a, b in _fence(text, span, sizes))
-        else:
-            loose.append(span)
-    flush()
+    def _fence(self, span: Span, frame: int) -> Iterator[Piece]:
+        whole = span[1] - span[0] <= self._sizes.whole
+        parts = [span] if whole else prose(self._text, span, self._sizes.target)
+        return (Piece(a, b, frame) for a, b in parts)
 
-
-def _fence(text: str, span: Span, sizes: Sizes) -> Iterator[Span]:
-    return iter([span]) if span[1] - span[0] <= sizes.whole else prose(text, span, sizes.target)
-
-
-def _table(text: str, span: Span, frame: int, frames: list[Frame], sizes: Sizes) -> Iterator[Piece]:
-    rows = list(lines_of(text, *span))
-    has_header = len(rows) > _HEADER_ROWS and _RULE_ROW.match(text, *rows[1]) is not None
-    if has_header:
-        frames.append(Frame(rows[0][0], rows[1][1], frame))
-        frame = len(frames) - 1
-    for a, b in pack(rows, sizes.target):
-        yield from (Piece(c, d, frame) for c, d in split_long(text, (a, b), sizes.whole))
-
-
-def _blocks(text: str) -> Iterator[_Block]:
-    """Go through headings, fences, tables and paragraphs in one pass."""
-    kind, start, end, fence = "", 0, 0, ""
-    for line in lines_of(text):
-        if fence:
-            end = line[1]
-            if text.startswith(fence, line[0] + _indent(text, line)):
-                yield _Block("fence", start, end)
-                kind = fence = ""
-            continue
-        now, level = _kind(text, line, kind)
-        if now == "underline":
-            yield _Block("heading", start, line[1], level)
-            kind = ""
-            continue
-        if kind and now != kind:
-            yield _Block(kind, start, end)
-            kind = ""
-        if now == "heading":
-            yield _Block("heading", *line, level)
-        elif now:
-            start, kind, end = (line[0] if not kind else start), now, line[1]
-            found = _FENCE.match(text, *line) if now == "fence" else None
-            fence = found[1] if found else ""
-    if kind:
-        yield _Block(kind, start, end)
-
-
-def _kind(text: str, line: Span, open_kind: str) -> tuple[str, int]:
-    if is_blank(text, line):
-        return "", 0
-    if found := _HEADING.match(text, *line):
-        return "heading", len(found[1])
-    if open_kind == "text" and line[1] - line[0] < _LONGEST_HEADING and _UNDERLINE.match(text, *line):
-        return "underline", 1 if text[line[0] : line[1]].strip()[0] == "=" else 2
-    if _FENCE.match(text, *line):
-        return "fence", 0
-    return ("table" if _ROW.match(text, *line) else "text"), 0
-
-
-def _indent(text: str, line: Span) -> int:
-    shown = text[line[0] : line[1]]
-    return len(shown) - len(shown.lstrip(" "))
+    def _table(self, span: Span, frame: int) -> Iterator[Piece]:
+        rows = list(lines_of(self._text, *span))
+        rule = self._text[rows[1][0] : rows[1][1]] if len(rows) > _HEADER_ROWS else "x"
+        if not rule.strip(" \t|:-"):
+            self.cut.frames.append(Frame(rows[0][0], rows[1][1], frame))
+            frame = len(self.cut.frames) - 1
+        for part in pack(rows, self._sizes.target):
+            yield from (Piece(a, b, frame) for a, b in split_long(self._text, part, self._sizes.whole))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from context.artifacts.types import ContentKind
 from context.extract.index import PassageIndex
@@ -26,6 +27,7 @@ _MOST_FORMS = 4
 _SHORTEST_FORM = 4
 
 _LEARNED_FROM = 30
+"""So many of the best pieces teach the words that go with the question's."""
 _LEARNED_TERMS = 40
 _LEARNED_SHARE = 0.3
 _LEARNED_SATURATION = 20.0
@@ -73,7 +75,7 @@ def rank_pieces(index: PassageIndex, query: str, text: str = "") -> Ranking:
     hits = _hits(index, near, held)
     scores = score_passages(hits, weights)
     if text:
-        scores = _learn(index, text, near, hits, scores, weights)
+        scores = _Learner(index, near, hits, weights).add(scores, text)
     best = max(scores)
     return Ranking(
         {place: score / best for place, score in zip(near, scores, strict=True) if score > 0}, held, weights
@@ -121,55 +123,58 @@ def _hits(index: PassageIndex, near: Sequence[int], held: Mapping[int, frozenset
     return hits
 
 
-def _learn(
-    index: PassageIndex,
-    text: str,
-    near: Sequence[int],
-    hits: Sequence[Hit],
-    scores: Sequence[float],
-    weights: Mapping[str, float],
-) -> list[float]:
-    """Let the rare words of the best pieces speak for their surroundings, all of them together as one term."""
-    best = sorted(range(len(near)), key=lambda at: (-scores[at], at))[:_LEARNED_FROM]
-    worth: dict[str, float] = {}
-    for at in best:
-        piece = index.pieces[near[at]]
-        for term in index_terms(text[piece.start : piece.end]):
-            worth[term] = worth.get(term, 0.0) + scores[at]
-    learned = _learned_terms(index, worth, weights)
-    total = sum(learned.values())
-    if not total:
-        return list(scores)
-    where = {place: at for at, place in enumerate(near)}
-    mentions = [0.0] * len(near)
-    for term, value in learned.items():
-        for place in index.places(term):
-            if place in where:
-                mentions[where[place]] += value / total * len(learned) / 2
-    around = _spread(mentions, [hit.centre for hit in hits])
-    return [
-        (1 - _LEARNED_SHARE) * score + _LEARNED_SHARE * sum_ / (sum_ + _LEARNED_SATURATION)
-        for score, sum_ in zip(scores, around, strict=True)
-    ]
+@dataclass(frozen=True)
+class _Learner:
+    """Lets the rare words of the best pieces speak for their surroundings, all together as one term."""
 
+    index: PassageIndex
+    near: Sequence[int]
+    hits: Sequence[Hit]
+    weights: Mapping[str, float]
 
-def _learned_terms(
-    index: PassageIndex, worth: Mapping[str, float], weights: Mapping[str, float]
-) -> dict[str, float]:
-    pieces = len(index.pieces)
-    rated = {}
-    for term, value in worth.items():
-        used = index.frequency(term)
-        if 1 < used <= _COMMONEST * pieces and len(term) >= _SHORTEST_LEARNED and term not in weights:
-            rated[term] = value * math.log(1 + (pieces - used + 0.5) / (used + 0.5))
-    best = sorted(rated, key=lambda term: (-rated[term], term))[:_LEARNED_TERMS]
-    return {term: rated[term] for term in best}
+    def add(self, scores: Sequence[float], text: str) -> list[float]:
+        """Mix what is learned into scores."""
+        learned = self._terms(scores, text)
+        total = sum(learned.values())
+        if not total:
+            return list(scores)
+        where = {place: at for at, place in enumerate(self.near)}
+        mentions = [0.0] * len(self.near)
+        for term, value in learned.items():
+            for place in self.index.places(term):
+                if place in where:
+                    mentions[where[place]] += value / total * len(learned) / 2
+        around = _spread(mentions, [hit.centre for hit in self.hits])
+        return [
+            (1 - _LEARNED_SHARE) * score + _LEARNED_SHARE * said / (said + _LEARNED_SATURATION)
+            for score, said in zip(scores, around, strict=True)
+        ]
+
+    def _terms(self, scores: Sequence[float], text: str) -> dict[str, float]:
+        best = sorted(range(len(self.near)), key=lambda at: (-scores[at], at))[:_LEARNED_FROM]
+        worth: dict[str, float] = {}
+        for at in best:
+            piece = self.index.pieces[self.near[at]]
+            for term in index_terms(text[piece.start : piece.end]):
+                worth[term] = worth.get(term, 0.0) + scores[at]
+        rated = {
+            term: value * self._rarity(term) for term, value in worth.items() if term not in self.weights
+        }
+        ranked = sorted((term for term in rated if rated[term] > 0), key=lambda term: (-rated[term], term))
+        return {term: rated[term] for term in ranked[:_LEARNED_TERMS]}
+
+    def _rarity(self, term: str) -> float:
+        """Nothing for words that stand once, nearly everywhere, or are no words."""
+        used, pieces = self.index.frequency(term), len(self.index.pieces)
+        if not 1 < used <= _COMMONEST * pieces or len(term) < _SHORTEST_LEARNED:
+            return 0.0
+        return math.log(1 + (pieces - used + 0.5) / (used + 0.5))
 
 
 def _spread(mentions: Sequence[float], centres: Sequence[float]) -> list[float]:
     """Add up what is mentioned on both sides of each place, faded by distance."""
     reach = REACH_TOKENS * _LEARNED_REACH
-    fades = [math.exp((a - b) / reach) for a, b in zip(centres, centres[1:], strict=False)]
+    fades = [math.exp((a - b) / reach) for a, b in pairwise(centres)]
     sums = list(mentions)
     carried = 0.0
     for at in range(1, len(mentions)):

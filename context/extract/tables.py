@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, Span, is_blank, lines_of, split_long
 
@@ -16,66 +17,65 @@ _LONGEST_HEADER = 600
 def cut_table(text: str, sizes: Sizes) -> Cut:
     """Cut a table between rows; the header is the frame of all that follows, and row 1 is what follows it."""
     rows = _rows(text)
-    header = next(rows, None)
-    if header is None:
-        return Cut([], [])
-    frames, held, first = [], [], 1
-    following = next(rows, None)
-    if _is_header(text, header):
-        end = following[1] if following and _RULE_ROW.match(text, *following) else header[1]
-        frames.append(Frame(header[0], min(end, header[0] + _LONGEST_HEADER)))
-        held = [] if following is None or end == following[1] else [following]
-    else:
-        held = [header] if following is None else [header, following]
-    return Cut(list(_pieces(text, held, rows, 0 if frames else NO_FRAME, first, sizes)), frames)
+    first, second = next(rows, None), next(rows, None)
+    frames: list[Frame] = []
+    held = [row for row in (first, second) if row]
+    if first and second and _is_header(text, first):
+        has_rule = _RULE_ROW.match(text, *second) is not None
+        end = second[1] if has_rule else first[1]
+        frames.append(Frame(first[0], min(end, first[0] + _LONGEST_HEADER)))
+        held = [] if has_rule else [second]
+    frame = 0 if frames else NO_FRAME
+    pieces = _groups(chain(held, rows), sizes)
+    return Cut(
+        [part for piece in pieces for part in _parts(text, piece._replace(frame=frame), sizes)], frames
+    )
 
 
-def _pieces(
-    text: str, held: list[Span], rows: Iterator[Span], frame: int, number: int, sizes: Sizes
-) -> Iterator[Piece]:
-    start, end, first = -1, -1, number
-    for row in _chain(held, rows):
-        if start >= 0 and (end - start >= sizes.target // 2 or row[1] - start > sizes.target):
-            yield from _piece(text, (start, end), frame, first, number - 1, sizes)
-            start = -1
-        if start < 0:
-            start, first = row[0], number
-        end = row[1]
-        number += 1
-    if start >= 0:
-        yield from _piece(text, (start, end), frame, first, number - 1, sizes)
+def _groups(rows: Iterator[Span], sizes: Sizes) -> Iterator[Piece]:
+    """Join short rows."""
+    open_piece: Piece | None = None
+    for number, (start, end) in enumerate(rows, 1):
+        if open_piece and _is_full(open_piece, end, sizes):
+            yield open_piece
+            open_piece = None
+        if open_piece is None:
+            open_piece = Piece(start, end, first=number, last=number)
+        else:
+            open_piece = open_piece._replace(end=end, last=number)
+    if open_piece:
+        yield open_piece
 
 
-def _chain(held: list[Span], rows: Iterator[Span]) -> Iterator[Span]:
-    yield from held
-    yield from rows
+def _is_full(piece: Piece, end: int, sizes: Sizes) -> bool:
+    return piece.end - piece.start >= sizes.target // 2 or end - piece.start > sizes.target
 
 
-def _piece(text: str, span: Span, frame: int, first: int, last: int, sizes: Sizes) -> Iterator[Piece]:
+def _parts(text: str, piece: Piece, sizes: Sizes) -> Iterator[Piece]:
     """A row stays whole, unless it alone would fill a page."""
-    if span[1] - span[0] <= sizes.whole * 2:
-        yield Piece(*span, frame, first, last)
-        return
-    yield from (Piece(a, b, frame, first, last) for a, b in split_long(text, span, sizes.whole))
+    if piece.end - piece.start <= sizes.whole * 2:
+        return iter([piece])
+    parts = split_long(text, (piece.start, piece.end), sizes.whole)
+    return (piece._replace(start=a, end=b) for a, b in parts)
 
 
 def _rows(text: str) -> Iterator[Span]:
     """Go through the rows: a line break inside quotes does not end one."""
     quoted = '"' in text
-    start, joined, lines = -1, 0, []
+    marks = 0
+    lines: list[Span] = []
     for line in lines_of(text):
-        if start < 0 and is_blank(text, line):
+        if not lines and is_blank(text, line):
             continue
-        start = line[0] if start < 0 else start
         lines.append(line)
-        joined += text.count('"', *line) if quoted else 0
-        if joined % 2 == 0:
-            yield start, line[1]
+        marks += text.count('"', *line) if quoted else 0
+        if marks % 2 == 0:
+            yield lines[0][0], line[1]
         elif len(lines) < _MOST_JOINED:
             continue
         else:
             yield from lines
-        start, joined, lines = -1, 0, []
+        marks, lines = 0, []
     yield from lines
 
 

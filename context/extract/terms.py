@@ -58,7 +58,7 @@ def _plain_json(words: str) -> str:
 
 def _unescape(found: re.Match[str]) -> str:
     escape = found[0]
-    if escape[1] == "u":
-        code = int(escape[2:], 16)
+    if digits := escape[2:]:
+        code = int(digits, 16)
         return " " if 0xD800 <= code < 0xE000 else chr(code)  # noqa: PLR2004 - halves of a pair
     return " " if escape[1] in "nrtbf" else escape[1]

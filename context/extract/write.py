@@ -1,4 +1,4 @@
-"""Writing an extract: what was chosen, word for word, with marks that say where it stands and what is left out."""
+"""Writing an extract: what was chosen, word for word, with marks of places and of what is left out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ def extract(
     Args:
         text: The artifact.
         index: Its index.
-        query: The question; for an empty one, or one of which the text has no word, the extract is an outline.
+        query: The question; for an empty one, or where the text has no word of it, the extract is an outline.
         budget_tokens: The most tokens, >= 0.
         count: Counts the tokens of a text.
 
@@ -167,7 +167,7 @@ class _Writer:
             place = self._place(first, last, lines)
             parts.append(place.mark)
             parts += self._frames(range(first, last + 1), shown)
-            parts += self._words(first, last, lines)
+            parts += self._words(first, last)
             places.append(place)
         text = "\n".join(parts)
         return Extract(text, self._count(text), tuple(places))
@@ -216,7 +216,7 @@ class _Writer:
                     parts.append(self.text[span.start : span.end])
         return parts
 
-    def _words(self, first: int, last: int, lines: "_Lines") -> list[str]:
+    def _words(self, first: int, last: int) -> list[str]:
         """The text itself; what is folded into a piece is counted behind it."""
         parts: list[str] = []
         waiting: list[Span] = []
