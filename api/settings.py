@@ -18,6 +18,9 @@ class ApiSettings(BaseSettings):
     api_threads: int = Field(32, ge=1, description="Requests that are worked on at once.")
     max_body_bytes: int = Field(8 * 2**20, ge=1024, description="The largest request body.")
     max_batch_bytes: int = Field(32 * 2**20, ge=1024, description="The largest body of many turns.")
+    mcp_max_body_bytes: int = Field(
+        2 * 2**20, ge=1024, description="The largest message of the Model Context Protocol."
+    )
     max_batch_turns: int = Field(1_000, ge=1, description="The most turns in one call.")
     max_turn_messages: int = Field(500, ge=1, description="The most messages in one turn event.")
     max_message_bytes: int = Field(4 * 2**20, ge=256, description="The largest single message.")
@@ -26,6 +29,9 @@ class ApiSettings(BaseSettings):
     max_depth: int = Field(64, ge=4, description="The deepest nesting of a JSON body.")
     max_future_s: float = Field(300, ge=0, description="How far ahead a clock may be.")
     max_wait_ms: int = Field(10_000, ge=0, description="The longest that a call waits for work.")
+    tools_max_share: float = Field(
+        0.5, gt=0, le=1, description="What tools may take of the window beside the other fixed parts."
+    )
     key_cache_s: float = Field(2.0, ge=0, description="How long a revoked key may still work.")
     calibration_cache_s: float = Field(5.0, ge=0, description="How old a learned token factor may be.")
     calibration_settled_every_s: float = Field(
