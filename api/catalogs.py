@@ -13,6 +13,7 @@ from api.budgets import profiles
 from api.call import Body, BodyCall, Call, check_id, documented, reader
 from api.catalog_cache import LoadedCatalog, catalogs
 from api.errors import ProblemError, not_found
+from api.prior_cache import prior_sets
 from api.settings import api_settings
 from context.catalog.fit import Fitted, fit_catalog
 from context.catalog.ladder import Ladder
@@ -143,10 +144,12 @@ def rank_entries(name: Name, call: BodyCall) -> Response:
     """Answer with the entries in the order in which they serve an intent."""
     caller, wanted = call.caller("read"), call.body(RankBody)
     loaded = catalogs.find(caller.tenant_id, name)
-    ranking = rank(loaded.index, wanted.intent, explain=wanted.explain, limit=wanted.top_n)
+    in_force = prior_sets.find(caller.tenant_id, loaded)
+    priors = in_force.say(wanted.intent, explain=wanted.explain)
+    ranking = rank(loaded.index, wanted.intent, priors=priors, explain=wanted.explain, limit=wanted.top_n)
     answer = {
         "entries": [_ranked(entry, explain=wanted.explain) for entry in ranking.entries],
-        "prior_set": None,
+        "prior_set": in_force.version,
         "hidden": len(loaded.catalog.entries) - len(ranking.entries),
         "gap_warning": gap_warning(ranking),
         "digest": loaded.digest,
@@ -163,7 +166,10 @@ def compact_for_model(name: Name, call: BodyCall) -> Response:
     reserve = wanted.reserve_tokens
     if reserve is None:
         reserve = catalog_settings().catalog_reserve_tokens + count_text(wanted.intent or "")
-    ranking = rank(loaded.index, wanted.intent) if wanted.intent else None
+    ranking = None
+    if wanted.intent:
+        priors = prior_sets.find(caller.tenant_id, loaded).say(wanted.intent)
+        ranking = rank(loaded.index, wanted.intent, priors=priors)
     fitted = fit_catalog(
         loaded.ladder,
         catalog_budget(profile, wanted.model, reserve_tokens=reserve),

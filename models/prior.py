@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+import structlog
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
@@ -23,8 +24,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.priors.prior_set import PriorSet
+from context.priors.score import BoundPriors, bind_priors
+from context.priors.types import CorruptPriorsError
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
+
+log = structlog.get_logger()
 
 
 class SetKind(StrEnum):
@@ -166,6 +172,23 @@ def load_set(db: Transaction, place: SetPlace, *, state: SetState) -> StoredSet 
         .limit(1)
     ).one_or_none()
     return StoredSet(row.version, row.blob or b"", row.watermark) if row else None
+
+
+def load_bound_priors(
+    db: Transaction, place: SetPlace, entry_ids: Sequence[str]
+) -> tuple[int, BoundPriors] | None:
+    """The set in force on a catalog, with its version; None where words alone rank.
+
+    A set that cannot be read is passed over: a request is never refused for it.
+    """
+    found = load_set(db, place, state=SetState.ACTIVE)
+    if found is None:
+        return None
+    try:
+        return found.version, bind_priors(PriorSet.from_bytes(found.blob), entry_ids)
+    except CorruptPriorsError as error:
+        log.warning("prior_set_unreadable", version=found.version, because=error.message)
+        return None
 
 
 def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> int:

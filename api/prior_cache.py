@@ -1,0 +1,93 @@
+"""Priors that were used a moment ago: bound to their catalog once a version, not once a call."""
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from uuid import UUID
+
+from api.catalog_cache import LoadedCatalog
+from context.priors.score import BoundPriors, score_priors
+from context.priors.types import NO_PRIORS, Priors
+from models.prior import SetKind, SetPlace, find_active_version, load_bound_priors
+from models.session import reading
+
+FRESH_S = 2.0
+"""A set that was put in force, or taken out of it, is noticed after this at the latest."""
+MOST_SETS = 64
+
+Place = tuple[UUID, str]
+
+
+@dataclass(frozen=True)
+class PriorsInForce:
+    """What ranking of a catalog is told by history.
+
+    Attributes:
+        version: The set's version; None where words alone rank.
+        bound: The set on the catalog; None likewise.
+    """
+
+    version: int | None = None
+    bound: BoundPriors | None = None
+
+    def say(self, intent: str, *, explain: bool = False) -> Priors:
+        """What history says of an intent; nothing without a set."""
+        return score_priors(self.bound, intent, explain=explain) if self.bound else NO_PRIORS
+
+
+_WORDS_ALONE = PriorsInForce()
+
+
+class PriorCache:
+    """The sets in force that were used last, each on the version of its catalog."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._versions: dict[Place, tuple[float, int | None]] = {}
+        self._kept: OrderedDict[Place, tuple[str, PriorsInForce]] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, tenant_id: UUID, loaded: LoadedCatalog) -> PriorsInForce:
+        """Find what history says of a catalog; no query where it was asked a moment ago."""
+        place = (tenant_id, loaded.name)
+        version = self._version(place)
+        if version is None:
+            return _WORDS_ALONE
+        with self._lock:
+            digest, known = self._kept.get(place, ("", _WORDS_ALONE))
+        if known.version == version and digest == loaded.digest:
+            return known
+        return self._load(place, loaded)
+
+    def forget(self) -> None:
+        """Look again at the next call."""
+        with self._lock:
+            self._versions.clear()
+
+    def _version(self, place: Place) -> int | None:
+        until, version = self._versions.get(place, (0.0, None))
+        if time.monotonic() < until:
+            return version
+        with reading() as db:
+            version = find_active_version(db, SetPlace(place[0], SetKind.RANKING, place[1]))
+        with self._lock:
+            if len(self._versions) >= MOST_SETS * 16:
+                self._versions.clear()
+            self._versions[place] = (time.monotonic() + FRESH_S, version)
+        return version
+
+    def _load(self, place: Place, loaded: LoadedCatalog) -> PriorsInForce:
+        ids = [entry.entry_id for entry in loaded.catalog.entries]
+        with reading() as db:
+            found = load_bound_priors(db, SetPlace(place[0], SetKind.RANKING, place[1]), ids)
+        in_force = PriorsInForce(*found) if found else _WORDS_ALONE
+        with self._lock:
+            self._kept[place] = (loaded.digest, in_force)
+            self._kept.move_to_end(place)
+            while len(self._kept) > MOST_SETS:
+                self._kept.popitem(last=False)
+        return in_force
+
+
+prior_sets = PriorCache()
