@@ -132,7 +132,7 @@ def remove_messages(
         return None
     revoke_work(db, tenant_id, session_id, receipt)
     readings = drop_readings(db, tenant_id, session_id, receipt)
-    receipt.remove("message", len(change.gone))
+    receipt.count("message", len(change.gone))
     used = forget_uses(db, tenant_id, session_id, change.gone, receipt)
     used |= forget_places(db, tenant_id, session_id, change.lost_places, receipt)
     release(db, tenant_id, used, receipt)
@@ -155,8 +155,8 @@ def _settle(
     drop_decisions(db, tenant_id, session_id, list(change.turns), receipt)
     generation = _renew(db, tenant_id, before, change)
     lost = drop_summaries(db, tenant_id, before, generation=generation, seqs=change.seqs)
-    receipt.invalidate("summary", lost.versions)
-    receipt.invalidate("summary_part", lost.parts)
+    receipt.count("summary", lost.versions)
+    receipt.count("summary_part", lost.parts)
     if lost.versions:
         _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
     read_again(db, tenant_id, readings, receipt)
@@ -177,10 +177,10 @@ def _forget_passages(
         removed = sum(
             erase_passages(db, tenant_id, session_id, from_seq=first, to_seq=last) for first, last in ranges
         )
-        receipt.invalidate("recall_passage", removed)
+        receipt.count("recall_passage", removed)
         return
     removed, rewound = rewind_index(db, tenant_id, session_id, from_seq=change.first_seq)
-    receipt.invalidate("recall_passage", removed)
+    receipt.count("recall_passage", removed)
     if rewound:
         _ask(db, tenant_id, WorkKind.RECALL, session_id, receipt)
 

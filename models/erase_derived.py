@@ -98,8 +98,8 @@ def drop_readings(db: Transaction, tenant_id: UUID, session_id: str, receipt: Re
     """
     place = {"tenant_id": tenant_id, "session_id": session_id}
     artifact_ids = list(db.execute(_READINGS, place).scalars())
-    receipt.invalidate("artifact_summary", len(artifact_ids))
-    receipt.invalidate("artifact_plan", drop_session_plans(db, tenant_id, session_id))
+    receipt.count("artifact_summary", len(artifact_ids))
+    receipt.count("artifact_plan", drop_session_plans(db, tenant_id, session_id))
     return set(artifact_ids)
 
 
@@ -129,26 +129,26 @@ def drop_plans_of_turns(
     """Forget the plans that may hold words of these turns, given by index and id."""
     chosen = {"session_id": session_id, "turn_ids": sorted(turns.values()), "first_turn": min(turns)}
     gone = db.execute(_OF_TURNS, {"tenant_id": tenant_id, **chosen}).scalars().all()
-    receipt.invalidate("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+    receipt.count("plan_history", _drop_plans(db, tenant_id, gone, receipt))
 
 
 def drop_plans_of_session(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
     """Forget all plans of a session."""
     gone = db.execute(_OF_SESSION, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
-    receipt.remove("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+    receipt.count("plan_history", _drop_plans(db, tenant_id, gone, receipt))
 
 
 def drop_plans_of_user(db: Transaction, tenant_id: UUID, user_id: str, receipt: Receipt) -> None:
     """Forget all plans of a user, in whichever session or in none."""
     gone = db.execute(_OF_USER, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
-    receipt.remove("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+    receipt.count("plan_history", _drop_plans(db, tenant_id, gone, receipt))
 
 
 def _drop_plans(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID], receipt: Receipt) -> int:
     """Their work first: whoever makes one of them holds its work before its row."""
     if not plan_ids:
         return 0
-    receipt.remove("due_work", _drop_work(db, tenant_id, WorkKind.PLAN, [str(one) for one in plan_ids]))
+    receipt.count("due_work", _drop_work(db, tenant_id, WorkKind.PLAN, [str(one) for one in plan_ids]))
     rows = db.execute(
         delete(Plan)
         .where(Plan.tenant_id == tenant_id, Plan.plan_id.in_(plan_ids))
@@ -156,7 +156,7 @@ def _drop_plans(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID], rece
     ).all()
     note_erased_plans(db, tenant_id, Counter(row.catalog for row in rows if row.outcome_seq is not None))
     calls = [call_id for row in rows for call_id in row.call_ids]
-    receipt.invalidate("llm_call", forget_calls(db, tenant_id, calls))
+    receipt.count("llm_call", forget_calls(db, tenant_id, calls))
     return len(rows)
 
 
@@ -176,7 +176,7 @@ _SESSION_WORK = text(
 def drop_session_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
     """Forget the work of a session; whoever has it loses the lease. The caller holds the session's row."""
     asked = {"tenant_id": tenant_id, "session_id": session_id, "others": sorted(KEYED_OTHERWISE)}
-    receipt.remove("due_work", db.execute(_SESSION_WORK, asked).rowcount)
+    receipt.count("due_work", db.execute(_SESSION_WORK, asked).rowcount)
 
 
 _ARTIFACT_WORK = text(
@@ -197,7 +197,7 @@ def drop_artifact_work(
     """Forget the work of artifacts that are gone."""
     if artifact_ids:
         asked = {"tenant_id": tenant_id, "artifact_ids": list(artifact_ids)}
-        receipt.remove("due_work", db.execute(_ARTIFACT_WORK, asked).rowcount)
+        receipt.count("due_work", db.execute(_ARTIFACT_WORK, asked).rowcount)
 
 
 _DECISIONS = text(
@@ -212,5 +212,5 @@ def drop_decisions(
 ) -> None:
     """Forget what preflight decided for these turns, and what the session was last about."""
     place = {"tenant_id": tenant_id, "session_id": session_id}
-    receipt.invalidate("preflight_decision", db.execute(_DECISIONS, {**place, "turns": list(turns)}).rowcount)
-    receipt.invalidate("preflight_session", db.execute(_TOPIC, place).rowcount)
+    receipt.count("preflight_decision", db.execute(_DECISIONS, {**place, "turns": list(turns)}).rowcount)
+    receipt.count("preflight_session", db.execute(_TOPIC, place).rowcount)

@@ -16,6 +16,7 @@ from models.erase_derived import (
 )
 from models.erase_receipt import Receipt
 from models.erase_uses import release
+from models.habits import forget_profile
 from models.ledger import forget_session
 from models.session import Transaction
 
@@ -62,12 +63,12 @@ def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
     drop_readings(db, tenant_id, session_id, receipt)
     used = _uses(db, tenant_id, session_id)
     for table in WITH_THE_SESSION:
-        receipt.remove(table, _delete_rows(db, table, tenant_id, session_id))
+        receipt.count(table, _delete_rows(db, table, tenant_id, session_id))
     attached = drop_session_attachments(db, tenant_id, session_id)
-    receipt.remove("artifact_attachment", len(attached))
+    receipt.count("artifact_attachment", len(attached))
     release(db, tenant_id, {*used, *attached}, receipt)
-    receipt.invalidate("llm_call", forget_session(db, tenant_id, session_id))
-    receipt.remove("session", _delete_rows(db, "session", tenant_id, session_id))
+    receipt.count("llm_call", forget_session(db, tenant_id, session_id))
+    receipt.count("session", _delete_rows(db, "session", tenant_id, session_id))
     if session is not None:
         _remember(db, tenant_id, session.generation)
     return receipt
@@ -154,7 +155,7 @@ def erase_user_from(db: Transaction, tenant_id: UUID, user_id: str, session_id: 
     seqs = db.execute(_SEQS, place).scalars().all()
     changed = remove_messages(db, tenant_id, session_id, seqs, reach=WHOLE_LOG) if seqs else None
     receipt = changed.receipt if changed else Receipt()
-    receipt.remove("turn", db.execute(_TURNS, place).rowcount)
+    receipt.count("turn", db.execute(_TURNS, place).rowcount)
     return receipt
 
 
@@ -170,6 +171,7 @@ def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Rec
     take_time(db)
     drop_plans_of_user(db, tenant_id, user_id, receipt)
     attached = drop_user_attachments(db, tenant_id, user_id)
-    receipt.remove("artifact_attachment", len(attached))
+    receipt.count("artifact_attachment", len(attached))
     release(db, tenant_id, attached, receipt)
+    receipt.count("user_profile", forget_profile(db, tenant_id, user_id))
     return receipt

@@ -85,7 +85,7 @@ def forget_places(
 
 
 def _named(artifact_ids: Sequence[str | None], receipt: Receipt) -> set[str]:
-    receipt.remove("artifact_use", len(artifact_ids))
+    receipt.count("artifact_use", len(artifact_ids))
     return {artifact_id for artifact_id in artifact_ids if artifact_id is not None}
 
 
@@ -113,7 +113,7 @@ def retell(
     for one in retold:
         asked = {"tenant_id": tenant_id, "session_id": session_id, **one.__dict__}
         if not db.execute(_RETELL, asked).all():
-            receipt.remove("artifact_use", db.execute(_FORGET_READ, asked).rowcount)
+            receipt.count("artifact_use", db.execute(_FORGET_READ, asked).rowcount)
 
 
 _LOCK = text(
@@ -153,7 +153,7 @@ def exchange(
 def release(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
     """Drop those of these artifacts that nothing uses any more, with their readings and their work."""
     gone = drop_unused(db, tenant_id, artifact_ids)
-    receipt.remove("artifact", len(gone))
+    receipt.count("artifact", len(gone))
     drop_artifact_work(db, tenant_id, gone, receipt)
 
 
