@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from context.errors import InvalidInputError
-from context.preflight.policy import KNOWN_TOOLS
+from context.preflight.policy import KNOWN_TOOLS, THINKING
 from context.preflight.terms import UNSPACED, WORD, Lexicon, fold
 from context.preflight.types import Category, ThinkingLevel
 
@@ -80,6 +80,12 @@ class PreflightConfig:
         """The tools of which the policy says when they are needed: others are not judged by it."""
         named = KNOWN_TOOLS.union(*(one.extra_tools for one in self.categories.values()))
         return named.difference(self.always_include)
+
+    @cached_property
+    def thinking_levels(self) -> Mapping[Category, ThinkingLevel]:
+        """The level of thought of each category."""
+        own = {name: one.thinking_level for name, one in self.categories.items() if one.thinking_level}
+        return {**THINKING, **own}
 
     @cached_property
     def disabled(self) -> frozenset[Category]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from context.preflight.config import PreflightConfig
 from context.preflight.followup import FRESH, FollowUp, weight_after
 from context.preflight.hint import write_hint
-from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, MEMORY, THINKING, TOOLS, highest, widest
+from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, MEMORY, TOOLS, highest, widest
 from context.preflight.tools import choose_tools, wanted_tools
 from context.preflight.types import (
     Category,
@@ -90,23 +90,33 @@ def decide(
 
 
 def _score(evidence: Evidence, config: PreflightConfig, weights: Weights) -> Scores:
-    """Add up the signs; of several words of one sign each further one counts half of the one before."""
-    scores = dict.fromkeys(_ORDER, 0.0)
-    for name, times in evidence.features.items():
-        for category, weight in WEIGHTS.get(name, ()):
-            scores[category] += weight * (2.0 - 0.5 ** (times - 1))
-    if evidence.chars > config.complex_threshold:
-        for category, weight in WEIGHTS["shape.long"]:
-            scores[category] += weight
+    """Score every category by the signs found, the policy's own words, and what was learned."""
+    sums = _add_up(evidence.features, is_long=evidence.chars > config.complex_threshold)
+    scores = dict(zip(_ORDER, sums, strict=True))
     for category in config.categories:
         if f"own.{category}" in evidence.features:
             scores[category] += RECOGNIZED
-    for category, score in scores.items():
-        if score <= 0.0 or category in config.disabled:
-            scores[category] = 0.0
-        elif weights.factors or weights.profile:
-            scores[category] = _learned(category, score, weights)
+    for category in config.disabled:
+        scores[category] = 0.0
+    if weights.factors or weights.profile:
+        for category, score in scores.items():
+            if score > 0.0:
+                scores[category] = _learned(category, score, weights)
     return scores
+
+
+def _add_up(features: Mapping[str, int], *, is_long: bool) -> list[float]:
+    """Add up the signs; of several words of one sign each further one counts half of the one before."""
+    sums = [0.0] * len(_ORDER)
+    for name, times in features.items():
+        if name in WEIGHTS:
+            strength = 1.0 if times == 1 else 2.0 - math.pow(0.5, times - 1)
+            for place, weight in WEIGHTS[name]:
+                sums[place] += weight * strength
+    if is_long:
+        for place, weight in WEIGHTS["shape.long"]:
+            sums[place] += weight
+    return [max(one, 0.0) for one in sums]
 
 
 def _learned(category: Category, score: float, weights: Weights) -> float:
@@ -115,7 +125,7 @@ def _learned(category: Category, score: float, weights: Weights) -> float:
 
 
 def _recognize(scores: Scores, features: Mapping[str, int], reasons: list[str]) -> tuple[Category, ...]:
-    found = tuple(category for category in _ORDER if scores[category] >= RECOGNIZED)
+    found = tuple(category for category, score in scores.items() if score >= RECOGNIZED)
     if found == (Category.CASUAL,) and "talk.strays" in features:
         reasons.append("rule.more_than_small_talk")
         return ()
@@ -182,12 +192,17 @@ def _uncovered(categories: tuple[Category, ...]) -> tuple[Category, ...]:
     )
 
 
-def _memory(categories: Sequence[Category], config: PreflightConfig) -> MemoryParams:
-    return widest([MEMORY[category] for category in categories]) if config.memory_tuning else FULL_MEMORY
+def _memory(categories: tuple[Category, ...], config: PreflightConfig) -> MemoryParams:
+    return _memory_of(categories) if config.memory_tuning else FULL_MEMORY
 
 
-def _thinking(categories: Sequence[Category], config: PreflightConfig) -> ThinkingLevel:
+@lru_cache(256)
+def _memory_of(categories: tuple[Category, ...]) -> MemoryParams:
+    return widest([MEMORY[category] for category in categories])
+
+
+def _thinking(categories: tuple[Category, ...], config: PreflightConfig) -> ThinkingLevel:
     if not config.thinking_tuning:
         return DEFAULT_THINKING
-    own = {name: one.thinking_level for name, one in config.categories.items() if one.thinking_level}
-    return highest([own.get(category, THINKING[category]) for category in categories])
+    levels = config.thinking_levels
+    return highest([levels[category] for category in categories])

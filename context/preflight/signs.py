@@ -12,7 +12,7 @@ from context.preflight.shape import BRIEF_CHARS, PERSONAL_CHARS, find_shape
 from context.preflight.terms import UNSPACED, WORD, Found, Lexicon, fold
 from context.stopwords import STOP_WORDS
 
-READ_CHARS = 2_400
+READ_CHARS = 1_600
 """Of a longer message the first three quarters of this, and the last quarter, are read."""
 
 _BASE = Lexicon(ENGLISH, RUSSIAN, ARABIC)

@@ -31,14 +31,15 @@ _TABLE: dict[Category, str] = {
 }
 
 
-def _read(table: dict[Category, str]) -> dict[str, tuple[tuple[Category, float], ...]]:
-    weights: dict[str, tuple[tuple[Category, float], ...]] = {}
-    for category, line in table.items():
+def _read(table: dict[Category, str]) -> dict[str, tuple[tuple[int, float], ...]]:
+    weights: dict[str, tuple[tuple[int, float], ...]] = {}
+    for place, category in enumerate(Category):
+        line = table[category]
         parts = line.split()
         for sign, weight in zip(parts[::2], parts[1::2], strict=True):
-            weights[sign] = (*weights.get(sign, ()), (category, float(weight)))
+            weights[sign] = (*weights.get(sign, ()), (place, float(weight)))
     return weights
 
 
 WEIGHTS = _read(_TABLE)
-"""By sign, what it adds to which category."""
+"""By sign, what it adds to which category, by its place among the categories."""
