@@ -32,7 +32,7 @@ WANTED = {
 }
 SIZES = (1_282, 10_000)
 TIMED_REQUESTS = 60
-TRIES = 3
+TRIES = 5
 FITS = (0.3, 0.4, 0.5, 0.55, LEAST_FIT, 0.62, 0.65, 0.7)
 
 Ranker = Callable[[str], Sequence[int]]
