@@ -8,7 +8,20 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-COMMANDS = ("up", "demo", "replay", "doctor", "keys", "work", "usage", "profiles", "preflight", "migrate")
+COMMANDS = (
+    "up",
+    "demo",
+    "replay",
+    "doctor",
+    "keys",
+    "work",
+    "usage",
+    "profiles",
+    "preflight",
+    "learn",
+    "priors",
+    "migrate",
+)
 """Each is a module of this package with a typer `app`."""
 
 

@@ -1,0 +1,104 @@
+"""Sets of priors from the command line: list them, put one in force, go back to the one before."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.target import DATA_DIRECTORY
+from models.prior import SetFacts, SetKind, SetPlace, activate_set, list_sets, roll_back
+
+app = typer.Typer(
+    help="List sets of priors, put one in force, go back.", no_args_is_help=True, add_completion=False
+)
+
+Tenant = Annotated[str, typer.Option(help="Whose sets.")]
+Catalog = Annotated[str, typer.Option(help="The catalog; empty for plans that name none.")]
+Kind = Annotated[SetKind, typer.Option(help="What the sets are about.")]
+DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
+
+BY_HAND = "put in force by hand"
+TAKEN_BACK = "taken out of force by hand"
+
+
+@app.command("list")
+def list_all(
+    tenant: Tenant = FIRST_TENANT,
+    most: Annotated[int, typer.Option(min=1, help="The most sets.")] = 50,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """List the sets of a tenant, newest first: state, numbers, and why."""
+    with operator_transaction(data_dir) as db:
+        sets = list_sets(db, known_tenant(db, tenant), most=most)
+    columns = (
+        "kind",
+        "catalog",
+        "version",
+        "state",
+        "made",
+        "evidence",
+        "new / in force / words",
+        "drift",
+        "why",
+    )
+    table = Table(*columns)
+    for one in sets:
+        drift = "" if one.drift is None else f"{one.drift:.1%}"
+        made = f"{one.made_at:%Y-%m-%d %H:%M}"
+        kept = one.state if one.is_kept else f"{one.state} (numbers only)"
+        table.add_row(
+            one.kind,
+            one.name,
+            str(one.version),
+            kept,
+            made,
+            f"{one.evidence:,.0f}",
+            _numbers(one),
+            drift,
+            one.reason,
+        )
+    Console().print(table)
+
+
+def _numbers(one: SetFacts) -> str:
+    """The numbers that a set was judged by: recall@5, or for categories the share of harmed turns."""
+    which = "recall_at_5" if one.kind == SetKind.RANKING else "harm"
+    plain = "words" if one.kind == SetKind.RANKING else "plain"
+    parts = [one.evaluation.get(name, {}).get(which) for name in ("new", "in_force", plain)]
+    return " / ".join("-" if part is None else f"{part:.3f}" for part in parts)
+
+
+@app.command()
+def activate(
+    version: Annotated[int, typer.Argument(help="The set, as `list` shows it.")],
+    catalog: Catalog = "",
+    kind: Kind = SetKind.RANKING,
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Put a set in force, whatever it was judged to be; the next night's must beat it."""
+    with operator_transaction(data_dir) as db:
+        place = SetPlace(known_tenant(db, tenant), kind, catalog)
+        if not activate_set(db, place, version, reason=BY_HAND):
+            raise typer.BadParameter(f"there is no set {version} of it any more")
+    print(f"set {version} is in force")
+
+
+@app.command()
+def rollback(
+    catalog: Catalog = "",
+    kind: Kind = SetKind.RANKING,
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Take the set in force out of it; the one before it is in force again, where there was one."""
+    with operator_transaction(data_dir) as db:
+        place = SetPlace(known_tenant(db, tenant), kind, catalog)
+        try:
+            before = roll_back(db, place, reason=TAKEN_BACK)
+        except LookupError as error:
+            raise typer.BadParameter(str(error)) from None
+    print("nothing learned is in force" if before is None else f"set {before} is in force")
