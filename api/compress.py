@@ -10,9 +10,10 @@ from pydantic import Field
 from api.call import BodyCall, SessionId, documented
 from api.errors import ProblemError
 from api.intake import MAX_WINDOW
-from api.window.gather import fill_window, gather
+from api.window.gather import Filled, Sought, fill_window, gather, load_tail
+from api.window.prepare import Place, prepare
 from api.window.request import ContextRequest, ask, budget_of, read_request
-from api.window.respond import respond
+from api.window.respond import Answering, respond
 from context.assemble import Notes
 from context.emergency import EmergencyCut
 from context.provider_errors import ErrorKind, classify
@@ -65,13 +66,15 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     with reading() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
         known = find_limit(db, tenant_id, request.model)
+    tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
+    given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget_of(request, known))
     limit = _learn(tenant_id, request.model, refusal) or known
     asked = ask(request, given, limit)
-    refused = gather(tenant_id, request, given, seen, budget_of(request, known))
+    refused = gather(Sought(tenant_id, request, given, seen, budget_of(request, known)), tail)
     now = _settle(tenant_id, seen, request.model)
     rebuilt = rebuild_smaller(
         Refused(
-            refused,
+            refused.request,
             summary=_summary_of(now),
             raw_from=now.session.raw_from if now else 0,
             last_seq=seen.session.last_seq if seen else 0,
@@ -83,8 +86,12 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     with reading() as db:
         now = find_standing(db, tenant_id, session_id, request.model)
     # Where another call was faster, its cut stands: cutting once more would leave out more than was refused.
-    window = rebuilt.window if was_cut else fill_window(tenant_id, request, given, now, asked.budget)
-    return respond(request, window, now, asked, learned_limit=limit)
+    filled = (
+        Filled(rebuilt.window, refused.shelving)
+        if was_cut
+        else fill_window(Sought(tenant_id, request, given, now, asked.budget))
+    )
+    return respond(Answering(tenant_id, request, given, filled, now, asked, limit))
 
 
 def _read_refusal(request: CompressRequest) -> _Refusal:

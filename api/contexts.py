@@ -1,14 +1,18 @@
 """The context of the next request: what fits, and the proof."""
 
+from uuid import UUID
+
 from fastapi import APIRouter, Response
 
 from api.call import BodyCall, SessionId, documented
 from api.waiting import wait_for_work
+from api.window.account import remember_use
 from api.window.activation import settle
-from api.window.gather import fill_window
+from api.window.gather import Sought, fill_window, load_tail
 from api.window.learn import learn_request
-from api.window.request import ContextRequest, ask, read_request
-from api.window.respond import respond
+from api.window.prepare import Place, prepare
+from api.window.request import ContextRequest, ask, budget_of, read_request
+from api.window.respond import Answering, respond
 from models.freshness import find_standing
 from models.limit import find_limit
 from models.session import reading
@@ -19,18 +23,33 @@ router = APIRouter(prefix="/v1", tags=["context"])
 
 @router.post("/sessions/{session_id}/context", openapi_extra=documented(ContextRequest))
 def read_context(session_id: SessionId, call: BodyCall) -> Response:
-    """Answer with the newest summary in force and the raw turns after it, within the budget."""
+    """Answer with the newest summary in force, artifacts and the raw turns after it, within the budget."""
     caller = call.caller("read")
-    request = call.body(ContextRequest)
+    return answer_context(caller.tenant_id, session_id, call.body(ContextRequest))
+
+
+def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) -> Response:
+    """Answer a context request; no model is called, and nothing that the answer does not need is waited for.
+
+    Raises:
+        AfterturnError: The request cannot be answered; says why.
+    """
     given = read_request(request)
     if request.wait_ms:
-        wait_for_work(caller.tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
+        wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
     with reading() as db:
-        standing = find_standing(db, caller.tenant_id, session_id, request.model)
-        limit = standing.learned_limit if standing else find_limit(db, caller.tenant_id, request.model)
+        standing = find_standing(db, tenant_id, session_id, request.model)
+        limit = standing.learned_limit if standing else find_limit(db, tenant_id, request.model)
+    budget = budget_of(request, limit)
+    tail = load_tail(tenant_id, standing, request.model, budget)
+    given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget)
     asked = ask(request, given, limit)
-    standing, activation = settle(caller.tenant_id, standing, asked) if standing else (None, None)
-    window = fill_window(caller.tenant_id, request, given, standing, asked.budget)
+    standing, activation = settle(tenant_id, standing, asked) if standing else (None, None)
+    sought = Sought(tenant_id, request, given, standing, asked.budget)
+    filled = fill_window(sought, None if activation else tail)
     if standing:
-        learn_request(caller.tenant_id, standing, asked)
-    return respond(request, window, standing, asked, learned_limit=limit, activation=activation)
+        learn_request(tenant_id, standing, asked)
+    remember_use(tenant_id, session_id if standing else None, filled.shelving, filled.window.shelved)
+    answer = respond(Answering(tenant_id, request, given, filled, standing, asked, limit, activation))
+    answer.background = given.judged.recording if given.judged else None
+    return answer

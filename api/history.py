@@ -1,5 +1,6 @@
 """The log of a session, read back: the raw turns behind a summary."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from api.call import Body, BodyCall, SessionId
 from api.errors import ProblemError, not_found
+from api.restoring import restore_messages
 from api.settings import api_settings
 from context.types import JsonObject, Wire
 from models.conversation import find_session
@@ -84,6 +86,10 @@ def show_turns(session_id: SessionId, call: BodyCall, wanted: Annotated[SeqRange
             most_messages=settings.max_read_messages,
             most_bytes=settings.max_read_bytes,
         )
+        turns = [
+            replace(turn, messages=restore_messages(db, caller.tenant_id, session_id, turn.messages))
+            for turn in turns
+        ]
     answer = {
         "session_id": session_id,
         "generation": session.generation,

@@ -16,7 +16,6 @@ from context.emergency import (
     with_note,
 )
 from context.errors import AfterturnError, FixedPartOverBudgetError
-from context.shelf import Shelf
 from context.types import Message
 
 
@@ -83,8 +82,9 @@ class _Before:
 def rebuild_smaller(refused: Refused) -> Rebuilt:
     """Build the window anew with less history, and with room to spare for a wrong estimate.
 
-    The gentlest cut that leaves the room is taken; a turn is split only if nothing else does. The room that
-    is to spare is given up before a window is refused altogether.
+    Artifacts go first: they can be asked for again. Then the gentlest cut that leaves the room is taken; a
+    turn is split only if nothing else does. The room that is to spare is given up, and then recall, before a
+    window is refused altogether.
 
     Args:
         refused: What was refused.
@@ -101,12 +101,13 @@ def rebuild_smaller(refused: Refused) -> Rebuilt:
     room = emergency_budget(
         refused.budget, refused_tokens=before.tokens, requested_tokens=refused.requested_tokens
     )
-    shelf = _less_of(refused.request.shelf, before.parts.get("artifact", 0))
     over: FixedPartOverBudgetError | None = None
-    for budget in (room, refused.budget):
+    bare = replace(refused, request=replace(refused.request, shelf=None))
+    silent = replace(bare, request=replace(bare.request, recall=()))
+    for attempt, budget in ((bare, room), (bare, refused.budget), (silent, refused.budget)):
         for cut in cuts:
             try:
-                rebuilt = _settle(refused, before.held, cut, budget, shelf)
+                rebuilt = _settle(attempt, before.held, cut, budget)
             except FixedPartOverBudgetError as error:
                 over = error
                 continue
@@ -118,11 +119,6 @@ def rebuild_smaller(refused: Refused) -> Rebuilt:
     raise NothingToCompressError(
         parts=before.parts, budget=refused.budget, requested_tokens=refused.requested_tokens
     )
-
-
-def _less_of(shelf: Shelf | None, shown_tokens: int) -> Shelf | None:
-    """Half of what was shown of artifacts: they must not take the room that history leaves."""
-    return replace(shelf, most_tokens=shown_tokens // 2) if shelf else None
 
 
 def _look_back(request: WindowRequest) -> _Before:
@@ -143,18 +139,14 @@ def _parts(certificate: Certificate) -> dict[str, int]:
     return parts
 
 
-def _settle(
-    refused: Refused, held: Sequence[Message], cut: EmergencyCut, budget: Budget, shelf: Shelf | None
-) -> Rebuilt:
+def _settle(refused: Refused, held: Sequence[Message], cut: EmergencyCut, budget: Budget) -> Rebuilt:
     """Build until the note says what is really left out: less may fit than was planned."""
     while True:
         left_out = LeftOut(refused.raw_from + 1, cut.cut_seq, cut.kept_seq)
         is_covered = cut.cut_seq <= refused.raw_from
         notes = refused.summary if is_covered else with_note(refused.summary, left_out)
         tail = [message for message in cut.apply(held) if message.seq > refused.raw_from]
-        window = build_messages(
-            replace(refused.request, budget=budget, tail=tail, notes=notes, unread=None, shelf=shelf)
-        )
+        window = build_messages(replace(refused.request, budget=budget, tail=tail, notes=notes, unread=None))
         final = final_cut(cut, window.messages, last_seq=refused.last_seq)
         if final == cut:
             certificate = window.certificate

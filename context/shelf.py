@@ -30,14 +30,12 @@ class Shelf:
         available: What there is of each, by id.
         room_share: The most of the room that they take from history, in [0, 1].
         extract_tokens: The most tokens of one extract.
-        most_tokens: A bound of the region in the model's tokens, >= 0; None for none.
     """
 
     plan: ArtifactPlan = NO_PLAN
     available: Mapping[str, Available] = field(default_factory=dict)
     room_share: float = ROOM_SHARE
     extract_tokens: int = EXTRACT_TOKENS
-    most_tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def fill_shelf(shelf: Shelf, room: int, price: Callable[[Count], int]) -> Shelve
     """
     if not shelf.available and not shelf.plan.artifacts:
         return Shelved()
-    most = max(room if shelf.most_tokens is None else min(room, shelf.most_tokens), 0)
+    most = max(room, 0)
     budget = int(most * _PROBE / max(price(Count(_PROBE)), 1))
     for _ in range(_ATTEMPTS):
         filled = _fill(shelf, budget, price)

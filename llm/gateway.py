@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy.exc import OperationalError
 
 from context.tokens.text import count_text
-from llm import door, extractive
+from llm import builtin, door
 from llm.call import RawReply, ask
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.pricing import billed_usd, cost_usd, declared_rates, known_rates
@@ -243,11 +243,11 @@ def _check_caps(caps: Caps, settings: LlmSettings) -> None:
 
 def _ask_builtin(request: CompletionRequest) -> RawReply:
     """Answer by the built-in model: at once, and free."""
-    if request.summary_input is None:
+    text = builtin.answer(request)
+    if text is None:
         raise LlmFailure(
             Cause.INVALID_REQUEST, "the built-in model only summarizes; configure a model for the rest"
         )
-    text = extractive.summarize(request.summary_input, count=count_text)
     return RawReply(
         text=text,
         failure=None if text.strip() else LlmFailure(Cause.NO_CONTENT),

@@ -6,6 +6,7 @@ from decimal import Decimal
 from enum import StrEnum
 from uuid import UUID
 
+from context.precompute.prompt import ArtifactInput
 from context.prompts import SummaryInput
 from context.types import JsonObject
 
@@ -36,6 +37,7 @@ class CompletionRequest:
         temperature: 0 repeats itself as far as the provider can.
         response_format: OpenAI's `response_format`; left out where a provider has none.
         summary_input: The same question as values, for the built-in `extractive` model.
+        artifact_input: The same of a question about an artifact.
     """
 
     tenant_id: UUID
@@ -49,6 +51,7 @@ class CompletionRequest:
     temperature: float = 0
     response_format: JsonObject | None = None
     summary_input: SummaryInput | None = None
+    artifact_input: ArtifactInput | None = None
 
 
 @dataclass(frozen=True)

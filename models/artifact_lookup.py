@@ -101,6 +101,25 @@ def find_exact(
     return {row[0]: _summary(row) for row in rows}
 
 
+def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
+    """Whether a wish needs no work: it is answered, or what was made of it was refused, by any model.
+
+    A key that names its model asks of that one alone.
+    """
+    own = [ArtifactSummary.model == key.model] if key.model else []
+    settled = select(ArtifactSummary.artifact_id).where(
+        ArtifactSummary.tenant_id == tenant_id,
+        ArtifactSummary.artifact_id == key.artifact_id,
+        ArtifactSummary.focus_key == key.focus_key,
+        ArtifactSummary.size_class == key.size_class,
+        ArtifactSummary.language == key.language,
+        ArtifactSummary.state != ReadingState.WANTED,
+        ArtifactSummary.expires_at > func.now(),
+        *own,
+    )
+    return db.execute(settled.limit(1)).first() is not None
+
+
 def load_ready(db: Transaction, tenant_id: UUID, key: SummaryKey) -> ReadySummary | None:
     """One entry, or None where it is not in force any more."""
     row = db.execute(

@@ -1,6 +1,6 @@
 """Where artifacts are used: which tool result of which message, and what the call read or wrote."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.artifacts.subjects import parse_subject
-from context.artifacts.superseded import Access
+from context.artifacts.superseded import Access, Superseded, superseded_artifacts
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from models.artifact import ArtifactFacts, artifact_value
 from models.base import Base, CreatedAt, TenantPart
@@ -232,6 +232,11 @@ def _historical(facts: ArtifactFacts, use: Use, source: str, created_at: datetim
     }
     name = use.tool or "tool"
     return artifact_value(facts, source=f"history:msg_{use.seq}:{name}", at=created_at, **metadata)
+
+
+def find_old(uses: Sequence[Use]) -> dict[str, Superseded]:
+    """Which artifacts a later use made old, and by what; the uses in the order of the log."""
+    return superseded_artifacts([use.access for use in uses])
 
 
 _DROP = text(

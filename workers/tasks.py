@@ -1,26 +1,30 @@
 """The Celery tasks: an id in, a job called, a word for the log out."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import partial
 
 from context.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import llm_settings
+from models.learning_settings import learning_settings
 from models.session import transaction
-from models.settings import compression_settings, recall_settings
+from models.settings import artifact_settings, compression_settings, recall_settings
 from models.tenant import ensure_tenant
 from models.work import WorkKind, redrive, want
 from workers.app import app
-from workers.jobs.artifacts import read_artifact
+from workers.jobs.context_plan import plan_contexts
+from workers.jobs.learn import ask_for_the_night, learn
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.plan import make_plan
+from workers.jobs.precompute import precompute_artifact
 from workers.jobs.recall import index_session
 from workers.jobs.relabel import relabel_session
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, sweep
 from workers.observe import models_in_use, show_life
 from workers.schedule import TaskName
-from workers.settings import worker_settings
+from workers.settings import precompute_settings, worker_settings
 
 OPERATOR = "operator"
 """The tenant of work that belongs to the installation."""
@@ -40,9 +44,17 @@ def _handlers() -> Mapping[WorkKind, Handler]:
         ),
         WorkKind.RECALL: partial(index_session, settings=recall_settings()),
         WorkKind.SWEEP: partial(sweep, llm=llm_settings()),
-        WorkKind.RELABEL: partial(relabel_session, complete=complete, llm=llm_settings()),
+        WorkKind.LEARN: partial(learn, settings=learning_settings()),
         WorkKind.PLAN: partial(make_plan, complete=complete, most_wait_s=worker_settings().plan_wait_s),
-        WorkKind.ARTIFACT: read_artifact,
+        WorkKind.ARTIFACT: partial(
+            precompute_artifact,
+            complete=complete,
+            llm=llm_settings(),
+            settings=precompute_settings(),
+            ttl_s=artifact_settings().artifact_summary_ttl_s,
+        ),
+        WorkKind.RELABEL: partial(relabel_session, complete=complete, llm=llm_settings()),
+        WorkKind.CONTEXT_PLAN: partial(plan_contexts, complete=complete, llm=llm_settings()),
     }
 
 
@@ -76,9 +88,21 @@ def plan_intent(work_id: int) -> str:
     return run_work(work_id, _handlers(), worker_settings())
 
 
+@app.task(name=TaskName.PLAN_CONTEXT)
+def plan_context(work_id: int) -> str:
+    """Safe to run twice: the lease admits one worker, and a plan that is there stays as it is."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
 @app.task(name=TaskName.RELABEL)
 def relabel(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and a decision is labelled once."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
+@app.task(name=TaskName.LEARN)
+def learn_from_plans(work_id: int) -> str:
+    """Safe to run twice: the lease admits one worker, and counts move on by compare-and-set."""
     return run_work(work_id, _handlers(), worker_settings())
 
 
@@ -93,5 +117,6 @@ def tick() -> str:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)
         want(db, operator, WorkKind.SWEEP, "tables")
+        ask_for_the_night(db, operator, datetime.now(UTC), learning_settings())
         want(db, operator, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
     return "asked for what is regular"

@@ -13,6 +13,7 @@ from context.tokens import family_of
 from context.types import JsonObject, Wire
 from models.freshness import Standing
 
+_STRATEGIC = ("summary", "history", "artifact")
 _CERTIFICATE = tuple(Certificate.__dataclass_fields__)
 
 
@@ -21,6 +22,7 @@ def window_answer(
     *,
     wire: Wire,
     tools: list[JsonObject] | None,
+    preflight: dict[str, Any] | None,
     utilization: dict[str, Any],
     standing: Standing | None,
 ) -> bytes:
@@ -28,7 +30,7 @@ def window_answer(
     answer: dict[str, Any] = {
         "messages": [orjson.Fragment(item) for item in window.items],
         "tools": orjson.Fragment(encode(tools)),
-        "preflight": None,
+        "preflight": preflight,
         "utilization": utilization,
         "certificate": certificate_members(window.certificate),
         "freshness": freshness(standing),
@@ -70,16 +72,12 @@ def utilization_of(
         },
         "recall": recall_report(certificate),
         "goal": goal,
-        "artifacts_processed": [],
-        "llm_planning_used": False,
-        "planning_cost": None,
-        "cache_stats": None,
         "assumed": list(budget.assumed),
     }
 
 
 def _strategy(certificate: Certificate) -> str:
-    parts = [block.source for block in certificate.blocks if block.source in ("summary", "history")]
+    parts = [block.source for block in certificate.blocks if block.source in _STRATEGIC]
     return "+".join(parts) or "new-message-only"
 
 

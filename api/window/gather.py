@@ -1,52 +1,156 @@
 """Read what there is of a session and build the window of a request."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
+from api.restoring import open_turn_of, restore_messages
+from api.window.artifacts import ArtifactQuestion, Room, Shelving, gather_artifacts
 from api.window.calibration import calibrations
+from api.window.prepare import canonical_room, choose_models
 from api.window.recall import recall
 from api.window.request import ContextRequest, Given
 from api.window.tails import notes_of, read_tail
-from context.assemble import Unread, Window, WindowRequest, build_messages
+from context.artifacts.split import pointed_artifacts
+from context.assemble import Notes, Unread, Window, WindowRequest, build_messages
 from context.budget import Budget
 from context.emergency import certify_left_out
+from context.planning.deterministic import Wanted
 from context.recall.question import find_question
 from context.types import Message
 from models.freshness import Standing
 from models.session import reading
 
 
-def fill_window(
-    tenant_id: UUID, request: ContextRequest, given: Given, standing: Standing | None, budget: Budget
-) -> Window:
-    """Read what there is of history and build the window."""
-    window = build_messages(gather(tenant_id, request, given, standing, budget))
-    left_out = standing.session.left_out if standing else None
-    if left_out is None:
-        return window
-    return replace(window, certificate=certify_left_out(window.certificate, left_out))
+@dataclass(frozen=True)
+class Tail:
+    """The newest raw messages of a session.
 
+    Attributes:
+        messages: Oldest first.
+        unread: Older ones that were not read.
+    """
 
-def gather(
-    tenant_id: UUID, request: ContextRequest, given: Given, standing: Standing | None, budget: Budget
-) -> WindowRequest:
-    """Read what there is of history, and what of older turns bears on the new messages."""
-    tail: list[Message] = []
+    messages: Sequence[Message] = ()
     unread: Unread | None = None
-    if standing:
-        with reading() as db:
-            tail, unread = read_tail(db, tenant_id, standing, request.model, budget)
-    recalled = recall(tenant_id, standing.session, find_question(given.new, tail), budget) if standing else ()
-    return WindowRequest(
+
+
+@dataclass(frozen=True)
+class Sought:
+    """The window that is wanted.
+
+    Attributes:
+        tenant_id: Whose it is.
+        request: What was asked.
+        given: The same, read, with what was chosen for it.
+        standing: How the session stands; None where it is not stored.
+        budget: What the window may hold.
+    """
+
+    tenant_id: UUID
+    request: ContextRequest
+    given: Given
+    standing: Standing | None
+    budget: Budget
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """All that a window is made of, and what the answer says of its artifacts."""
+
+    request: WindowRequest
+    shelving: Shelving
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A window, and what the answer says of its artifacts."""
+
+    window: Window
+    shelving: Shelving
+
+
+def fill_window(sought: Sought, tail: Tail | None = None) -> Filled:
+    """Read what there is of history and build the window."""
+    gathered = gather(sought, tail)
+    window = build_messages(gathered.request)
+    left_out = sought.standing.session.left_out if sought.standing else None
+    if left_out is not None:
+        window = replace(window, certificate=certify_left_out(window.certificate, left_out))
+    return Filled(window, gathered.shelving)
+
+
+def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
+    """Read what there is of history and of artifacts, and what of older turns bears on the new messages.
+
+    A turn that is still open is read as it was sent, large results and all: the model is in the middle of it.
+    """
+    tenant_id, request, given = sought.tenant_id, sought.request, sought.given
+    standing, budget = sought.standing, sought.budget
+    known = tail or load_tail(tenant_id, standing, request.model, budget)
+    messages, shown = _open(tenant_id, standing, known.messages, given.new)
+    question = find_question(given.new, messages)
+    notes = notes_of(standing)
+    shelving = gather_artifacts(
+        ArtifactQuestion(
+            tenant_id=tenant_id,
+            session=standing.session if standing else None,
+            attachments=request.attachments or (),
+            wanted=Wanted(question, request.focus),
+            chosen=choose_models(tenant_id, request),
+            room=_room(sought, notes, messages),
+            wait_ms=request.wait_ms,
+            shown=shown,
+        )
+    )
+    memory = given.judged.found.memory if given.judged else None
+    recalled = recall(tenant_id, standing.session, question, budget, memory) if standing else ()
+    asked = WindowRequest(
         model=request.model,
         budget=budget,
         new=given.new,
-        tail=tail,
+        tail=messages,
         system=given.system,
         tools=given.tools,
-        notes=notes_of(standing),
+        notes=notes,
         recall=recalled,
-        unread=unread,
+        unread=known.unread,
+        shelf=shelving.shelf,
         wire=request.wire,
         calibration=calibrations.find(tenant_id, request.model),
     )
+    return Gathered(asked, shelving)
+
+
+def load_tail(tenant_id: UUID, standing: Standing | None, model: str, budget: Budget) -> Tail:
+    """Read the newest raw messages, as many as the budget may take."""
+    if standing is None:
+        return Tail()
+    with reading() as db:
+        return Tail(*read_tail(db, tenant_id, standing, model, budget))
+
+
+def _open(
+    tenant_id: UUID, standing: Standing | None, tail: Sequence[Message], new: Sequence[Message]
+) -> tuple[Sequence[Message], frozenset[str]]:
+    """Put results back into the turn that the new messages go on with; name the artifacts that it shows."""
+    going_on = open_turn_of(tail, new)
+    if standing is None or not any(message.answer_ids for message in going_on):
+        return tail, frozenset()
+    with reading() as db:
+        restored = restore_messages(db, tenant_id, standing.session.session_id, going_on)
+    shown = {
+        artifact_id
+        for before, after in zip(going_on, restored, strict=True)
+        if before is not after
+        for artifact_id in pointed_artifacts(before)
+    }
+    return [*tail[: len(tail) - len(restored)], *restored], frozenset(shown)
+
+
+def _room(sought: Sought, notes: Notes | None, messages: Sequence[Message]) -> Room:
+    given = sought.given
+    fixed = given.tools_tokens + (given.system.tokens if given.system else 0)
+    fixed += sum(message.tokens for message in given.new) + ((notes.tokens or 0) if notes else 0)
+    whole = max(canonical_room(sought.budget, sought.request.model) - fixed, 0)
+    return Room(whole, sum(message.tokens for message in messages))

@@ -6,10 +6,13 @@ from pydantic import Field
 
 from api.call import Body
 from api.intake import MAX_WINDOW, MIN_WINDOW, read_messages
+from api.preflight import Judged
 from api.window.activation import Asked
-from api.window.tails import count_request_tools, system_message
+from api.window.attachments import MOST_ATTACHMENTS, RequestAttachment
+from api.window.tails import system_message
+from api.window.tools import NO_TOOLS_CHOSEN, ChosenTools
 from context.budget import Budget, choose_budget
-from context.tokens import ToolsCount
+from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Wire
 
@@ -26,7 +29,9 @@ class ContextRequest(Body):
     messages: list[JsonObject] = Field(min_length=1, description="The new message or messages.")
     tools: list[JsonObject] | None = Field(None, description="Tool definitions of the request.")
     catalog: str | None = Field(None, description="A stored catalog instead of `tools`.")
-    attachments: list[JsonObject] | None = Field(None, description="Documents of the request.")
+    attachments: list[RequestAttachment] | None = Field(
+        None, max_length=MOST_ATTACHMENTS, description="Documents of the request."
+    )
     focus: str | None = Field(None, max_length=2_000, description="What artifacts are read for.")
     budget: int | None = Field(None, ge=1, le=MAX_WINDOW, description="A lower limit of input tokens.")
     wire: Wire = Field(Wire.OPENAI, description="The format of `messages`, in and out.")
@@ -37,11 +42,21 @@ class ContextRequest(Body):
 
 @dataclass(frozen=True)
 class Given:
-    """What a request brings, read and counted."""
+    """What a request brings, read and counted.
+
+    Attributes:
+        new: Its messages.
+        system: Its system prompt.
+        tools: The size of the tools that it is sent with.
+        chosen: These tools, and what was left out.
+        judged: What preflight says; None until it was asked.
+    """
 
     new: list[Message]
     system: Message | None
     tools: ToolsCount
+    chosen: ChosenTools = NO_TOOLS_CHOSEN
+    judged: Judged | None = None
 
     @property
     def tools_tokens(self) -> int:
@@ -57,7 +72,7 @@ def read_request(request: ContextRequest) -> Given:
     """
     budget_of(request, None)
     new = read_messages(request.messages, request.wire)
-    return Given(new, system_message(request.system_prompt), count_request_tools(request.tools))
+    return Given(new, system_message(request.system_prompt), NO_TOOLS)
 
 
 def budget_of(request: ContextRequest, learned_limit: int | None) -> Budget:

@@ -1,52 +1,81 @@
 """Write a window down as an answer, with what was used of it and why."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from uuid import UUID
 
 from fastapi import Response
 
+from api.preflight_calls import preflight_json
+from api.window.account import artifact_members, tool_exclusions, tool_members
 from api.window.activation import Asked, cache_report
 from api.window.answers import utilization_of, window_answer
-from api.window.request import ContextRequest
+from api.window.gather import Filled
+from api.window.request import ContextRequest, Given
 from context.activation import Activation
 from context.assemble import Window
-from context.certificate import Exclusion
 from models.freshness import Standing
 
 
-def respond(
-    request: ContextRequest,
-    window: Window,
-    standing: Standing | None,
-    asked: Asked,
-    *,
-    learned_limit: int | None,
-    activation: Activation | None = None,
-) -> Response:
+@dataclass(frozen=True)
+class Answering:
+    """What an answer is written from.
+
+    Attributes:
+        tenant_id: Who asks.
+        request: What was asked.
+        given: The same, read, with what was chosen for it.
+        filled: The window.
+        standing: How the session stands; None where it is not stored.
+        asked: What the request spends beside history.
+        learned_limit: The window that the model turned out to have; None where nobody knows of one.
+        activation: Why the summary took effect now; None where none did.
+    """
+
+    tenant_id: UUID
+    request: ContextRequest
+    given: Given
+    filled: Filled
+    standing: Standing | None
+    asked: Asked
+    learned_limit: int | None
+    activation: Activation | None = None
+
+
+def respond(answering: Answering) -> Response:
     """Write a window down as an answer."""
-    window = _name_unread(request, window)
+    request, given, standing, asked = (
+        answering.request,
+        answering.given,
+        answering.standing,
+        answering.asked,
+    )
+    window, shelving = _with_tools_left_out(answering.filled.window, given), answering.filled.shelving
     utilization = {
         **utilization_of(window, standing, asked.budget, model=request.model, goal=request.focus),
-        "cache": cache_report(standing, asked, window.certificate, activation),
+        **artifact_members(answering.tenant_id, shelving, window.shelved, model=request.model),
+        "tools": tool_members(given.chosen),
+        "cache": cache_report(standing, asked, window.certificate, answering.activation),
         "limits": {
             "asked": request.context_window,
-            "learned": learned_limit,
+            "learned": answering.learned_limit,
             "in_force": asked.budget.context_window,
         },
     }
     answer = window_answer(
-        window, wire=request.wire, tools=request.tools, utilization=utilization, standing=standing
+        window,
+        wire=request.wire,
+        tools=given.chosen.tools,
+        preflight=preflight_json(given.judged.found) if given.judged else None,
+        utilization=utilization,
+        standing=standing,
     )
     return Response(answer, media_type="application/json")
 
 
-def _name_unread(request: ContextRequest, window: Window) -> Window:
-    """Name what the request asks for and the window does not hold: nothing is left out in silence."""
-    unread = [
-        Exclusion(name, "not-supported-yet", None)
-        for name in ("catalog", "attachments", "focus", "planner_model", "summarizer_model")
-        if getattr(request, name)
-    ]
-    if not unread:
+def _with_tools_left_out(window: Window, given: Given) -> Window:
+    """Name the tools that the request does not carry: nothing is left out in silence."""
+    left_out = tool_exclusions(given.chosen)
+    if not left_out:
         return window
     certificate = window.certificate
-    return replace(window, certificate=replace(certificate, excluded=(*certificate.excluded, *unread)))
+    return replace(window, certificate=replace(certificate, excluded=(*certificate.excluded, *left_out)))

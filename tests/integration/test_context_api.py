@@ -146,16 +146,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         "max_tokens",
     ),
     "a very long new message": ({"messages": [user(WORDS * 5_000)]}, "context-over-budget", "over by"),
-    "tools alone over budget": (
-        {
-            "context_window": 2_000,
-            "tools": [
-                {"type": "function", "function": {"name": f"t{n}", "description": WORDS}} for n in range(200)
-            ],
-        },
-        "context-over-budget",
-        "over by",
-    ),
     "a result without its call": ({"messages": [result("c9"), user()]}, "invalid-input", "'c9'"),
     "a call without its result": ({"messages": [call("c9"), user()]}, "invalid-input", "'c9'"),
     "no message": ({"messages": []}, "invalid-input", "messages"),
@@ -199,13 +189,16 @@ def test_a_stored_call_that_nobody_answered_is_mended_and_said(client: TestClien
 
 
 def test_a_result_too_large_for_the_window_is_shortened_and_said(client: TestClient) -> None:
-    post(client, user(), call(), result(content=WORDS * 3_000), {"role": "assistant", "content": "there"})
-    answer = window(client, context_window=3_000)
+    many = [call(f"c{n}") for n in range(30)]
+    told = [result(f"c{n}", WORDS * 60) for n in range(30)]
+    steps = [message for pair in zip(many, told, strict=True) for message in pair]
+    post(client, user(), *steps, {"role": "assistant", "content": "there"})
+    answer = window(client, context_window=6_000)
     check(answer)
     assert "characters left out]" in answer["messages"][2]["content"]
     excluded = answer["certificate"]["excluded"]
-    assert [(one["what"], one["why"]) for one in excluded] == [("part of message 3", "shortened-to-fit")]
-    assert excluded[0]["tokens"] > 10_000
+    assert {one["why"] for one in excluded} == {"shortened-to-fit"}
+    assert sum(one["tokens"] for one in excluded) > 5_000
 
 
 def test_a_turn_of_thousands_of_messages_is_read_whole_and_shortened(client: TestClient) -> None:
@@ -337,26 +330,3 @@ def test_real_conversations_fit_every_window_in_every_format(client: TestClient,
     for session_id, model, size, wire in asked:
         answer = window(client, session_id=session_id, model=model, context_window=size, wire=wire)
         check(answer, wire)
-
-
-def test_what_cannot_be_read_yet_is_named_instead_of_dropped_in_silence(client: TestClient) -> None:
-    answer = client.post(
-        "/v1/sessions/s1/context",
-        json={
-            "model": "gpt-4o",
-            "messages": [{"role": "user", "content": "x"}],
-            "attachments": [{"id": "a1"}],
-            "catalog": "tools",
-            "focus": "prices",
-            "planner_model": "a",
-            "summarizer_model": "b",
-        },
-    )
-    left_out = answer.json()["certificate"]["excluded"]
-    assert [(item["what"], item["why"]) for item in left_out] == [
-        ("catalog", "not-supported-yet"),
-        ("attachments", "not-supported-yet"),
-        ("focus", "not-supported-yet"),
-        ("planner_model", "not-supported-yet"),
-        ("summarizer_model", "not-supported-yet"),
-    ]

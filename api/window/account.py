@@ -1,0 +1,152 @@
+"""What an answer says of its artifacts and tools, and what is counted of them once it is sent."""
+
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.window.artifacts import Shelving
+from api.window.tools import ChosenTools
+from context.artifacts.reading import How
+from context.artifacts.types import ProcessingStrategy
+from context.certificate import Exclusion
+from context.focus import SizeClass
+from context.focus.cache import SIZE_TOKENS
+from context.language import UNKNOWN
+from context.planning.metadata import (
+    ArtifactUsageRecord,
+    ContextPlanningCost,
+    ContextUtilizationMetadata,
+    cache_stats,
+)
+from context.precompute.predict import CHANCES, FocusOrigin, Prediction, expected_saving
+from context.shelf import Shelved
+from models.artifact import touch_artifacts
+from models.artifact_cache import count_readings, touch_used
+from models.artifact_lookup import is_settled
+from models.artifact_summary import ReadingState, SummaryKey, Wish, want_summary
+from models.call_prices import find_prices
+from models.planning_settings import planning_settings
+from models.session import Transaction, hinting, reading
+from models.settings import artifact_settings
+from models.work import WorkKind, want
+
+log = structlog.get_logger()
+
+SIZE = SizeClass.MEDIUM
+"""How long a summary is that a request asks for."""
+
+
+def artifact_members(tenant_id: UUID, shelving: Shelving, shelved: Shelved, *, model: str) -> dict[str, Any]:
+    """Which artifacts were used, how, by whose plan, and what that cost in other models' calls."""
+    records = shelved.execution.records
+    planned = shelving.planned
+    metadata = ContextUtilizationMetadata(
+        model_name=model,
+        strategy="",
+        artifacts_processed=records,
+        llm_planning_used=planned.by_model,
+        planning_reason=planned.choice.reason,
+        planning_fallback=planned.fallback,
+        planning_cost=_cost(tenant_id, shelving, shelved),
+        cache_stats=cache_stats(records) if records else None,
+    )
+    return metadata.artifact_members()
+
+
+def _cost(tenant_id: UUID, shelving: Shelving, shelved: Shelved) -> ContextPlanningCost | None:
+    """From the ledger: the plan's calls, and those that made the summaries that are shown."""
+    planner = tuple(shelving.planned.call_ids)
+    summarizer = tuple(UUID(call) for one in shelved.execution.used for call in one.reading.call_ids)
+    if not planner and not summarizer:
+        return None
+    with reading() as db:
+        prices = find_prices(db, tenant_id, (*planner, *summarizer))
+    return ContextPlanningCost.of_calls(
+        planner=_priced(planner, prices), summarizer=_priced(dict.fromkeys(summarizer), prices)
+    )
+
+
+def _priced(calls: Iterable[UUID], prices: dict[UUID, Decimal | None]) -> list[Decimal | None]:
+    return [prices.get(call) for call in calls]
+
+
+def tool_members(chosen: ChosenTools) -> dict[str, Any] | None:
+    """What became of the tools; None for a request without any."""
+    if chosen.tools is None:
+        return None
+    renamed = {name: entry for name, entry in chosen.entry_ids.items() if name != entry}
+    sent = {name for tool in chosen.tools for name in _names(tool)}
+    return {
+        "sent": len(chosen.tools),
+        "filtered": list(chosen.filtered),
+        "hidden": list(chosen.hidden),
+        "compaction": chosen.compaction,
+        "gap_warning": chosen.gap_warning,
+        "entry_ids": {name: entry for name, entry in renamed.items() if name in sent},
+    }
+
+
+def _names(tool: dict[str, Any]) -> Iterable[str]:
+    named = tool.get("function") if isinstance(tool.get("function"), dict) else tool
+    name = named.get("name") if isinstance(named, dict) else None
+    return (name,) if isinstance(name, str) else ()
+
+
+def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
+    """The tools that a request does not carry, as its certificate names them."""
+    left_out = (("not-wanted-by-preflight", chosen.filtered), ("no-room-for-tools", chosen.hidden))
+    return [Exclusion(f"tool {name}", why, None) for why, names in left_out for name in names]
+
+
+def remember_use(tenant_id: UUID, session_id: str | None, shelving: Shelving, shelved: Shelved) -> None:
+    """Count how artifacts were read, and ask for the summaries that were missed; hints, and no more."""
+    records = shelved.execution.records
+    if not records:
+        return
+    ways = Counter(record.how or "none" for record in records)
+    used = {record.artifact_id for record in records if record.how in (How.EXACT, How.NEAR)}
+    keys = [key for artifact_id, key in shelving.keys.items() if artifact_id in used]
+    try:
+        with hinting() as db:
+            count_readings(db, tenant_id, ways)
+            touch_used(db, tenant_id, keys)
+            touch_artifacts(db, tenant_id, [record.artifact_id for record in records if record.how])
+            _wish(db, tenant_id, session_id, shelving, records)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
+
+
+def _wish(
+    db: Transaction,
+    tenant_id: UUID,
+    session_id: str | None,
+    shelving: Shelving,
+    records: Iterable[ArtifactUsageRecord],
+) -> None:
+    """A turn of many steps asks the same each time: what the first step missed is there for the next."""
+    focus, known = shelving.focus, {one.artifact_id: one for one in shelving.artifacts}
+    missed = [
+        known[record.artifact_id]
+        for record in records
+        if record.planned == ProcessingStrategy.SUMMARIZE.value
+        and record.how != How.EXACT
+        and known[record.artifact_id].content is None
+    ]
+    guess = Prediction("", FocusOrigin.REQUEST, CHANCES[FocusOrigin.REQUEST])
+    for artifact in missed[: planning_settings().artifact_wishes_a_request]:
+        worth = expected_saving(guess, artifact_tokens=artifact.tokens, summary_tokens=SIZE_TOKENS[SIZE] // 2)
+        if focus is None or worth <= 0:
+            continue
+        language = focus.language if focus.language != UNKNOWN else UNKNOWN
+        key = SummaryKey(artifact.artifact_id, focus.key, SIZE, language)
+        wish = Wish(key, focus.original, focus.terms, FocusOrigin.REQUEST.value, session_id)
+        if is_settled(db, tenant_id, key):
+            continue
+        state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s)
+        if state is ReadingState.WANTED:
+            want(db, tenant_id, WorkKind.ARTIFACT, artifact.artifact_id)

@@ -1,0 +1,276 @@
+"""The artifacts of a request: which there are, what is known of each, what the plan makes of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from uuid import UUID
+
+from api.window.attachments import RequestAttachment, find_attachments, read_attachments
+from api.window.planning import NO_PLAN_NEEDED, Chosen, Planned, choose_plan
+from api.window.texts import ArtifactText, index_now, load_texts
+from context.artifacts.reading import How, Reading
+from context.artifacts.steps import all_artifacts
+from context.artifacts.superseded import Reason, Superseded
+from context.artifacts.types import Artifact
+from context.extract import extract
+from context.focus import Focus, nearest, normalise
+from context.planning.deterministic import Wanted
+from context.planning.execute import Available, Extract
+from context.shelf import Shelf
+from context.tokens import count_text
+from context.words import query_terms
+from models.artifact_lookup import Candidate, ReadySummary, find_candidates, find_exact, load_ready
+from models.artifact_summary import SummaryKey
+from models.artifact_use import Use, find_old, load_uses
+from models.conversation import SessionState
+from models.planning_settings import planning_settings
+from models.session import Transaction, reading
+
+TELLING_TERMS = 3
+"""A question of fewer words of its own may be about anything."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What artifacts may take, in stored tokens.
+
+    Attributes:
+        whole: What is left beside what must be sent.
+        raw: What raw history would take of it.
+    """
+
+    whole: int
+    raw: int = 0
+
+    @property
+    def for_artifacts(self) -> int:
+        """What history leaves, and a share at least."""
+        return max(int(self.whole * planning_settings().artifact_room_share), self.whole - self.raw, 0)
+
+
+@dataclass(frozen=True)
+class ArtifactQuestion:
+    """What a request wants of artifacts.
+
+    Attributes:
+        tenant_id: Whose artifacts.
+        session: The session; None for one that is not stored.
+        attachments: Documents of the request.
+        wanted: The question.
+        chosen: Which models plan and summarize, and whether the answering one is expensive.
+        room: What artifacts may take.
+        wait_ms: How long the caller waits for a plan.
+        shown: Artifacts that the window shows whole already.
+    """
+
+    tenant_id: UUID
+    session: SessionState | None
+    attachments: Sequence[RequestAttachment]
+    wanted: Wanted
+    chosen: Chosen
+    room: Room
+    wait_ms: int = 0
+    shown: frozenset[str] = frozenset()
+
+    @property
+    def budget_tokens(self) -> int:
+        """The room for artifacts, in stored tokens."""
+        return self.room.for_artifacts
+
+
+@dataclass(frozen=True)
+class Shelving:
+    """A shelf for the assembler, and what the answer says of how it came about.
+
+    Attributes:
+        shelf: The artifacts and their plan; None where there are none.
+        planned: Whose plan it is, and why.
+        focus: What the artifacts are read for.
+        summaries: The summaries that may be shown, by artifact.
+        artifacts: All that were looked at.
+    """
+
+    shelf: Shelf | None = None
+    planned: Planned = NO_PLAN_NEEDED
+    focus: Focus | None = None
+    summaries: Mapping[str, ReadySummary] = field(default_factory=dict)
+    artifacts: Sequence[Artifact] = ()
+
+    @property
+    def keys(self) -> dict[str, SummaryKey]:
+        """The key of each summary that may be shown, by artifact."""
+        return {artifact_id: summary.key for artifact_id, summary in self.summaries.items()}
+
+
+def gather_artifacts(question: ArtifactQuestion) -> Shelving:
+    """Read what there is of artifacts for a request, and plan what is shown of them.
+
+    Raises:
+        ProblemError: An attachment is not known, or is not what it says.
+    """
+    inline = read_attachments(question.attachments)
+    with reading() as db:
+        uses = _uses(db, question)
+        attached = [*find_attachments(db, question.tenant_id, question.attachments), *inline]
+        artifacts = [
+            artifact
+            for artifact in all_artifacts((), _historical(uses), attached)
+            if artifact.artifact_id not in question.shown
+        ]
+        if not artifacts:
+            return Shelving()
+        found = _read(db, question, artifacts, find_old(uses))
+    planned = choose_plan(question, artifacts, found.old, found.relevance)
+    settings = planning_settings()
+    shelf = Shelf(planned.plan, found.available, room_share=settings.artifact_room_share)
+    return Shelving(shelf, planned, found.focus, found.summaries, artifacts)
+
+
+def _uses(db: Transaction, question: ArtifactQuestion) -> list[Use]:
+    session = question.session
+    if session is None:
+        return []
+    return load_uses(
+        db,
+        question.tenant_id,
+        session.session_id,
+        after_seq=session.start_seq,
+        newest=planning_settings().artifact_newest,
+    )
+
+
+def _historical(uses: Sequence[Use]) -> list[Artifact]:
+    """The latest use of each, oldest first: where it stood last is where it is from."""
+    latest = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact is not None}
+    return sorted(latest.values(), key=lambda artifact: (artifact.timestamp, artifact.artifact_id))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known of the artifacts, read in one go."""
+
+    focus: Focus
+    old: Mapping[str, Superseded]
+    relevance: Mapping[str, float]
+    summaries: Mapping[str, ReadySummary]
+    available: Mapping[str, Available]
+
+
+def _read(
+    db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact], old: Mapping[str, Superseded]
+) -> _Found:
+    focus = normalise(question.wanted.query)
+    stored = [artifact for artifact in artifacts if artifact.content is None]
+    newest_first = sorted(
+        stored, key=lambda one: (not one.metadata.get("attached"), -one.timestamp.timestamp())
+    )
+    texts = load_texts(
+        db, question.tenant_id, newest_first, most_bytes=planning_settings().artifact_read_bytes
+    )
+    texts |= {
+        artifact.artifact_id: ArtifactText(artifact.content, index_now(artifact.content, artifact))
+        for artifact in artifacts
+        if artifact.content is not None
+    }
+    ids = [artifact.artifact_id for artifact in artifacts]
+    model = question.chosen.summarizer or None
+    exact = find_exact(db, question.tenant_id, ids, focus.key, model=model)
+    near = _near(db, question, [one for one in ids if one not in exact], focus)
+    available = {
+        artifact.artifact_id: _available(
+            artifact,
+            texts.get(artifact.artifact_id),
+            exact.get(artifact.artifact_id),
+            near.get(artifact.artifact_id),
+            old.get(artifact.artifact_id),
+        )
+        for artifact in artifacts
+    }
+    summaries = exact | {artifact_id: summary for artifact_id, (summary, _) in near.items()}
+    latest = artifacts[-1].artifact_id
+    relevance = _relevance(texts, question.wanted, focus, latest)
+    return _Found(focus, old, relevance, summaries, available)
+
+
+def _near(
+    db: Transaction, question: ArtifactQuestion, artifact_ids: Sequence[str], focus: Focus
+) -> dict[str, tuple[ReadySummary, float]]:
+    """The nearest summary of each artifact that is near enough to be shown as what it is."""
+    model = question.chosen.summarizer or None
+    by_artifact: dict[str, dict[Focus, Candidate]] = {}
+    for candidate in find_candidates(db, question.tenant_id, artifact_ids, model=model):
+        by_artifact.setdefault(candidate.key.artifact_id, {})[normalise(candidate.focus)] = candidate
+    found = {}
+    for artifact_id, candidates in by_artifact.items():
+        best = nearest(focus, list(candidates))
+        summary = load_ready(db, question.tenant_id, candidates[best[0]].key) if best else None
+        if best and summary:
+            found[artifact_id] = (summary, best[1])
+    return found
+
+
+def _relevance(
+    texts: Mapping[str, ArtifactText], wanted: Wanted, focus: Focus, latest: str
+) -> dict[str, float]:
+    """The share of the question's words that a whole text has, where it is indexed.
+
+    That a text has none of them proves something of a question with several words of its own only, and
+    nothing of the latest artifact: "how many does it say?" has no word of what it asks about.
+    """
+    terms = query_terms(wanted.text)
+    if not terms or focus.is_general:
+        return {}
+    shares = {
+        artifact_id: sum(text.index.frequency(term) > 0 for term in terms) / len(terms)
+        for artifact_id, text in texts.items()
+        if text.index is not None
+    }
+    tells = len(terms) >= TELLING_TERMS
+    return {one: share for one, share in shares.items() if share > 0 or (tells and one != latest)}
+
+
+def _available(
+    artifact: Artifact,
+    text: ArtifactText | None,
+    exact: ReadySummary | None,
+    near: tuple[ReadySummary, float] | None,
+    old: Superseded | None,
+) -> Available:
+    stale = old is not None and old.reason is Reason.CHANGED
+    return Available(
+        artifact,
+        full=text.content if text else None,
+        exact=_summary(exact, How.EXACT) if exact else None,
+        near=_summary(near[0], How.NEAR, near[1]) if near else None,
+        extract=_extractor(text) if text else None,
+        stale_by=old.by_seq if old and stale else None,
+    )
+
+
+def _summary(summary: ReadySummary, how: How, similarity: float = 1.0) -> Reading:
+    return Reading(
+        how,
+        summary.text,
+        summary.tokens,
+        focus=summary.focus,
+        similarity=similarity,
+        call_ids=tuple(map(str, summary.call_ids)),
+        tokens_wide=summary.tokens_wide,
+    )
+
+
+def _extractor(text: ArtifactText) -> Extract | None:
+    index = text.index
+    if index is None:
+        return None
+
+    @lru_cache(maxsize=8)
+    def read(query: str, most_tokens: int) -> Reading | None:
+        found = extract(text.content, index, query, budget_tokens=most_tokens, count=count_text)
+        if not found.text.strip():
+            return None
+        return Reading(
+            How.EXTRACT, found.text, found.tokens, places=tuple(place.label for place in found.places)
+        )
+
+    return read

@@ -1,0 +1,87 @@
+"""Documents that a request brings: by their id, or as text in the request itself."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Self
+from uuid import UUID
+
+from pydantic import Field, model_validator
+
+from api.call import Body
+from api.documents.read import read_inline
+from api.errors import ProblemError
+from context.artifacts.content import is_artifact_id
+from context.artifacts.steps import document_artifact
+from context.artifacts.types import Artifact
+from models.artifact_attachment import load_attachments
+from models.session import Transaction
+
+MOST_ATTACHMENTS = 50
+
+
+class RequestAttachment(Body):
+    """A document that this request is about."""
+
+    attachment_id: str | None = Field(None, max_length=200, description="One that was uploaded before.")
+    content: str | None = Field(None, description="Its text, where it was not.")
+    title: str = Field("", max_length=300, description="What people call it.")
+    source: str = Field("", max_length=2_000, description="Where it comes from, as a URL or path.")
+    media_type: str = Field("text/plain", max_length=200, description="What `content` is.")
+    attachment_type: str = Field("document", max_length=40, description="What it is for: document, data, ...")
+
+    @model_validator(mode="after")
+    def _has_one_origin(self) -> Self:
+        if (self.attachment_id is None) == (self.content is None):
+            raise ValueError("send attachment_id or content, and not both")
+        return self
+
+
+def read_attachments(wanted: Sequence[RequestAttachment]) -> list[Artifact]:
+    """Make artifacts of the documents whose text the request brings; those named by id come later.
+
+    Raises:
+        ProblemError: One is not what it says that it is, or too large.
+    """
+    return [_inline(place, each) for place, each in enumerate(wanted) if each.content is not None]
+
+
+def _inline(place: int, wanted: RequestAttachment) -> Artifact:
+    try:
+        document = read_inline(wanted.content or "", wanted.media_type)
+    except ProblemError as error:
+        raise ProblemError(
+            error.code, f"attachments[{place}].content: {error.message}", **error.numbers
+        ) from None
+    title = wanted.title or document.title
+    artifact = document_artifact(document.text, title=title, timestamp=datetime.now(UTC))
+    return _attached(replace(artifact, kind=document.kind), wanted.source, wanted.attachment_type)
+
+
+def find_attachments(db: Transaction, tenant_id: UUID, wanted: Sequence[RequestAttachment]) -> list[Artifact]:
+    """Find the documents that the request names by id, in its order.
+
+    Raises:
+        ProblemError: The tenant has no such attachment; the field is named.
+    """
+    named = [(place, each) for place, each in enumerate(wanted) if each.attachment_id is not None]
+    ids = [each.attachment_id or "" for _, each in named if is_artifact_id(each.attachment_id or "")]
+    stored = load_attachments(db, tenant_id, ids)
+    found = []
+    for place, each in named:
+        attachment = stored.get(each.attachment_id or "")
+        if attachment is None:
+            raise ProblemError(
+                "invalid-input",
+                f"attachments[{place}].attachment_id: there is no such attachment; upload it first",
+                field=f"attachments[{place}].attachment_id",
+            )
+        value = replace(attachment.value, title=each.title or attachment.value.title)
+        found.append(_attached(value, each.source, each.attachment_type))
+    return found
+
+
+def _attached(artifact: Artifact, source: str, attachment_type: str) -> Artifact:
+    facts = {"attached": True, "origin": source, "attachment_type": attachment_type}
+    known = {name: value for name, value in facts.items() if value}
+    return replace(artifact, metadata={**artifact.metadata, **known})

@@ -1,0 +1,163 @@
+"""Whose plan a window follows: a model's where one is worth it and ready, the rule's in every other case."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.waiting import wait_for_work
+from context.artifacts.superseded import Superseded
+from context.artifacts.types import Artifact, ArtifactPlan
+from context.focus import focus_key
+from context.planning.decision import PlanningChoice, PlanningReason, should_use_llm_planning
+from context.planning.deterministic import Wanted, plan_by_rule
+from context.planning.stored import load_plan
+from models.artifact_plan import PlanKey, PlanRow, PlanState, find_plan, want_plan
+from models.conversation import SessionState
+from models.planning_settings import planning_settings
+from models.session import hinting, reading
+from models.work import WorkKind, want
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The models of a request beside the one that answers; empty for those of the settings.
+
+    Attributes:
+        planner: Plans how artifacts are used.
+        summarizer: Summarizes them.
+        is_expensive_primary: Whether the model that answers is expensive.
+    """
+
+    planner: str = ""
+    summarizer: str = ""
+    is_expensive_primary: bool = False
+
+
+class Planning(Protocol):
+    """What a plan is asked for with."""
+
+    @property
+    def tenant_id(self) -> UUID:
+        """Whose artifacts."""
+
+    @property
+    def session(self) -> SessionState | None:
+        """In which session; None for one that is not stored."""
+
+    @property
+    def wanted(self) -> Wanted:
+        """The question."""
+
+    @property
+    def chosen(self) -> Chosen:
+        """The models."""
+
+    @property
+    def wait_ms(self) -> int:
+        """How long the caller waits."""
+
+    @property
+    def budget_tokens(self) -> int:
+        """The room for artifacts, in stored tokens."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan, and how it came about.
+
+    Attributes:
+        plan: A decision about every artifact.
+        choice: Whether a model should plan, and why.
+        by_model: Whether a model did.
+        fallback: Why the rule's plan answers although a model's was wanted; empty where none was.
+        call_ids: The model's calls in the ledger.
+    """
+
+    plan: ArtifactPlan
+    choice: PlanningChoice
+    by_model: bool = False
+    fallback: str = ""
+    call_ids: Sequence[UUID] = ()
+
+
+NO_PLAN_NEEDED = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=PlanningReason.NO_ARTIFACTS))
+
+
+def choose_plan(
+    question: Planning,
+    artifacts: Sequence[Artifact],
+    old: Mapping[str, Superseded],
+    relevance: Mapping[str, float],
+) -> Planned:
+    """Plan by rule at once; take a model's plan instead where one is wanted and there in time."""
+    by_rule = plan_by_rule(
+        artifacts,
+        question.wanted,
+        budget_tokens=question.budget_tokens,
+        superseded=old,
+        relevance=relevance,
+    )
+    choice = should_use_llm_planning(
+        artifacts,
+        available_tokens=question.budget_tokens,
+        is_expensive_primary=question.chosen.is_expensive_primary,
+        thresholds=planning_settings().thresholds,
+    )
+    if not choice.use:
+        return Planned(by_rule, choice)
+    if question.session is None:
+        return Planned(by_rule, choice, fallback="session-not-stored")
+    row = _ask(question, question.session.session_id, artifacts)
+    if row is None or row.state is PlanState.WANTED:
+        return Planned(by_rule, choice, fallback="not-ready")
+    if row.state is PlanState.FAILED or row.plan is None:
+        return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
+    plan = load_plan(row.plan, by_rule)
+    return Planned(plan, choice, by_model=True, call_ids=row.call_ids)
+
+
+def plan_key(session_id: str, wanted: Wanted, artifacts: Sequence[Artifact]) -> PlanKey:
+    """Name a plan by its question and its artifacts: another question or another artifact is another plan."""
+    ids = sorted(artifact.artifact_id for artifact in artifacts)
+    digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
+    return PlanKey(session_id, focus_key(wanted.query), digest)
+
+
+def _ask(question: Planning, session_id: str, artifacts: Sequence[Artifact]) -> PlanRow | None:
+    """The plan as it stands; asked for where it is not there, and waited for where the caller waits."""
+    key = plan_key(session_id, question.wanted, artifacts)
+    found = _find(question.tenant_id, key)
+    if found is not None and found.state is not PlanState.WANTED:
+        return found
+    try:
+        with hinting() as db:
+            if found is None:
+                want_plan(
+                    db,
+                    question.tenant_id,
+                    key,
+                    artifact_ids=[artifact.artifact_id for artifact in artifacts],
+                    question=question.wanted.query,
+                    budget_tokens=question.budget_tokens,
+                    model=question.chosen.planner,
+                )
+            want(db, question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, awaited=question.wait_ms > 0)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
+        return found
+    if not question.wait_ms:
+        return found
+    wait_for_work(question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, question.wait_ms)
+    return _find(question.tenant_id, key)
+
+
+def _find(tenant_id: UUID, key: PlanKey) -> PlanRow | None:
+    with reading() as db:
+        return find_plan(db, tenant_id, key)

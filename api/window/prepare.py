@@ -1,0 +1,105 @@
+"""What is decided of a request before history is laid out: its models, its tools, what preflight says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from api.budgets import profiles
+from api.preflight import preflight_for
+from api.settings import api_settings
+from api.window.planning import Chosen
+from api.window.request import ContextRequest, Given
+from api.window.tails import count_request_tools, system_message
+from api.window.tools import choose_tools, offer_tools, used_tools
+from context.budget import Budget
+from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
+from context.preflight.annotate import annotate
+from context.preflight.skills import trim_skills
+from context.recall.question import find_question
+from context.tokens import guarantee
+from context.types import Message
+from models.planning_settings import planning_settings
+
+_SAMPLE_TOKENS = 10_000
+
+
+@dataclass(frozen=True)
+class Place:
+    """Whose request it is, in which session, with what of its history."""
+
+    tenant_id: UUID
+    session_id: str
+    tail: Sequence[Message]
+
+
+def choose_models(tenant_id: UUID, request: ContextRequest) -> Chosen:
+    """Which models plan and summarize for a request; only models of the allow-list may be asked for.
+
+    Raises:
+        InvalidInputError: One may not be chosen.
+    """
+    settings = planning_settings()
+    config = ModelConfig.from_request(
+        request.model,
+        planner=request.planner_model,
+        summarizer=request.summarizer_model,
+        defaults=ModelDefaults("", ""),
+        allowed=settings.model_overrides,
+    )
+    price = profiles.find(tenant_id, request.model).usd_per_input_token
+    return Chosen(
+        config.context_planner,
+        config.summarizer,
+        is_expensive_primary=is_expensive_primary(price, settings.expensive_usd_per_token),
+    )
+
+
+def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget) -> Given:
+    """Classify the new message, and choose and fit the tools by it.
+
+    What history calls stays whatever preflight says of the new message. A hint goes before its words where
+    the tenant's policy says so and there are tools to speak of.
+
+    Raises:
+        ProblemError: There is no such catalog, or both it and tools are named.
+        CatalogOverBudgetError: The tools that must stay are too much alone.
+    """
+    offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire)
+    question = find_question(given.new, place.tail)
+    pinned = used_tools([*place.tail, *given.new])
+    judged = preflight_for(
+        place.tenant_id,
+        place.session_id,
+        question,
+        attachments=[each.media_type for each in request.attachments or ()],
+        tools=offered.names if offered.tools is not None else None,
+        pinned=pinned,
+    )
+    found = judged.found
+    system = system_message(trim_skills(request.system_prompt or "", found.tool_allowlist))
+    beside = sum(message.tokens for message in given.new) + (system.tokens if system else 0)
+    chosen = choose_tools(
+        place.tenant_id,
+        offered,
+        request.focus or question,
+        model=request.model,
+        room_tokens=int(
+            max(canonical_room(budget, request.model) - beside, 0) * api_settings().tools_max_share
+        ),
+        allowed=found.tool_allowlist,
+        pinned=pinned,
+    )
+    new = annotate(given.new, found.hint) if chosen.tools else given.new
+    return replace(
+        given,
+        new=new,
+        system=system,
+        tools=count_request_tools(chosen.tools),
+        chosen=chosen,
+        judged=judged,
+    )
+
+
+def canonical_room(budget: Budget, model: str) -> int:
+    """What a window's input takes, in stored tokens instead of the model's own."""
+    return budget.input_tokens * _SAMPLE_TOKENS // max(guarantee(_SAMPLE_TOKENS, model), 1)

@@ -1,0 +1,125 @@
+"""Texts of artifacts and the indexes of their passages, kept in memory: a content never changes."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from uuid import UUID
+
+import structlog
+
+from context.artifacts.types import Artifact
+from context.extract import INDEX_VERSION, PassageIndex
+from models.artifact import load_contents, load_passages
+from models.session import Transaction
+
+log = structlog.get_logger()
+
+KEPT_CHARS = 32 * 2**20
+"""What a process keeps of texts, in characters."""
+
+
+@dataclass(frozen=True)
+class ArtifactText:
+    """The whole text of an artifact, and its passages where they are prepared or cheap to make."""
+
+    content: str
+    index: PassageIndex | None
+
+
+class TextCache:
+    """Texts that were read a moment ago, the least recently used out first.
+
+    Whether a tenant may read an artifact is asked of the database each time; only then is it looked up here.
+    """
+
+    def __init__(self, most_chars: int = KEPT_CHARS) -> None:
+        """Hold at most so many characters."""
+        self._known: OrderedDict[str, ArtifactText] = OrderedDict()
+        self._chars = 0
+        self._most = most_chars
+        self._lock = Lock()
+
+    def find(self, artifact_id: str) -> ArtifactText | None:
+        """The text of this content, if it is kept."""
+        with self._lock:
+            found = self._known.get(artifact_id)
+            if found is not None:
+                self._known.move_to_end(artifact_id)
+            return found
+
+    def keep(self, artifact_id: str, text: ArtifactText) -> None:
+        """Keep a text; one that is larger than the whole cache is not kept."""
+        size = len(text.content)
+        if size > self._most // 4:
+            return
+        with self._lock:
+            old = self._known.pop(artifact_id, None)
+            self._chars += size - (len(old.content) if old else 0)
+            self._known[artifact_id] = text
+            while self._chars > self._most:
+                _, out = self._known.popitem(last=False)
+                self._chars -= len(out.content)
+
+
+texts = TextCache()
+
+INDEX_AT_ONCE_CHARS = 200_000
+"""A text up to this is indexed at a read; a longer one waits for the worker that prepares it."""
+
+
+def load_texts(
+    db: Transaction, tenant_id: UUID, wanted: Sequence[Artifact], *, most_bytes: int
+) -> dict[str, ArtifactText]:
+    """Read the texts of artifacts that the tenant has, in their order, while they are not too much together.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose artifacts.
+        wanted: Which ones, found among the tenant's rows just now.
+        most_bytes: What they may take together, by characters; the rest is not read.
+
+    Returns:
+        Texts by artifact id.
+    """
+    found: dict[str, ArtifactText] = {}
+    missing: dict[str, Artifact] = {}
+    for artifact in wanted:
+        most_bytes -= artifact.size_chars
+        if most_bytes < 0:
+            break
+        known = texts.find(artifact.artifact_id)
+        if known is None or known.index is None:
+            missing[artifact.artifact_id] = artifact
+        else:
+            found[artifact.artifact_id] = known
+    return found | _read(db, tenant_id, missing)
+
+
+def _read(db: Transaction, tenant_id: UUID, missing: Mapping[str, Artifact]) -> dict[str, ArtifactText]:
+    if not missing:
+        return {}
+    contents = load_contents(db, tenant_id, missing)
+    passages = load_passages(db, tenant_id, missing, version=INDEX_VERSION)
+    found = {}
+    for artifact_id, content in contents.items():
+        index = _index(missing[artifact_id], content, passages.get(artifact_id))
+        found[artifact_id] = ArtifactText(content, index)
+        texts.keep(artifact_id, found[artifact_id])
+    return found
+
+
+def _index(artifact: Artifact, content: str, prepared: bytes | None) -> PassageIndex | None:
+    if prepared is not None:
+        try:
+            return PassageIndex.from_bytes(prepared)
+        except ValueError:
+            log.warning("passage_index_unreadable", artifact_id=artifact.artifact_id)
+    return index_now(content, artifact)
+
+
+def index_now(content: str, artifact: Artifact) -> PassageIndex | None:
+    """Index a text that is short enough for a read to wait for it; None for a longer one."""
+    if len(content) > INDEX_AT_ONCE_CHARS:
+        return None
+    return PassageIndex.build(content, artifact.kind)

@@ -1,0 +1,173 @@
+"""The tools of a request: those that bear on it, as short as the model needs them, never more than came."""
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import structlog
+
+from api.budgets import profiles
+from api.catalog_cache import catalogs
+from api.encoding import encode
+from api.errors import ProblemError
+from api.window.measured import indexes, ladders, offers
+from context.artifacts.toolcalls import read_calls
+from context.catalog.fit import Compaction
+from context.catalog.offer import Definitions, define_tools
+from context.catalog.size import CatalogBudget
+from context.catalog.tools import ToolLadder, fit_tools, tool_name
+from context.plans.answer import NOTHING_FITS
+from context.profiles.find import catalog_budget
+from context.ranking.index import RankingIndex
+from context.ranking.rank import rank
+from context.ranking.tools import index_tools
+from context.types import JsonObject, Message, Wire
+
+log = structlog.get_logger()
+
+TOP_N = {"B": 25, "C": 12}
+"""How many tools a model of a weaker tier is shown where not all fit."""
+
+WORTH_A_LINE = 0.3
+"""A cut of more than this share of the bytes is logged."""
+
+
+@dataclass(frozen=True)
+class Offered:
+    """The tools that a request could be sent with.
+
+    Attributes:
+        tools: Their definitions; None where the request names none.
+        key: Names them exactly.
+        entry_ids: Which entry of a catalog each name means; empty for the request's own tools.
+        index: The index by which they are ranked.
+    """
+
+    tools: Sequence[JsonObject] | None = None
+    key: bytes = b""
+    entry_ids: Mapping[str, str] = field(default_factory=dict)
+    index: Callable[[], RankingIndex] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """What they are called, those without a name left out."""
+        return [name for name in map(tool_name, self.tools or ()) if name]
+
+
+@dataclass(frozen=True)
+class ChosenTools:
+    """The tools that a request is sent with.
+
+    Attributes:
+        tools: Their definitions; None where there are none to choose from.
+        filtered: Names that preflight took out.
+        hidden: Names for which there was no room.
+        compaction: What the rest lost; None where nothing had to fit.
+        gap_warning: That nothing among them serves the question; None where something may.
+        entry_ids: Which entry of a catalog each name means.
+    """
+
+    tools: list[JsonObject] | None = None
+    filtered: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    compaction: Compaction | None = None
+    gap_warning: str | None = None
+    entry_ids: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_TOOLS_CHOSEN = ChosenTools()
+
+
+def offer_tools(
+    tenant_id: UUID, tools: Sequence[JsonObject] | None, catalog: str | None, wire: Wire
+) -> Offered:
+    """Find what a request may be sent with: its own tools, or those of a stored catalog.
+
+    Raises:
+        ProblemError: It names both, or a catalog that is not there.
+    """
+    if catalog is None:
+        return _own(tools) if tools else Offered(tools)
+    if tools is not None:
+        raise ProblemError("invalid-input", "catalog: send tools or catalog, and not both", field="catalog")
+    loaded = catalogs.find(tenant_id, catalog)
+    key = hashlib.sha256(f"{wire}\0{loaded.digest}".encode()).digest()
+    defined = offers.find(key, Definitions, lambda: define_tools(loaded.catalog.entries, wire))
+    return Offered(defined.tools, key, defined.entry_ids, lambda: loaded.index)
+
+
+def _own(tools: Sequence[JsonObject]) -> Offered:
+    key = hashlib.sha256(encode(tools)).digest()
+    return Offered(tools, key, index=lambda: indexes.find(key, RankingIndex, lambda: index_tools(tools)))
+
+
+def used_tools(messages: Sequence[Message]) -> frozenset[str]:
+    """The names of the tools that messages call: a model that sees its calls must see their tools."""
+    return frozenset(call.name for call in read_calls(messages).values())
+
+
+def choose_tools(
+    tenant_id: UUID,
+    offered: Offered,
+    question: str,
+    *,
+    model: str,
+    room_tokens: int,
+    allowed: Collection[str] | None,
+    pinned: Collection[str],
+) -> ChosenTools:
+    """Take out what preflight does not allow, and make the rest fit; ranked only where some must go.
+
+    Args:
+        tenant_id: Whose profiles hold.
+        offered: What there is.
+        question: What the tools are for.
+        model: Who is shown them.
+        room_tokens: What they may take, in canonical tokens.
+        allowed: Names that stay; None for all.
+        pinned: Names that stay whatever else holds.
+
+    Raises:
+        CatalogOverBudgetError: The pinned tools alone are too much.
+    """
+    if not offered.tools:
+        return ChosenTools(list(offered.tools) if offered.tools is not None else None)
+    stay = None if allowed is None else {*allowed, *pinned, ""}
+    kept = [tool for tool in offered.tools if stay is None or tool_name(tool) in stay]
+    filtered = () if stay is None else tuple(name for name in offered.names if name not in stay)
+    profile = profiles.find(tenant_id, model)
+    own = catalog_budget(profile, model)
+    budget = CatalogBudget(max(min(own.tokens, room_tokens), 0), own.bytes)
+    ladder = ladders.find((offered.key, filtered), ToolLadder, lambda: ToolLadder(kept))
+    fitted = fit_tools(ladder, budget, pinned=pinned)
+    gap_warning = None
+    if fitted.hidden or offered.entry_ids:
+        ranked, gap_warning = _rank(offered, question)
+        if fitted.hidden:
+            fitted = fit_tools(ladder, budget, ranked=ranked, pinned=pinned, top_n=TOP_N.get(profile.tier))
+    _log_cut(model, fitted.compaction)
+    return ChosenTools(
+        list(fitted.tools), filtered, fitted.hidden, fitted.compaction, gap_warning, offered.entry_ids
+    )
+
+
+def _rank(offered: Offered, question: str) -> tuple[list[str], str | None]:
+    """The tools' names, best first, and a warning where nothing serves the question."""
+    if offered.index is None or not question:
+        return [], None
+    ranking = rank(offered.index(), question)
+    names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
+    ranked = [names.get(entry.entry_id, entry.entry_id) for entry in ranking.entries]
+    return ranked, NOTHING_FITS if ranking.gap.is_gap else None
+
+
+def _log_cut(model: str, compaction: Compaction) -> None:
+    if compaction.after_bytes < compaction.before_bytes * (1 - WORTH_A_LINE):
+        log.info(
+            "tools_compacted",
+            model=model,
+            before_bytes=compaction.before_bytes,
+            after_bytes=compaction.after_bytes,
+            hidden=compaction.hidden,
+        )

@@ -1,0 +1,39 @@
+"""A plan as it is stored, and read again by another process."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from context.artifacts.types import ArtifactDecision, ArtifactPlan, ProcessingStrategy
+from context.types import JsonObject
+
+
+def dump_plan(plan: ArtifactPlan) -> JsonObject:
+    """Write a plan as a JSON object; no content of an artifact is in it."""
+    return {
+        "artifacts": [{**asdict(one), "strategy": one.strategy.value} for one in plan.artifacts],
+        "reasoning": plan.reasoning,
+    }
+
+
+def load_plan(stored: Mapping[str, Any], by_rule: ArtifactPlan) -> ArtifactPlan:
+    """Read a plan again and make it complete.
+
+    Args:
+        stored: As `dump_plan` wrote it.
+        by_rule: The plan by rule for the artifacts of today: it says which there are, and decides about one
+            that the stored plan does not know.
+
+    Returns:
+        A decision for every artifact of today, by priority.
+    """
+    known = {one["artifact_id"]: one for one in stored.get("artifacts", ())}
+    chosen = [_decision(known[one.artifact_id]) for one in by_rule.artifacts if one.artifact_id in known]
+    chosen.sort(key=lambda one: one.priority)
+    rest = [one for one in by_rule.artifacts if one.artifact_id not in known]
+    decisions = (replace(one, priority=place) for place, one in enumerate([*chosen, *rest], 1))
+    return ArtifactPlan(tuple(decisions), str(stored.get("reasoning") or ""))
+
+
+def _decision(stored: Mapping[str, Any]) -> ArtifactDecision:
+    return ArtifactDecision(**{**stored, "strategy": ProcessingStrategy(stored["strategy"])})

@@ -1,0 +1,1 @@
+"""Precompute: what artifacts will be read for, asked of a model before anybody waits."""

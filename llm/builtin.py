@@ -1,0 +1,29 @@
+"""The built-in model: what it answers, from values instead of a prompt; at once, and free."""
+
+from context.extract import PassageIndex, extract
+from context.precompute.prompt import ArtifactInput
+from context.tokens.text import count_text
+from llm import extractive
+from llm.requests import CompletionRequest
+
+
+def answer(request: CompletionRequest) -> str | None:
+    """Answer a question that came as values; None where it is none that this model knows.
+
+    Args:
+        request: The question.
+
+    Returns:
+        The words; blank where there is nothing to say.
+    """
+    if request.summary_input is not None:
+        return extractive.summarize(request.summary_input, count=count_text)
+    if request.artifact_input is not None:
+        return _read(request.artifact_input)
+    return None
+
+
+def _read(asked: ArtifactInput) -> str:
+    """The passages of an artifact that bear on the focus, word for word."""
+    index = PassageIndex.build(asked.text, asked.kind)
+    return extract(asked.text, index, asked.focus, budget_tokens=asked.budget_tokens, count=count_text).text

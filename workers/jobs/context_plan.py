@@ -1,0 +1,136 @@
+"""Have a model plan how artifacts are used in a session's next context: one question, one plan."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import structlog
+
+from context.artifacts.superseded import Reason
+from context.artifacts.types import Artifact
+from context.planning.deterministic import Wanted, plan_by_rule
+from context.planning.prompt import PlanInput, plan_messages, plan_output_tokens, plan_response_format
+from context.planning.reply import read_plan
+from context.planning.stored import dump_plan
+from context.tokens import count_message
+from llm.failures import FailureKind, LlmFailure
+from llm.requests import CompletionRequest, Purpose
+from llm.settings import EXTRACTIVE, LlmSettings
+from models.artifact_attachment import load_attachments
+from models.artifact_plan import PlanRow, store_plan, take_wanted_plans
+from models.artifact_use import Use, find_old, load_uses
+from models.conversation import find_session
+from models.session import reading, transaction
+from models.work import Claim, finish, hold
+from workers.jobs.lifecycle import LeaseLostError
+from workers.jobs.reading import Complete
+
+log = structlog.get_logger()
+
+MOST_PLANS = 4
+MOST_USES = 500
+_NO_ANSWER = (FailureKind.EMPTY, FailureKind.TRUNCATED, FailureKind.REFUSED, FailureKind.SHRINK_INPUT)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What came of one question to the planner."""
+
+    plan: dict[str, object] | None
+    reason: str | None = None
+    call_ids: Sequence[UUID] = ()
+
+
+def plan_contexts(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
+    """Plan what a session waits for, the newest question first.
+
+    No transaction is open while the model answers; a plan is stored under the lease, and only where its wish
+    still stands. Until then, and where it fails, windows follow the plan by rule.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        LeaseLostError: Another worker has the work now.
+        LlmFailure: The model did not answer at all; the wishes that are left stay.
+    """
+    with reading() as db:
+        session = find_session(db, held.tenant_id, held.key)
+        rows = take_wanted_plans(db, held.tenant_id, held.key, most=MOST_PLANS) if session else []
+        uses = (
+            load_uses(db, held.tenant_id, held.key, after_seq=session.start_seq, newest=MOST_USES)
+            if session and rows
+            else []
+        )
+    ready = 0
+    for row in rows:
+        made = _plan(held, row, uses, complete, llm)
+        with transaction() as db:
+            if not hold(db, held):
+                raise LeaseLostError
+            store_plan(
+                db, held.tenant_id, row.key, plan=made.plan, reason=made.reason, call_ids=made.call_ids
+            )
+        ready += made.plan is not None
+    return _finish(held, f"ready: {ready} of {len(rows)}", more=len(rows) == MOST_PLANS)
+
+
+def _plan(held: Claim, row: PlanRow, uses: Sequence[Use], complete: Complete, llm: LlmSettings) -> _Made:
+    model = row.model or llm.context_planner_model
+    if model == EXTRACTIVE:
+        return _Made(None, "no-planner: the built-in model only summarizes")
+    asked, artifacts = _input(held, row, uses)
+    if not artifacts:
+        return _Made(None, "the artifacts are gone")
+    try:
+        reply = complete(_question(held, asked, model, llm))
+    except LlmFailure as failure:
+        if failure.kind not in _NO_ANSWER:
+            raise
+        return _Made(None, failure.message)
+    by_rule = plan_by_rule(artifacts, asked.wanted, budget_tokens=row.budget_tokens)
+    read = read_plan(
+        reply.text, asked.artifacts, wanted=asked.wanted, by_rule=by_rule, finish_reason=reply.finish_reason
+    )
+    log.info("context_planned", work_id=held.work_id, decided=read.decided, flaws=dict(read.flaws))
+    if not read.is_planned:
+        return _Made(None, str(read.failure), (reply.call_id,))
+    return _Made(dump_plan(read.plan), None, (reply.call_id,))
+
+
+def _input(held: Claim, row: PlanRow, uses: Sequence[Use]) -> tuple[PlanInput, list[Artifact]]:
+    """The artifacts of a wish, best first as the rule sees it: the planner is shown so many and no more."""
+    with reading() as db:
+        attached = load_attachments(db, held.tenant_id, row.artifact_ids)
+    known = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact is not None}
+    for artifact_id, stored in attached.items():
+        if artifact_id not in known:
+            known[artifact_id] = replace(stored.value, metadata={**stored.value.metadata, "attached": True})
+    artifacts = [known[artifact_id] for artifact_id in row.artifact_ids if artifact_id in known]
+    wanted, old = Wanted(row.question), find_old(uses)
+    by_rule = plan_by_rule(artifacts, wanted, budget_tokens=row.budget_tokens, superseded=old)
+    best_first = [known[one.artifact_id] for one in by_rule.artifacts]
+    stale = frozenset(artifact_id for artifact_id, why in old.items() if why.reason is Reason.CHANGED)
+    return PlanInput(best_first, wanted, row.budget_tokens, stale), artifacts
+
+
+def _question(held: Claim, asked: PlanInput, model: str, llm: LlmSettings) -> CompletionRequest:
+    messages = plan_messages(asked)
+    return CompletionRequest(
+        tenant_id=held.tenant_id,
+        purpose=Purpose.PLAN,
+        model=model,
+        messages=messages,
+        max_output_tokens=min(max(plan_output_tokens(asked), 64), llm.planner_max_output_tokens),
+        input_tokens=sum(count_message(message) for message in messages),
+        session_id=held.key,
+        work_id=held.work_id,
+        response_format=plan_response_format(asked),
+    )
+
+
+def _finish(held: Claim, outcome: str, *, more: bool) -> str:
+    with transaction() as db:
+        if not finish(db, held, outcome, again_in_s=0 if more else None):
+            raise LeaseLostError
+    return outcome

@@ -1,0 +1,163 @@
+"""Have an artifact read for one focus: one question to the summarizer, one verdict."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import structlog
+
+from context.extract import PassageIndex, extract
+from context.language import UNKNOWN
+from context.precompute.judge import ArtifactDraft, ArtifactReason, judge_artifact_summary
+from context.precompute.prompt import ARTIFACT_PROMPT_VERSION, ArtifactInput, artifact_messages
+from context.tokens import EncodingName, count_message, count_text
+from llm.failures import FailureKind, LlmFailure
+from llm.requests import CompletionReply, CompletionRequest, Purpose
+from llm.settings import EXTRACTIVE, LlmSettings
+from models.artifact_origin import ArtifactText
+from models.artifact_summary import MadeSummary, Wish
+from workers.settings import PrecomputeSettings
+
+log = structlog.get_logger()
+
+Complete = Callable[[CompletionRequest], CompletionReply]
+
+LEAST_INPUT_TOKENS = 500
+_REFUSED_ANSWERS = {
+    FailureKind.EMPTY: ArtifactReason.EMPTY,
+    FailureKind.TRUNCATED: ArtifactReason.CUT_OFF,
+    FailureKind.REFUSED: ArtifactReason.REFUSAL,
+}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Who reads, what, on whose account.
+
+    Attributes:
+        tenant_id: Who pays.
+        work_id: The due work that asks.
+        session_id: The session whose cap it counts against; None for nobody's.
+        artifact: What is read.
+        index: Its passages.
+        complete: Asks a model.
+        llm: Which model, and its window.
+        settings: How long a summary may be, and how much is read for it.
+    """
+
+    tenant_id: UUID
+    work_id: int
+    session_id: str | None
+    artifact: ArtifactText
+    index: PassageIndex
+    complete: Complete
+    llm: LlmSettings
+    settings: PrecomputeSettings
+
+    @property
+    def budget_tokens(self) -> int:
+        """The most tokens of a summary: a fixed size, and never near the artifact's own."""
+        return max(min(self.settings.artifact_summary_tokens, self.artifact.tokens // 3), 1)
+
+
+def read_for(reader: Reader, wish: Wish) -> MadeSummary:
+    """Have the artifact summarized for the focus of a wish.
+
+    What is too large for the summarizer is not read chunk by chunk: the passages that bear on the focus are
+    chosen first, so that one call of bounded size does.
+
+    Raises:
+        LlmFailure: The model did not answer; the wish stays.
+    """
+    cap = _input_cap(reader)
+    while True:
+        asked = _input(reader, wish, cap)
+        try:
+            reply = reader.complete(_question(reader, asked))
+        except LlmFailure as failure:
+            if failure.kind in _REFUSED_ANSWERS:
+                return _rejected(reader, asked, _REFUSED_ANSWERS[failure.kind])
+            if failure.kind is not FailureKind.SHRINK_INPUT or cap <= LEAST_INPUT_TOKENS:
+                raise
+            cap = max(min(cap, reader.artifact.tokens) // 2, LEAST_INPUT_TOKENS)
+            continue
+        return _judged(reader, asked, reply)
+
+
+def _input_cap(reader: Reader) -> int:
+    room = reader.llm.summarizer_window_tokens - reader.llm.summarizer_max_output_tokens
+    return max(min(reader.settings.artifact_input_tokens, int(room * 0.8)), LEAST_INPUT_TOKENS)
+
+
+def _input(reader: Reader, wish: Wish, cap: int) -> ArtifactInput:
+    artifact = reader.artifact
+    asked = ArtifactInput(
+        text=artifact.content,
+        focus=wish.focus,
+        budget_tokens=reader.budget_tokens,
+        kind=artifact.kind,
+        title=artifact.title,
+        language=wish.key.language or UNKNOWN,
+    )
+    if artifact.tokens <= cap:
+        return asked
+    part = extract(artifact.content, reader.index, wish.focus, budget_tokens=cap, count=count_text)
+    return replace(asked, text=part.text, is_excerpt=True)
+
+
+def _question(reader: Reader, asked: ArtifactInput) -> CompletionRequest:
+    messages = artifact_messages(asked)
+    return CompletionRequest(
+        tenant_id=reader.tenant_id,
+        purpose=Purpose.ARTIFACT,
+        model=reader.llm.summarizer_model,
+        messages=messages,
+        max_output_tokens=min(reader.llm.summarizer_max_output_tokens, reader.budget_tokens * 2 + 200),
+        input_tokens=sum(count_message(message) for message in messages),
+        session_id=reader.session_id,
+        work_id=reader.work_id,
+        artifact_input=asked,
+    )
+
+
+def _judged(reader: Reader, asked: ArtifactInput, reply: CompletionReply) -> MadeSummary:
+    draft = ArtifactDraft(reply.text, count_text(reply.text), reply.finish_reason)
+    source = f"{asked.title}\n{asked.focus}\n{asked.text}"
+    own_words = reply.model != EXTRACTIVE
+    verdict = judge_artifact_summary(
+        draft,
+        source=source if own_words else source + reply.text,
+        artifact_tokens=reader.artifact.tokens,
+        language=asked.language if own_words else UNKNOWN,
+    )
+    if verdict.reason is not None:
+        return _rejected(reader, asked, verdict.reason, reply)
+    return MadeSummary(
+        model=reply.model,
+        prompt_version=ARTIFACT_PROMPT_VERSION,
+        language=asked.language,
+        text=verdict.text,
+        tokens=count_text(verdict.text),
+        tokens_wide=count_text(verdict.text, EncodingName.WIDE),
+        method=_method(asked, reply),
+        call_ids=(reply.call_id,),
+    )
+
+
+def _method(asked: ArtifactInput, reply: CompletionReply) -> str:
+    if reply.model == EXTRACTIVE:
+        return "extractive"
+    return "summary-of-excerpt" if asked.is_excerpt else "summary"
+
+
+def _rejected(
+    reader: Reader, asked: ArtifactInput, reason: ArtifactReason, reply: CompletionReply | None = None
+) -> MadeSummary:
+    log.warning("artifact_summary_refused", work_id=reader.work_id, reason=reason)
+    return MadeSummary(
+        model=reply.model if reply else reader.llm.summarizer_model,
+        prompt_version=ARTIFACT_PROMPT_VERSION,
+        language=asked.language,
+        call_ids=(reply.call_id,) if reply else (),
+        rejected_because=reason,
+    )
