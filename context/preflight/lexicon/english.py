@@ -68,7 +68,7 @@ WORDS: dict[str, str] = {
     "nodejs node.js npm yarn webpack vite nextjs next.js spring_boot hibernate laravel symfony rails dotnet c++ c# cpp js ts jsx tsx vba latex tikz "
     "opengl vulkan cuda unreal godot arduino esp32 verilog vhdl wasm webassembly graphql grpc kafka rabbitmq kubernetes k8s helm terraform "
     "ansible jenkins docker dockerfile nginx apache aws azure gcp s3 github gitlab git bitbucket jupyter colab langchain llm llms huggingface "
-    "cocotb testbench selenium playwright puppeteer pytest junit jest mocha gradle maven cmake makefile android xcode flutter dart electron qt pygame matplotlib plotly "
+    "testbench selenium playwright puppeteer pytest junit jest mocha gradle maven cmake makefile android xcode flutter dart electron qt pygame matplotlib plotly "
     "powershell cobol fortran prolog lisp clojure elixir erlang bibtex overleaf regex101 wget parallel ffmpeg",
     "code.strong": "directory directories subdirectory subdirectories subfolder subfolders filename filenames symlink symlinks tarball chmod chown grep egrep sed awk xargs rsync ssh scp crontab cronjob cronjobs stdin stdout stderr mkdir git github_repo pull_request unit_test unit_tests refactor* debug* codebase stack_trace stacktrace traceback source_code bash_script shell_script",
     "code.file": "file files folder folders "
