@@ -11,7 +11,6 @@ from context.recall.ranking import REACH_TOKENS, Hit, RecallStats, score_passage
 from context.words import index_terms, query_terms
 
 _REACH = {
-    ContentKind.MARKDOWN: 300,
     ContentKind.CODE: 200,
     ContentKind.DIFF: 100,
     ContentKind.LOG: 100,
@@ -19,6 +18,7 @@ _REACH = {
     ContentKind.TABLE: 20,
 }
 """So many tokens away a mention counts e times less: rows and records hardly speak of their neighbours."""
+_PROSE_REACH = 200
 _SCORED_WHOLE = 1_200
 """Of a text with more pieces, only those with terms of the question and their neighbours are scored."""
 _MOST_HITS = 800
@@ -113,7 +113,8 @@ def _around(held: Iterable[int], pieces: int) -> list[int]:
 
 def _hits(index: PassageIndex, near: Sequence[int], held: Mapping[int, frozenset[str]]) -> list[Hit]:
     """Place the pieces on the scale on which the ranking of conversations works."""
-    stretch = REACH_TOKENS / _REACH.get(index.kind, REACH_TOKENS)
+    reach = _PROSE_REACH if index.is_prose else _REACH.get(index.kind, REACH_TOKENS)
+    stretch = REACH_TOKENS / reach
     hits, start, before = [], 0.0, 0
     nothing: frozenset[str] = frozenset()
     for place in near:

@@ -7,12 +7,12 @@ from statistics import fmean, pstdev
 STEPS = 255
 """Salience is kept in so many steps, from 0."""
 
-_PLAIN = 0.12
-_SPOKEN = 0.2
+_PLAIN = 0.15
+_SPOKEN = 0.25
 _MOST_SPOKEN = 2.0
 _CHARS_PER_QUOTE = 50
-_LOWEST = -0.8
-_RANGE = 1.2
+_LOWEST = -1.0
+_RANGE = 1.5
 _QUOTES = '"\u201c\u201d\u00ab\u00bb\u300c\u300d'
 _FEW_WORDS = 6
 _FAR = 3.0
