@@ -75,7 +75,10 @@ class Agent:
             async with self.connected(era) as client:
                 return await ask(client)
 
-        return asyncio.run(visit())
+        try:
+            return asyncio.run(visit())
+        except ExceptionGroup as group:  # the client's own tasks fail with it
+            raise first_of(group) from None
 
     def call(self, tool: str, era: str = ERAS[0], **arguments: Any) -> CallToolResult:
         """Call one tool."""
@@ -108,9 +111,9 @@ class Agent:
         return httpx.request(method, f"{self.url}{path}", headers=self.headers, timeout=30, **fields)
 
     def send(self, body: bytes | dict[str, Any], **headers: str) -> httpx.Response:
-        """Send something that the SDK's client would not."""
+        """Send something that the SDK's client would not; an empty header is left out."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {**MESSAGES, **self.headers, **headers}
+        sent = {name: value for name, value in {**MESSAGES, **self.headers, **headers}.items() if value}
         return httpx.post(f"{self.url}/mcp", content=content, headers=sent, timeout=30)
 
 
@@ -119,6 +122,14 @@ def said(result: CallToolResult) -> str:
     [block] = result.content
     assert isinstance(block, TextContent)
     return block.text
+
+
+def first_of(group: ExceptionGroup[Exception]) -> Exception:
+    """The error at the bottom of a group."""
+    error: Exception = group
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def request(method: str, **params: Any) -> dict[str, Any]:
