@@ -10,11 +10,11 @@ from api.settings import api_settings
 from api.window.planning import Chosen
 from api.window.request import ContextRequest, Given
 from api.window.tails import count_request_tools, system_message
-from api.window.tools import choose_tools, offer_tools, used_tools
+from api.window.tools import best_tools, choose_tools, offer_tools, used_tools
 from context.budget import Budget
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
 from context.preflight.annotate import annotate
-from context.preflight.skills import trim_skills
+from context.preflight.skills import KNOWN_TOOLS, trim_skills
 from context.recall.question import find_question
 from context.tokens import guarantee
 from context.types import Message
@@ -57,7 +57,8 @@ def choose_models(tenant_id: UUID, request: ContextRequest) -> Chosen:
 def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget) -> Given:
     """Classify the new message, and choose and fit the tools by it.
 
-    What history calls stays whatever preflight says of the new message. A hint goes before its words where
+    What history calls stays whatever preflight says of the new message, and so do the tools whose own words
+    answer it best: a category knows the usual tools, the ranking knows this caller's. A hint goes before its words where
     the tenant's policy says so and there are tools to speak of.
 
     Raises:
@@ -66,7 +67,8 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
     """
     offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire)
     question = find_question(given.new, place.tail)
-    pinned = used_tools([*place.tail, *given.new])
+    used = used_tools([*place.tail, *given.new])
+    pinned = {*used, *best_tools(offered, question)}
     judged = preflight_for(
         place.tenant_id,
         place.session_id,
@@ -76,7 +78,9 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
         pinned=pinned,
     )
     found = judged.found
-    system = system_message(trim_skills(request.system_prompt or "", found.tool_allowlist))
+    known = offered.names if offered.tools is not None else KNOWN_TOOLS
+    prompt = trim_skills(request.system_prompt or "", found.tool_allowlist, tools=known)
+    system = system_message(prompt)
     beside = sum(message.tokens for message in given.new) + (system.tokens if system else 0)
     chosen = choose_tools(
         place.tenant_id,
@@ -87,7 +91,7 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
             max(canonical_room(budget, request.model) - beside, 0) * api_settings().tools_max_share
         ),
         allowed=found.tool_allowlist,
-        pinned=pinned,
+        pinned=used,
     )
     new = annotate(given.new, found.hint) if chosen.tools else given.new
     return replace(

@@ -26,6 +26,9 @@ from context.types import JsonObject, Message, Wire
 
 log = structlog.get_logger()
 
+BEST = 8
+"""How many tools preflight lets pass because the question's own words point at them."""
+
 TOP_N = {"B": 25, "C": 12}
 """How many tools a model of a weaker tier is shown where not all fit."""
 
@@ -105,6 +108,15 @@ def _own(tools: Sequence[JsonObject]) -> Offered:
 def used_tools(messages: Sequence[Message]) -> frozenset[str]:
     """The names of the tools that messages call: a model that sees its calls must see their tools."""
     return frozenset(call.name for call in read_calls(messages).values())
+
+
+def best_tools(offered: Offered, question: str, *, most: int = BEST) -> list[str]:
+    """The tools that the words of a question point at, best first; none where no word does."""
+    if offered.index is None or not question:
+        return []
+    names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
+    best = rank(offered.index(), question, limit=most).entries
+    return [names.get(entry.entry_id, entry.entry_id) for entry in best if entry.score > 0]
 
 
 def choose_tools(

@@ -1,0 +1,159 @@
+"""The tools of a window: those that bear on the message, within what the model takes; never more than came."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.integration.reading import Platform
+
+PLAIN_TOOLS = {
+    "exec": "Run a shell command.",
+    "read": "Read a file.",
+    "write": "Write a file.",
+    "edit": "Edit a file.",
+    "apply_patch": "Apply a patch to files.",
+    "process": "Look after running processes.",
+    "message": "Send a message to the user.",
+    "web_fetch": "Fetch a page of the web.",
+    "web_search": "Search the web.",
+    "memory_search": "Search what is remembered.",
+    "memory_get": "Get one thing that is remembered.",
+}
+
+
+def tool(name: str, description: str = "Does a thing.", **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
+
+
+TOOLS = [tool(name, description) for name, description in PLAIN_TOOLS.items()]
+
+
+@pytest.fixture
+def platform(client: TestClient, tenant_id: Any) -> Platform:
+    return Platform(client, tenant_id, server=None)  # type: ignore[arg-type]
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    return [one["function"]["name"] for one in answer["tools"]]
+
+
+def test_a_greeting_is_sent_with_the_tools_of_a_greeting(platform: Platform) -> None:
+    answer = platform.ask("hey, thanks!", tools=TOOLS)
+    assert names(answer) == ["message"]
+    assert answer["preflight"]["categories"] == ["casual"]
+    assert answer["preflight"]["hidden"] == len(TOOLS) - 1
+    assert set(answer["utilization"]["tools"]["filtered"]) == set(PLAIN_TOOLS) - {"message"}
+
+
+def test_what_is_hidden_is_named_in_the_certificate(platform: Platform) -> None:
+    answer = platform.ask("hey, thanks!", tools=TOOLS)
+    left_out = [one for one in answer["certificate"]["excluded"] if one["what"].startswith("tool ")]
+    assert len(left_out) == len(TOOLS) - 1
+    assert {one["why"] for one in left_out} == {"not-wanted-by-preflight"}
+
+
+def test_a_message_that_is_not_recognized_keeps_every_tool(platform: Platform) -> None:
+    answer = platform.ask("Zorblax quindle?", tools=TOOLS)
+    assert names(answer) == list(PLAIN_TOOLS)
+    assert answer["preflight"]["tool_allowlist"] is None
+
+
+def test_a_tool_that_history_calls_stays_whatever_the_message_says(platform: Platform) -> None:
+    platform.turn("Look.", "hall seven", tool="web_fetch")
+    assert set(names(platform.ask("hey, thanks!", tools=TOOLS))) == {"message", "web_fetch"}
+
+
+def test_a_tool_of_the_callers_own_stays_where_the_words_point_at_it(platform: Platform) -> None:
+    own = tool("book_berth", "Book a berth for a ship in the harbour.")
+    answer = platform.ask("Search the web and book a berth for the ship.", tools=[*TOOLS, own])
+    assert "book_berth" in names(answer)
+
+
+def test_the_hint_stands_before_the_new_message_where_there_are_tools(platform: Platform) -> None:
+    with_tools = platform.ask("hey, thanks!", tools=TOOLS)["messages"][-1]["content"]
+    without = platform.ask("hey, thanks!")["messages"][-1]["content"]
+    assert with_tools.startswith("[Context: casual")
+    assert with_tools.endswith("\n\nhey, thanks!")
+    assert without == "hey, thanks!"
+
+
+def test_a_tenant_can_switch_filtering_and_the_hint_off(platform: Platform) -> None:
+    config = {"toolFiltering": False, "promptAnnotation": False}
+    assert platform.client.put("/v1/preflight/config", json=config).status_code == 200
+    answer = platform.ask("hey, thanks!", tools=TOOLS)
+    assert names(answer) == list(PLAIN_TOOLS)
+    assert answer["messages"][-1]["content"] == "hey, thanks!"
+
+
+def test_sections_of_skills_go_with_their_tools(platform: Platform) -> None:
+    prompt = "Be kind.\n\n## Skill: web_fetch\nFetch pages gently.\n\n## Style\nShort."
+    answer = platform.ask("hey, thanks!", tools=TOOLS, system_prompt=prompt)
+    assert "gently" not in answer["messages"][0]["content"]
+    assert "Short." in answer["messages"][0]["content"]
+
+
+def test_many_tools_are_cut_to_the_room_and_the_best_stay(platform: Platform) -> None:
+    crowd = [tool(f"thing_{n}", f"Looks after thing number {n} of the depot. " * 5) for n in range(150)]
+    crowd.insert(77, tool("weigh_crate", "Weigh a crate on the scales of the depot."))
+    answer = platform.ask("Weigh the crate on the scales.", tools=crowd, context_window=4_000, max_tokens=300)
+    assert "weigh_crate" in names(answer)
+    assert len(answer["tools"]) < len(crowd)
+    assert len(answer["utilization"]["tools"]["hidden"]) == len(crowd) - len(answer["tools"])
+    assert answer["certificate"]["fits"]
+
+
+def test_tools_that_fit_go_out_as_they_came(platform: Platform) -> None:
+    assert platform.ask("Zorblax quindle?", tools=TOOLS)["tools"] == TOOLS
+
+
+@pytest.mark.parametrize("wire", ["openai", "anthropic", "responses"])
+def test_a_stored_catalog_stands_for_tools(platform: Platform, wire: str) -> None:
+    packs = [
+        {
+            "name": f"depot.{verb}",
+            "description": f"{verb} crates in the depot",
+            "inputSchema": {"type": "object"},
+        }
+        for verb in ("weigh", "move", "count")
+    ]
+    assert platform.client.put("/v1/catalogs/depot", json={"tools": packs}).status_code == 200
+    answer = platform.ask("Weigh the crates.", catalog="depot", wire=wire)
+    sent = answer["tools"][0]
+    assert (sent["function"] if wire == "openai" else sent)["name"].startswith("depot_")
+    assert answer["utilization"]["tools"]["entry_ids"]["depot_weigh"] == "depot.weigh"
+    assert answer["utilization"]["breakdown"]["tools"] > 0
+
+
+def test_a_question_that_no_entry_serves_comes_with_a_warning(platform: Platform) -> None:
+    packs = [
+        {"name": "weigh", "description": "Weigh a crate on the scales"},
+        {"name": "count", "description": "Count crates"},
+    ]
+    platform.client.put("/v1/catalogs/depot", json={"tools": packs})
+    answer = platform.ask("Compose a symphony for violin and oboe.", catalog="depot")
+    assert answer["utilization"]["tools"]["gap_warning"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"), [({"catalog": "none"}, 404), ({"catalog": "none", "tools": TOOLS}, 422)]
+)
+def test_a_catalog_that_cannot_be_used_says_why(
+    client: TestClient, fields: dict[str, Any], status: int
+) -> None:
+    request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "x"}], **fields}
+    answer = client.post("/v1/sessions/s1/context", json=request)
+    assert answer.status_code == status, answer.text
+    assert "catalog" in answer.json()["detail"]
+
+
+def test_a_models_override_needs_to_be_allowed(client: TestClient) -> None:
+    request = {
+        "model": "gpt-4o",
+        "messages": [{"role": "user", "content": "x"}],
+        "planner_model": "some/other",
+    }
+    answer = client.post("/v1/sessions/s1/context", json=request)
+    assert answer.status_code == 422
+    assert "planner_model" in answer.json()["detail"]
