@@ -195,7 +195,8 @@ def not_beaten(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> list[str
     found = []
     ours = {row["budget_tokens"]: row for row in rows if row["method"] == OURS}
     for row in rows:
-        mine = ours[row["budget_tokens"]]
+        budget = row["budget_tokens"]
+        mine = ours[budget]
         if row["method"] == OURS:
             continue
         for part, (theirs, own) in {
@@ -204,7 +205,7 @@ def not_beaten(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> list[str
             "half 1": (row["halves"][1], mine["halves"][1]),
         }.items():
             found += [
-                f"{row['data']} at {row['budget_tokens']}, {part}: {name} of {row['method']} {a:.4f}, ours {b:.4f}"
+                f"{row['data']} at {budget}, {part}: {name} of {row['method']} {a:.4f}, ours {b:.4f}"
                 for name, a, b in zip(names, theirs, own, strict=True)
                 if a >= b
             ]

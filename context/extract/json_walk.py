@@ -114,13 +114,19 @@ class Walk:
     def _end_scalar(self, inside: _Open, end: int) -> None:
         if end - inside.member <= self._sizes.whole:
             self._join(inside, (inside.member, end))
-            if inside.head is None or inside.head[1] == end:
-                inside.head = inside.group
+            self._grow_head(inside)
             return
         self._flush(inside)
         path = inside.path + inside.name(inside.member_id)
         parts = _split_string(self._text, (inside.member, end), self._sizes.target)
         inside.pieces += [Piece(a, b, path=path) for a, b in parts]
+
+    def _grow_head(self, inside: _Open) -> None:
+        """The head goes on while nothing but short fields has come."""
+        head, group = inside.head, inside.group
+        goes_on = head is None or (group is not None and head[0] == group[0])
+        if group and goes_on and not inside.pieces and group[1] - group[0] <= _LONGEST_HEAD:
+            inside.head = group
 
     def _close(self, closed: _Open, parent: _Open, end: int) -> None:
         """Keep a small container as a member of its parent; of a larger one, what was cut of it."""
@@ -129,7 +135,7 @@ class Walk:
             return
         self._flush(closed)
         self._flush(parent)
-        if parent.kind == "[" and closed.head and closed.head[1] - closed.head[0] <= _LONGEST_HEAD:
+        if parent.kind == "[" and closed.head:
             self._add_head(closed, closed.head)
         parent.pieces += closed.pieces
         parent.roots += closed.roots
