@@ -14,7 +14,8 @@ from api.window.tools import best_tools, choose_tools, offer_tools, used_tools
 from context.budget import Budget
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
 from context.preflight.annotate import annotate
-from context.preflight.skills import KNOWN_TOOLS, trim_skills
+from context.preflight.policy import KNOWN_TOOLS
+from context.preflight.skills import trim_skills
 from context.recall.question import find_question
 from context.tokens import guarantee
 from context.types import Message
@@ -58,8 +59,8 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
     """Classify the new message, and choose and fit the tools by it.
 
     What history calls stays whatever preflight says of the new message, and so do the tools whose own words
-    answer it best: a category knows the usual tools, the ranking knows this caller's. A hint goes before its words where
-    the tenant's policy says so and there are tools to speak of.
+    answer it best: a category knows the usual tools, the ranking knows this caller's. A hint goes before its
+    words where the tenant's policy says so and there are tools to speak of.
 
     Raises:
         ProblemError: There is no such catalog, or both it and tools are named.
@@ -87,9 +88,7 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
         offered,
         request.focus or question,
         model=request.model,
-        room_tokens=int(
-            max(canonical_room(budget, request.model) - beside, 0) * api_settings().tools_max_share
-        ),
+        room_tokens=_room_for_tools(budget, request.model, beside),
         allowed=found.tool_allowlist,
         pinned=used,
     )
@@ -102,6 +101,11 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
         chosen=chosen,
         judged=judged,
     )
+
+
+def _room_for_tools(budget: Budget, model: str, beside: int) -> int:
+    left = max(canonical_room(budget, model) - beside, 0)
+    return int(left * api_settings().tools_max_share)
 
 
 def canonical_room(budget: Budget, model: str) -> int:

@@ -1,4 +1,4 @@
-"""The tools of a window: those that bear on the message, within what the model takes; never more than came."""
+"""The tools of a window: those that bear on the message, in the room there is; never more than came."""
 
 from typing import Any
 
