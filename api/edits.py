@@ -48,6 +48,7 @@ def _describe(old: Message, body: JsonObject) -> Message:
         raise ProblemError("too-large", message, field=FIELD, limit=limit)
     return replace(
         old,
+        role=facts.role,
         raw=raw.decode(),
         tokens=0,
         tokens_wide=None,

@@ -1,7 +1,7 @@
 """Summarize a session: read what is due, have the notes written, and put them in force at a good moment."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -106,12 +106,12 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
         session = standing.session
         basis = find_basis(db, held.tenant_id, held.key)
         after_seq = max(session.start_seq, basis.to_seq if basis else 0)
-        messages = _load_raw(db, held, after_seq, session.last_seq)
+        messages, more = _load_raw(db, held, after_seq, session.last_seq)
         refused_to = refused_through(db, held.tenant_id, session, prompt_version=PROMPT_VERSION)
         is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
     pressed = find_trigger(session.load, standing.budget, thresholds) is not None
     early = prepare_thresholds(thresholds, activation, pressed=pressed)
-    segment = _choose_segment(standing, basis, messages, early)
+    segment = _choose_segment(standing, basis, messages, early, more=more)
     if isinstance(segment, Segment) and segment.cut.to_seq == refused_to:
         segment = "refused before; waits for a new turn"
     if isinstance(segment, Segment) and is_undone:
@@ -121,25 +121,38 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
     return _Task(segment, waiting, why)
 
 
-def _load_raw(db: Transaction, held: Claim, after_seq: int, last_seq: int) -> list[Message]:
-    """Read the oldest raw messages, and on until a turn among them has ended, however many steps it took."""
+def _load_raw(db: Transaction, held: Claim, after_seq: int, last_seq: int) -> tuple[list[Message], bool]:
+    """Read the oldest raw messages, and on until a turn among them has ended, however many steps it took.
+
+    Returns:
+        The messages, and whether others may follow that were not read.
+    """
     messages: list[Message] = []
     while len(messages) < MOST_OF_A_TURN and sum(message.tokens for message in messages) < MOST_TOKENS:
         part = load_oldest(
             db, held.tenant_id, held.key, after_seq=after_seq, up_to_seq=last_seq, most=MOST_MESSAGES
         )
         messages += part
-        if len(part) < MOST_MESSAGES or count_ready(messages, more=True):
+        if len(part) < MOST_MESSAGES:
+            return messages, False
+        if count_ready(messages, more=True):
             break
         after_seq = part[-1].seq
-    return messages
+    return messages, True
 
 
 def _choose_segment(
-    standing: Standing, basis: SummaryText | None, messages: Sequence[Message], thresholds: Thresholds
+    standing: Standing,
+    basis: SummaryText | None,
+    messages: Sequence[Message],
+    thresholds: Thresholds,
+    *,
+    more: bool,
 ) -> Segment | str:
     session, budget = standing.session, standing.budget
     load = session.prepared_load
+    if not more:  # the session counts by numbers, and some of those may have been erased
+        load = replace(load, raw_messages=len(messages))
     if find_trigger(load, budget, thresholds) is None:
         return "nothing to do"
     cut = plan_cut(messages, load, budget, thresholds)
