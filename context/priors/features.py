@@ -21,6 +21,7 @@ _KIND_BITS = 2
 _HASH_BITS = KEY_BITS - _KIND_BITS
 _HASH_MASK = (1 << _HASH_BITS) - 1
 _MIX = 0x2545F4914F6CDD1D
+_ALL_BITS = (1 << 64) - 1
 
 
 class Kind(IntEnum):
@@ -45,15 +46,19 @@ def feature_keys(intent: str, category: str = "") -> list[int]:
     Returns:
         Each key once, in [0, 2^44), the words first; none for an intent without letters and digits.
     """
-    terms = _read_terms(intent)
-    if not terms:
+    words = _read(intent).split()
+    known = max(map(len, words), default=0) <= _MAX_KNOWN_CHARS
+    hashes = list(dict.fromkeys(chain.from_iterable(map(_known_hashes if known else _written_hashes, words))))
+    if not hashes:
         return []
-    hashes = list(map(_term_hash, terms))
-    words = [number << _KIND_BITS for number in hashes]
-    pairs = [_pair_key(first, second) for first, second in pairwise(hashes)]
-    exact = (_term_hash_uncached(" ".join(terms)) << _KIND_BITS) | Kind.EXACT
-    own = [(_term_hash(category) << _KIND_BITS) | Kind.CATEGORY] if category else []
-    return list(dict.fromkeys(chain(words, pairs, [exact], own)))
+    if len(hashes) > MAX_TERMS:
+        hashes = hashes[: MAX_TERMS // 2] + hashes[-MAX_TERMS // 2 :]
+    keys = [number << _KIND_BITS for number in hashes]
+    keys += [_pair_key(first, second) for first, second in pairwise(hashes)]
+    keys.append(_exact_key(hashes))
+    if category:
+        keys.append(_category_key(category))
+    return keys
 
 
 def feature_names(intent: str, category: str = "") -> dict[int, str]:
@@ -66,48 +71,59 @@ def feature_names(intent: str, category: str = "") -> dict[int, str]:
     Returns:
         A name for each key: terms as they are indexed.
     """
-    terms = _read_terms(intent)
-    names = {_term_hash(term) << _KIND_BITS: f"'{term}'" for term in terms}
-    for first, second in pairwise(terms):
-        names[_pair_key(_term_hash(first), _term_hash(second))] = f"'{first} {second}'"
+    words = _read(intent).split()
+    terms = list(dict.fromkeys(chain.from_iterable(content_terms(word) for word in words)))
+    if len(terms) > MAX_TERMS:
+        terms = terms[: MAX_TERMS // 2] + terms[-MAX_TERMS // 2 :]
+    hashes = list(map(_term_hash, terms))
+    names = {number << _KIND_BITS: f"'{term}'" for term, number in zip(terms, hashes, strict=True)}
+    for pair, (first, second) in zip(pairwise(terms), pairwise(hashes), strict=True):
+        names[_pair_key(first, second)] = f"'{' '.join(pair)}'"
     if terms:
-        exact = (_term_hash_uncached(" ".join(terms)) << _KIND_BITS) | Kind.EXACT
-        names[exact] = "the same request"
+        names[_exact_key(hashes)] = "the same request"
     if category:
-        names[(_term_hash(category) << _KIND_BITS) | Kind.CATEGORY] = f"category {category}"
+        names[_category_key(category)] = f"category {category}"
     return names
 
 
-def _read_terms(intent: str) -> list[str]:
+def _read(intent: str) -> str:
     half = MAX_CHARS // 2
-    read = intent if len(intent) <= MAX_CHARS else f"{intent[:half]}\n{intent[-half:]}"
-    terms = list(dict.fromkeys(chain.from_iterable(map(_written_terms, read.split()))))
-    return terms if len(terms) <= MAX_TERMS else terms[: MAX_TERMS // 2] + terms[-MAX_TERMS // 2 :]
+    return intent if len(intent) <= MAX_CHARS else f"{intent[:half]}\n{intent[-half:]}"
 
 
-def _written_terms(word: str) -> Sequence[str]:
-    return _known_terms(word) if len(word) <= _MAX_KNOWN_CHARS else content_terms(word)
+def _written_hashes(word: str) -> Sequence[int]:
+    return _known_hashes(word) if len(word) <= _MAX_KNOWN_CHARS else _hashes(word)
 
 
-@lru_cache(maxsize=32_768)
-def _known_terms(word: str) -> tuple[str, ...]:
-    """Most words of a history have stood in it before, with the same marks around them."""
-    return tuple(content_terms(word))
+def _hashes(word: str) -> tuple[int, ...]:
+    return tuple(map(_term_hash, content_terms(word)))
+
+
+_known_hashes = lru_cache(maxsize=65_536)(_hashes)
+"""Most words of a history have stood in it before, with the same marks around them."""
 
 
 def _pair_key(first: int, second: int) -> int:
-    mixed = (first * _MIX + second) & 0xFFFF_FFFF_FFFF_FFFF
+    mixed = (first * _MIX + second) & _ALL_BITS
     return ((mixed ^ (mixed >> 29)) & _HASH_MASK) << _KIND_BITS | Kind.PAIR
 
 
-def _term_hash_uncached(term: str) -> int:
+def _exact_key(hashes: Sequence[int]) -> int:
+    mixed = 0
+    for number in hashes:
+        mixed = (mixed * _MIX + number + 1) & _ALL_BITS
+    return ((mixed ^ (mixed >> 29)) & _HASH_MASK) << _KIND_BITS | Kind.EXACT
+
+
+def _category_key(category: str) -> int:
+    return _term_hash(category) << _KIND_BITS | Kind.CATEGORY
+
+
+def _term_hash(term: str) -> int:
     digest = blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") & _HASH_MASK
 
 
-_term_hash = lru_cache(maxsize=65_536)(_term_hash_uncached)
-
-
 def name_hash(name: str) -> int:
     """Make a number of 32 bits of an entry's id: by it a set of priors knows which entries there were."""
-    return _term_hash_uncached(name) & 0xFFFF_FFFF
+    return _term_hash(name) & 0xFFFF_FFFF

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from context.priors.decay import date_weight
 from context.priors.features import KIND_MASK, Kind, feature_keys
@@ -9,7 +10,9 @@ from context.priors.types import JoinedPlan
 
 DEFAULT_HALF_LIFE_DAYS = 60.0
 MAX_PAIRS = 300_000
-"""The most pairs of feature and tool that are kept; half as many again are counted before a pruning."""
+"""The most pairs of feature and tool that are kept."""
+SLACK = 3
+"""So many times as many pairs are counted before they are pruned: that takes time."""
 MAX_TOOLS = 30_000
 MAX_TOOLS_OF_A_PLAN = 32
 MAX_NAME_CHARS = 256
@@ -84,7 +87,7 @@ def learn(state: State, plans: Iterable[JoinedPlan], *, max_pairs: int = MAX_PAI
     """
     for plan in plans:
         _count(state, plan)
-        if len(state.good) + len(state.bad) > max_pairs * 3 // 2:
+        if len(state.good) + len(state.bad) > max_pairs * SLACK:
             prune(state, max_pairs)
     _fold_days(state)
 
@@ -157,7 +160,7 @@ def merge(first: State, second: State, *, max_pairs: int = MAX_PAIRS) -> State:
     both = State(half_life_days=first.half_life_days, octave=max(first.octave, second.octave))
     for part in (first, second):
         _add(both, part)
-    if len(both.good) + len(both.bad) > max_pairs * 3 // 2:
+    if len(both.good) + len(both.bad) > max_pairs * SLACK:
         prune(both, max_pairs)
     _fold_days(both)
     return both
@@ -207,26 +210,32 @@ def prune(state: State, max_pairs: int = MAX_PAIRS) -> None:
     one that is used all day. Of equals, hashes decide, the same ones each time: what stays goes on growing.
     The wording of whole requests goes first: most were said once.
     """
+    everything = len(state.good) + len(state.bad)
+    if everything <= max_pairs:
+        return
     scale = [
         1.0 / (good + bad + _SMOOTHING) ** 0.5
         for good, bad in zip(state.tool_good, state.tool_bad, strict=True)
     ]
-    everything = len(state.good) + len(state.bad)
-    if everything <= max_pairs:
-        return
-    sample = sorted(
-        _worth(key, weight, scale)
+    sample = [
+        weight * scale[key & TOOL_MASK] * _SHARES[key >> TOOL_BITS & _SHARES_MASK]
         for pairs in (state.good, state.bad)
-        for key, weight in list(pairs.items())[::_SAMPLE]
-    )
+        for key, weight in islice(pairs.items(), 0, None, _SAMPLE)
+    ]
+    sample.sort()
     threshold = sample[int(len(sample) * (1 - max_pairs / everything))] if sample else 0.0
-    for pairs in (state.good, state.bad):
-        kept = {key: weight for key, weight in pairs.items() if _worth(key, weight, scale) > threshold}
-        pairs.clear()
-        pairs.update(kept)
+    for name in ("good", "bad"):
+        kept = {
+            key: weight
+            for key, weight in getattr(state, name).items()
+            if weight * scale[key & TOOL_MASK] * _SHARES[key >> TOOL_BITS & _SHARES_MASK] > threshold
+        }
+        setattr(state, name, kept)
 
 
-def _worth(key: int, weight: float, scale: list[float]) -> float:
-    feature = key >> TOOL_BITS
-    worth = weight * scale[key & TOOL_MASK] * (1.0 + (feature >> 2 & 0x3FF) * 1e-5)
-    return worth * 0.5 if feature & KIND_MASK == Kind.EXACT else worth
+_SHARES_MASK = 0xFFF
+_SHARES = [
+    (0.5 if feature & KIND_MASK == Kind.EXACT else 1.0) * (1.0 + feature * 1e-5)
+    for feature in range(_SHARES_MASK + 1)
+]
+"""By the last bits of a feature: what its kind counts, and a little that sets equals apart."""

@@ -13,7 +13,7 @@ from context.catalog.types import Catalog
 from context.priors.evaluate import judge_set, measure_drift
 from context.priors.joined import Unfinished
 from context.priors.prior_set import make_prior_set
-from context.priors.state import State, learn, see_catalog
+from context.priors.state import State, learn, prune, see_catalog
 from context.priors.state_bytes import state_from_bytes, state_to_bytes
 from context.priors.types import CorruptPriorsError, JoinedPlan
 from models.catalog import load_version
@@ -153,6 +153,7 @@ def _count(task: _Task, teach: int, settings: LearningSettings) -> tuple[Counted
             watermark = plan.outcome_seq
 
     learn(task.state, teaching(), max_pairs=settings.learn_max_pairs)
+    prune(task.state, settings.learn_max_pairs)
     judges = deque((_joined(plan, Unfinished({})) for plan in plans), maxlen=settings.learn_holdout_most)
     if task.catalog:
         first_seen = {entry.entry_id: entry.novel_since or 0 for entry in task.catalog.entries}
