@@ -11,6 +11,7 @@ from api.budgets import profiles
 from api.catalog_cache import catalogs
 from api.encoding import encode
 from api.errors import ProblemError
+from api.prior_cache import prior_sets
 from api.window.measured import indexes, ladders, offers
 from context.artifacts.toolcalls import read_calls
 from context.catalog.fit import Compaction
@@ -18,6 +19,7 @@ from context.catalog.offer import Definitions, define_tools
 from context.catalog.size import CatalogBudget
 from context.catalog.tools import ToolLadder, fit_tools, tool_name
 from context.plans.answer import NOTHING_FITS
+from context.priors.types import NO_PRIORS, Priors
 from context.profiles.find import catalog_budget
 from context.ranking.index import RankingIndex
 from context.ranking.rank import rank
@@ -45,12 +47,14 @@ class Offered:
         key: Names them exactly.
         entry_ids: Which entry of a catalog each name means; empty for the request's own tools.
         index: The index by which they are ranked.
+        priors: What history says of the entries of a catalog, for a question.
     """
 
     tools: Sequence[JsonObject] | None = None
     key: bytes = b""
     entry_ids: Mapping[str, str] = field(default_factory=dict)
     index: Callable[[], RankingIndex] | None = None
+    priors: Callable[[str], Priors] = lambda _: NO_PRIORS
 
     @property
     def names(self) -> list[str]:
@@ -97,7 +101,13 @@ def offer_tools(
     loaded = catalogs.find(tenant_id, catalog)
     key = hashlib.sha256(f"{wire}\0{loaded.digest}".encode()).digest()
     defined = offers.find(key, Definitions, lambda: define_tools(loaded.catalog.entries, wire))
-    return Offered(defined.tools, key, defined.entry_ids, lambda: loaded.index)
+    return Offered(
+        defined.tools,
+        key,
+        defined.entry_ids,
+        lambda: loaded.index,
+        lambda words: prior_sets.find(tenant_id, loaded).say(words),
+    )
 
 
 def _own(tools: Sequence[JsonObject]) -> Offered:
@@ -115,7 +125,7 @@ def best_tools(offered: Offered, question: str, *, most: int = BEST) -> list[str
     if offered.index is None or not question:
         return []
     names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
-    best = rank(offered.index(), question, limit=most).entries
+    best = rank(offered.index(), question, priors=offered.priors(question), limit=most).entries
     return [names.get(entry.entry_id, entry.entry_id) for entry in best if entry.score > 0]
 
 
@@ -168,7 +178,7 @@ def _rank(offered: Offered, question: str) -> tuple[list[str], str | None]:
     """The tools' names, best first, and a warning where nothing serves the question."""
     if offered.index is None or not question:
         return [], None
-    ranking = rank(offered.index(), question)
+    ranking = rank(offered.index(), question, priors=offered.priors(question))
     names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
     ranked = [names.get(entry.entry_id, entry.entry_id) for entry in ranking.entries]
     return ranked, NOTHING_FITS if ranking.gap.is_gap else None
