@@ -49,7 +49,8 @@ def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) ->
     filled = fill_window(sought, None if activation else tail)
     if standing:
         learn_request(tenant_id, standing, asked)
-    remember_use(tenant_id, session_id if standing else None, filled.shelving, filled.window.shelved)
+    session = standing.session if standing else None
+    remember_use(tenant_id, session, filled.shelving, filled.window.shelved)
     answer = respond(Answering(tenant_id, request, given, filled, standing, asked, limit, activation))
     answer.background = given.judged.recording if given.judged else None
     return answer

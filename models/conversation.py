@@ -217,6 +217,22 @@ def lock_existing(db: Transaction, tenant_id: UUID, session_ids: Sequence[str]) 
     return {row[0]: SessionState(*row) for row in rows}
 
 
+def hold_generation(db: Transaction, tenant_id: UUID, session_id: str, generation: int) -> bool:
+    """Hold a session as it is until the transaction ends, so that nothing of what was read of it is erased.
+
+    To be called before anything else of the transaction is locked.
+
+    Returns:
+        False where it is not of this generation any more: what was read of it may be gone.
+    """
+    found = db.execute(
+        select(Session.generation)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .with_for_update(read=True)
+    ).scalar_one_or_none()
+    return found == generation
+
+
 def remember_request(
     db: Transaction,
     tenant_id: UUID,

@@ -30,6 +30,7 @@ from models.artifact_cache import count_readings, touch_used
 from models.artifact_lookup import is_settled
 from models.artifact_summary import ReadingState, SummaryKey, Wish, want_summary
 from models.call_prices import find_prices
+from models.conversation import SessionState, hold_generation
 from models.planning_settings import planning_settings
 from models.session import Transaction, hinting, reading
 from models.settings import artifact_settings
@@ -103,20 +104,28 @@ def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
     return [Exclusion(f"tool {name}", why, None) for why, names in left_out for name in names]
 
 
-def remember_use(tenant_id: UUID, session_id: str | None, shelving: Shelving, shelved: Shelved) -> None:
-    """Count how artifacts were read, and ask for the summaries that were missed; hints, and no more."""
+def remember_use(tenant_id: UUID, session: SessionState | None, shelving: Shelving, shelved: Shelved) -> None:
+    """Count how artifacts were read, and ask for the summaries that were missed; hints, and no more.
+
+    What was read of a session that was changed or erased since asks for nothing.
+    """
     records = shelved.execution.records
     if not records:
         return
+    session_id = session.session_id if session else None
     ways = Counter(record.how or "none" for record in records)
     used = {record.artifact_id for record in records if record.how in (How.EXACT, How.NEAR)}
     keys = [key for artifact_id, key in shelving.keys.items() if artifact_id in used]
     try:
         with hinting() as db:
+            current = session is None or hold_generation(
+                db, tenant_id, session.session_id, session.generation
+            )
             count_readings(db, tenant_id, ways)
             touch_used(db, tenant_id, keys)
             touch_artifacts(db, tenant_id, [record.artifact_id for record in records if record.how])
-            _wish(db, tenant_id, session_id, shelving, records)
+            if current:
+                _wish(db, tenant_id, session_id, shelving, records)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
 

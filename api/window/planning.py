@@ -17,7 +17,7 @@ from context.planning.decision import PlanningChoice, PlanningReason, should_use
 from context.planning.deterministic import Wanted, plan_by_rule
 from context.planning.stored import load_plan
 from models.artifact_plan import PlanKey, PlanRow, PlanState, find_plan, want_plan
-from models.conversation import SessionState
+from models.conversation import SessionState, hold_generation
 from models.planning_settings import planning_settings
 from models.session import hinting, reading
 from models.work import WorkKind, want
@@ -114,7 +114,7 @@ def choose_plan(
         return Planned(by_rule, choice)
     if question.session is None:
         return Planned(by_rule, choice, fallback="session-not-stored")
-    row = _ask(question, question.session.session_id, artifacts)
+    row = _ask(question, question.session, artifacts)
     if row is None or row.state is PlanState.WANTED:
         return Planned(by_rule, choice, fallback="not-ready")
     if row.state is PlanState.FAILED or row.plan is None:
@@ -130,14 +130,20 @@ def plan_key(session_id: str, wanted: Wanted, artifacts: Sequence[Artifact]) -> 
     return PlanKey(session_id, focus_key(wanted.query), digest)
 
 
-def _ask(question: Planning, session_id: str, artifacts: Sequence[Artifact]) -> PlanRow | None:
-    """The plan as it stands; asked for where it is not there, and waited for where the caller waits."""
+def _ask(question: Planning, session: SessionState, artifacts: Sequence[Artifact]) -> PlanRow | None:
+    """The plan as it stands; asked for where it is not there, and waited for where the caller waits.
+
+    The question may hold words of stored messages: once those are changed or erased, it is not asked.
+    """
+    session_id = session.session_id
     key = plan_key(session_id, question.wanted, artifacts)
     found = _find(question.tenant_id, key)
     if found is not None and found.state is not PlanState.WANTED:
         return found
     try:
         with hinting() as db:
+            if not hold_generation(db, question.tenant_id, session_id, session.generation):
+                return None
             if found is None:
                 want_plan(
                     db,

@@ -14,7 +14,8 @@ from models.artifact import load_passages, save_passages
 from models.artifact_lookup import is_settled
 from models.artifact_origin import ArtifactText, Origin, find_origin, load_text
 from models.artifact_summary import SummaryKey, Wish, store_made, take_wanted, want_summary
-from models.freshness import find_standing
+from models.conversation import hold_generation
+from models.freshness import Standing, find_standing
 from models.history import load_newest
 from models.session import Transaction, reading, transaction
 from models.work import Claim, finish, hold
@@ -35,6 +36,7 @@ class _Task:
     artifact: ArtifactText
     passages: bytes | None
     origin: Origin | None
+    generation: int
     predictions: tuple[Prediction, ...]
 
 
@@ -57,7 +59,7 @@ def precompute_artifact(
     if task is None:
         return _finish(held, "the artifact is gone")
     index = _prepare_index(held, task)
-    _wish(held, task, settings, ttl_s)
+    current = _wish(held, task, settings, ttl_s)
     with reading() as db:
         wishes = take_wanted(db, held.tenant_id, held.key, most=settings.artifact_wishes)
     ready = 0
@@ -73,7 +75,8 @@ def precompute_artifact(
             stored = store_made(db, held.tenant_id, wish.key, made, ttl_s=ttl_s)
         ready += stored and made.rejected_because is None
     more = len(wishes) == settings.artifact_wishes
-    return _finish(held, f"ready: {ready} of {len(wishes)}", again_in_s=0 if more else None)
+    again = more or not current
+    return _finish(held, f"ready: {ready} of {len(wishes)}", again_in_s=0 if again else None)
 
 
 def _read_task(held: Claim, settings: PrecomputeSettings) -> _Task | None:
@@ -83,14 +86,20 @@ def _read_task(held: Claim, settings: PrecomputeSettings) -> _Task | None:
             return None
         passages = load_passages(db, held.tenant_id, [held.key], version=INDEX_VERSION).get(held.key)
         origin = find_origin(db, held.tenant_id, held.key)
-        predictions = _predict(db, held, origin, settings) if origin else ()
-    return _Task(artifact, passages, origin, predictions)
+        standing = find_standing(db, held.tenant_id, origin.session_id) if origin else None
+        if origin is None or standing is None:
+            return _Task(artifact, passages, None, 0, ())
+        predictions = _predict(db, held, origin, standing, settings)
+    return _Task(artifact, passages, origin, standing.session.generation, predictions)
 
 
 def _predict(
-    db: Transaction, held: Claim, origin: Origin, settings: PrecomputeSettings
+    db: Transaction, held: Claim, origin: Origin, standing: Standing, settings: PrecomputeSettings
 ) -> tuple[Prediction, ...]:
-    """By the question of the turn that used it last, and what the session's summary leaves open."""
+    """By the question of the turn that used it last, and what the session's summary leaves open.
+
+    The session was read before its messages: what changes between the two makes the wishes out of date.
+    """
     messages = load_newest(
         db,
         held.tenant_id,
@@ -99,8 +108,7 @@ def _predict(
         up_to_seq=origin.seq,
         most=TURN_MESSAGES,
     )
-    standing = find_standing(db, held.tenant_id, origin.session_id)
-    summary = standing.summary.text if standing and standing.summary else ""
+    summary = standing.summary.text if standing.summary else ""
     found = predict_focuses(
         question=find_question([], messages),
         open_work=open_points(summary),
@@ -124,8 +132,14 @@ def _prepare_index(held: Claim, task: _Task) -> PassageIndex:
     return index
 
 
-def _wish(held: Claim, task: _Task, settings: PrecomputeSettings, ttl_s: float) -> None:
-    """Ask for the predicted summaries that will probably save more than they cost."""
+def _wish(held: Claim, task: _Task, settings: PrecomputeSettings, ttl_s: float) -> bool:
+    """Ask for the predicted summaries that will probably save more than they cost.
+
+    Nothing is asked in words of a session that was changed or erased since they were read: they may be gone.
+
+    Returns:
+        False where that is so: the work is to be done again.
+    """
     artifact, origin = task.artifact, task.origin
     worth = [
         prediction
@@ -138,15 +152,17 @@ def _wish(held: Claim, task: _Task, settings: PrecomputeSettings, ttl_s: float) 
         > 0
     ]
     if origin is None or not worth:
-        return
+        return True
     with transaction() as db:
+        current = hold_generation(db, held.tenant_id, origin.session_id, task.generation)
         if not hold(db, held):
             raise LeaseLostError
-        for prediction in worth:
+        for prediction in worth if current else ():
             wish = wish_for(artifact, prediction.text, prediction.origin, settings.artifact_summary_tokens)
             own_words = replace(wish, session_id=origin.session_id) if prediction.text else wish
             if not is_settled(db, held.tenant_id, wish.key):
                 want_summary(db, held.tenant_id, own_words, ttl_s=ttl_s)
+    return current
 
 
 def wish_for(artifact: ArtifactText, focus: str, origin: str, summary_tokens: int) -> Wish:
