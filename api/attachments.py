@@ -28,6 +28,9 @@ from models.work import WorkKind, want
 router = APIRouter(prefix="/v1", tags=["artifacts"])
 
 JSON = "application/json"
+UNSAID = "application/x-www-form-urlencoded"
+"""What curl says of a body where nobody told it what it is; every other call reads it as JSON."""
+
 MOST_TITLE_CHARS = 300
 MOST_SOURCE_CHARS = 2_000
 MOST_CONTENT_CHARS = 200_000
@@ -143,7 +146,7 @@ def check_parameters(request: Request, allowed: tuple[str, ...]) -> None:
 
 def _read(request: Request, call: Call) -> Upload:
     declared = request.headers.get("content-type", "")
-    is_json = declared.partition(";")[0].strip().lower() == JSON
+    is_json = declared.partition(";")[0].strip().lower() in (JSON, UNSAID)
     raw = flag(request, "raw", allowed=_PARAMETERS)
     if is_json and not raw and "title" not in request.query_params:
         return _read_envelope(call)
