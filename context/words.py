@@ -155,6 +155,8 @@ def _terms(text: str, little: frozenset[str] = frozenset()) -> Iterator[str]:
 
 
 def _indexed_terms(run: str) -> tuple[str, ...]:
+    if run.isascii() and run.isdigit():
+        return (run[:_MAX_WORD_CHARS],)
     return _known_terms(run) if len(run) <= _MAX_WORD_CHARS else tuple(_run_terms(run, frozenset()))
 
 

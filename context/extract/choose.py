@@ -20,6 +20,7 @@ _ALL_ARE_READ = 5_000
 """In a longer text, only what has something of the question is weighed."""
 _OPENS = 0.3
 _PER_STRETCH = 4
+_SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def choose_outline(index: PassageIndex, *, budget_tokens: int) -> list[int]:
 
 def _outline_value(index: PassageIndex, at: int) -> float:
     """Prefer what opens a section, a function or a file."""
-    opens = at == 0 or index.pieces[at].frame != index.pieces[at - 1].frame
+    opens = at == 0 or index.innermost[at] != index.innermost[at - 1]
     return index.salience[at] / STEPS + _OPENS * opens + 0.01
 
 
@@ -132,18 +133,19 @@ class _Choice:
         """Take pieces while they fit."""
         waiting = [(-self._priority(at), at) for at in self.values]
         heapq.heapify(waiting)
-        while waiting:
+        cheapest = min((self.index.tokens[at] for at in self.values), default=0) - MARK_TOKENS
+        while waiting and self.left > cheapest:
             before, at = heapq.heappop(waiting)
-            if at in self._is_taken:
+            if at in self._is_taken or self._cost(at) > self.left:
                 continue
             now = -self._priority(at)
-            if now > before + 1e-9 and waiting and now > waiting[0][0]:
+            if now > before + _SAME and waiting and now > waiting[0][0]:
                 heapq.heappush(waiting, (now, at))
-            elif self._cost(at) <= self.left:
-                self._take(at)
-                for near in (at - 1, at + 1):
-                    if near in self.values and near not in self._is_taken:
-                        heapq.heappush(waiting, (-self._priority(near), near))
+                continue
+            self._take(at)
+            for near in (at - 1, at + 1):
+                if near in self.values and near not in self._is_taken:
+                    heapq.heappush(waiting, (-self._priority(near), near))
         return self.taken
 
     def _take(self, at: int) -> None:
@@ -156,9 +158,8 @@ class _Choice:
 
     def _cost(self, at: int) -> int:
         touching = (at - 1 in self._is_taken) + (at + 1 in self._is_taken)
-        frames = sum(
-            self.index.frame_tokens[frame] for frame in self.index.frames_of(at) if frame not in self._paid
-        )
+        unpaid = (frame for frame in self.index.frames_of(at) if frame not in self._paid)
+        frames = sum(self.index.frame_tokens[frame] for frame in unpaid)
         return max(self.index.tokens[at] + frames + MARK_TOKENS * (1 - touching), 1)
 
     def _priority(self, at: int) -> float:

@@ -4,11 +4,13 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate
 
 from context.artifacts.types import ContentKind
 from context.extract.kinds import cut_text
+from context.extract.rows import Rows
 from context.extract.salience import narrative, topical
 from context.extract.spans import NO_FRAME, Frame, Piece
 from context.extract.stored import read_index, write_index
@@ -18,6 +20,7 @@ from context.tokens.text import count_text
 
 _PROSE = (ContentKind.TEXT, ContentKind.MARKDOWN, ContentKind.HTML)
 _SAMPLE_CHARS = 4_096
+_FRAME = Piece._fields.index("frame")
 
 
 @dataclass(frozen=True)
@@ -125,10 +128,17 @@ class PassageIndex:
         found = self.vocabulary[at : at + limit]
         return [term for term in found if term.startswith(letters)]
 
+    @cached_property
+    def innermost(self) -> Sequence[int]:
+        """The innermost frame of each piece; -1 for none."""
+        if isinstance(self.pieces, Rows):
+            return self.pieces.columns[_FRAME]
+        return [piece.frame for piece in self.pieces]
+
     def frames_of(self, piece: int) -> list[int]:
         """List the frames of a piece, the outermost first."""
-        chain = []
-        at = self.pieces[piece].frame
+        chain: list[int] = []
+        at = self.innermost[piece]
         while at != NO_FRAME:
             chain.append(at)
             at = self.frames[at].parent

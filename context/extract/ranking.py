@@ -19,9 +19,9 @@ _REACH = {
 }
 """So many tokens away a mention counts e times less: rows and records hardly speak of their neighbours."""
 _PROSE_REACH = 200
-_SCORED_WHOLE = 1_200
+_SCORED_WHOLE = 1_500
 """Of a text with more pieces, only those with terms of the question and their neighbours are scored."""
-_MOST_HITS = 800
+_MOST_HITS = 500
 _AROUND = 2
 _MOST_FORMS = 4
 _SHORTEST_FORM = 4
