@@ -22,6 +22,7 @@ from api import (
     errors,
     health,
     history,
+    metrics,
     plans,
     preflight_calls,
     sessions,
@@ -30,8 +31,10 @@ from api import (
 )
 from api.description import describe_calls
 from api.mcp.door import PATH, McpDoor
+from api.request_times import MeasureRequests, RequestTimes
 from api.settings import api_settings
 from context.tokens import count_text
+from models.counting import flushing
 from models.settings import require_settings
 
 
@@ -64,8 +67,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     require_settings()
     to_thread.current_default_thread_limiter().total_tokens = api_settings().api_threads
     await to_thread.run_sync(count_text, "warm")
-    async with app.state.mcp.open():
-        yield
+    with flushing():
+        async with app.state.mcp.open():
+            yield
 
 
 def make_app() -> FastAPI:
@@ -91,11 +95,14 @@ def make_app() -> FastAPI:
         preflight_calls,
         usage,
         health,
+        metrics,
     ):
         app.include_router(module.router)
     app.state.mcp = McpDoor()
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
     app.add_middleware(ServerTiming)
+    app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()
+    app.add_middleware(MeasureRequests, times=app.state.request_times)
     app.openapi = cache(partial(describe_calls, app))  # type: ignore[method-assign]
     return app

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -33,6 +33,10 @@ class ApiSettings(BaseSettings):
         0.5, gt=0, le=1, description="What tools may take of the window beside the other fixed parts."
     )
     key_cache_s: float = Field(2.0, ge=0, description="How long a revoked key may still work.")
+    metrics_token: SecretStr | None = Field(
+        None, min_length=16, description="What `/metrics` asks for; none: it answers this machine alone."
+    )
+    metrics_cache_s: float = Field(5.0, ge=0, description="How old what Postgres says in `/metrics` may be.")
     calibration_cache_s: float = Field(5.0, ge=0, description="How old a learned token factor may be.")
     calibration_settled_every_s: float = Field(
         10.0, ge=0, description="How often a model with many usage reports is learned from."

@@ -125,7 +125,7 @@ def reading() -> Iterator[Transaction]:
         yield connection
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _brief_engine(_pid: int, database_url: str, timeout_ms: int) -> Engine:
     limits = {
         "database_url": database_url,

@@ -71,6 +71,7 @@ class DueWork(Base):
         CheckConstraint("(state = 'running') = (lease is not null)", name="running_has_a_lease"),
         CheckConstraint("(lease is null) = (lease_until is null)", name="a_lease_ends"),
         Index(None, "due_at", postgresql_where=text("state in ('ready', 'running')")),
+        Index(None, "tenant_id", "due_at", postgresql_where=text("state = 'dead'")),
     )
 
     tenant_id: Mapped[TenantKey]

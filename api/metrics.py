@@ -1,0 +1,125 @@
+"""`GET /metrics` for Prometheus: what this process measured, and what Postgres knows of the installation.
+
+Counts and states come from Postgres and are the same from every API process: aggregate them with `max`.
+Only what begins with `afterturn_http_` or `process_` belongs to one process: aggregate that with `sum`.
+"""
+
+import hmac
+import time
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from threading import Lock
+
+import structlog
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.errors import ProblemError
+from api.request_times import RequestTimes
+from api.settings import ApiSettings, api_settings
+from api.watched import Reading, Watched
+from models.budget import budget_settings
+from models.metrics import Snapshot, Spend, sum_spend, take_snapshot
+from models.session import reading_briefly
+
+log = structlog.get_logger()
+router = APIRouter(tags=["health"])
+
+READ_TIMEOUT_MS = 2_000
+"""The longest that one statement of a scrape may run."""
+
+SPEND_EVERY_S = 60.0
+"""The spend is summed over the day's calls, so it may be older than the rest."""
+
+FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+"""Headers of a request that came through a proxy: its address is not the caller's."""
+
+
+class Snapshots:
+    """What Postgres said a moment ago: however many ask, one of them reads, and not at every call."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._lock = Lock()
+        self._snapshot: tuple[float, float, Snapshot] | None = None
+        self._spend: tuple[float, Spend] | None = None
+
+    def read(self, *, cache_s: float) -> Reading:
+        """What is known, read anew where it is older than allowed.
+
+        Args:
+            cache_s: How old it may be, in seconds.
+        """
+        with self._lock:
+            if self._snapshot is None or time.monotonic() - self._snapshot[0] >= cache_s:
+                self._refresh()
+            spend = self._spend[1] if self._spend else None
+            if self._snapshot is None:
+                return Reading(None, spend, 0.0, 0.0)
+            at, took_s, snapshot = self._snapshot
+            return Reading(snapshot, spend, time.monotonic() - at, took_s)
+
+    def _refresh(self) -> None:
+        began, now = time.monotonic(), datetime.now(UTC)
+        self._snapshot = None
+        try:
+            with reading_briefly(READ_TIMEOUT_MS) as db:
+                snapshot = take_snapshot(db, now=now)
+                self._snapshot = (time.monotonic(), time.monotonic() - began, snapshot)
+                if self._spend is None or began - self._spend[0] >= SPEND_EVERY_S:
+                    self._spend = None
+                    self._spend = (began, sum_spend(db, budget_settings().caps, now=now))
+        except SQLAlchemyError as error:
+            log.warning("metrics_incomplete", error=type(error).__name__)
+
+
+@router.get("/metrics", include_in_schema=False)
+def show_metrics(request: Request) -> Response:
+    """Answer with every metric as text, to those who may see it."""
+    settings = api_settings()
+    check_access(request, settings)
+    own: RequestTimes = request.app.state.request_times
+    snapshots: Snapshots = request.app.state.snapshots
+    known = Watched(snapshots.read(cache_s=settings.metrics_cache_s))
+    return Response(expose(own.registry, known), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def expose(own: CollectorRegistry, known: Collector) -> bytes:
+    """Write both down, one after the other."""
+    theirs = CollectorRegistry()
+    theirs.register(known)
+    return generate_latest(own) + generate_latest(theirs)
+
+
+def check_access(request: Request, settings: ApiSettings) -> None:
+    """Let those see metrics who have the token; where none is set, those on this machine.
+
+    Metrics belong to the installation, so no tenant's key opens them.
+
+    Raises:
+        ProblemError: Who asks may not see them.
+    """
+    if settings.metrics_token is not None:
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        wanted = settings.metrics_token.get_secret_value().encode()
+        if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), wanted):
+            raise ProblemError("unauthorized", "send `Authorization: Bearer <AFTERTURN_METRICS_TOKEN>`")
+    elif not _is_local(request):
+        raise ProblemError(
+            "forbidden", "without AFTERTURN_METRICS_TOKEN, metrics are shown to this machine alone"
+        )
+
+
+def _is_local(request: Request) -> bool:
+    """Whether the caller is on this machine, and is not a proxy that speaks for somebody else."""
+    if request.client is None or any(name in request.headers for name in FORWARDED):
+        return False
+    try:
+        address = ip_address(request.client.host)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,78 @@
+"""How long requests take, by the template of their path: never by a path itself, which holds ids."""
+
+import time
+
+from prometheus_client import CollectorRegistry, Gauge, Histogram, ProcessCollector, disable_created_metrics
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.mcp.door import PATH as MCP_PATH
+
+OWN_PATHS = frozenset({MCP_PATH})
+"""Paths of routes that are no endpoints of the API; they hold no ids."""
+
+UNKNOWN = "none"
+"""The route of a request that no route took."""
+
+METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+
+BUCKETS_S = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+class RequestTimes:
+    """What one process measures of its requests and of itself."""
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self.registry = CollectorRegistry()
+        self.seconds = Histogram(
+            "afterturn_http_request_seconds",
+            "Time until an answer was sent whole, by route.",
+            ("method", "route", "status"),
+            buckets=BUCKETS_S,
+            registry=self.registry,
+        )
+        self.running = Gauge("afterturn_http_requests_running", "Requests under way.", registry=self.registry)
+        ProcessCollector(registry=self.registry)
+
+
+class MeasureRequests:
+    """Times every request around the whole application."""
+
+    def __init__(self, app: ASGIApp, times: RequestTimes) -> None:
+        """Wrap an application."""
+        self.app, self.times = app, times
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Time one request; what ends without an answer counts as a fault."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status = 500
+        started = time.perf_counter()
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            with self.times.running.track_inprogress():
+                await self.app(scope, receive, watched)
+        finally:
+            labels = (_method(scope), route_of(scope), f"{status // 100}xx")
+            self.times.seconds.labels(*labels).observe(time.perf_counter() - started)
+
+
+def route_of(scope: Scope) -> str:
+    """The template of the route that took a request, such as `/v1/sessions/{session_id}/turns`."""
+    template = getattr(scope.get("route"), "path", None)
+    if isinstance(template, str):
+        return template
+    return scope["path"] if scope.get("path") in OWN_PATHS else UNKNOWN
+
+
+def _method(scope: Scope) -> str:
+    return scope["method"] if scope["method"] in METHODS else UNKNOWN

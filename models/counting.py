@@ -1,0 +1,259 @@
+"""Counts for those who watch: taken in memory, and added to Postgres every few seconds.
+
+They are for rates and alerts. What money and caps go by is the ledger; a crash loses some seconds of these.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import structlog
+from sqlalchemy import CheckConstraint, Double, Text, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base
+from models.session import Transaction, transaction
+
+log = structlog.get_logger()
+
+FLUSH_EVERY_S = 5.0
+MOST_SERIES = 300
+"""The most combinations of labels of one count: a caller may choose a model's name, so they must end."""
+
+OTHER = "other"
+"""What labels become beyond that."""
+
+
+class Counted(StrEnum):
+    """What is counted; stored, and a metric's name, so renaming one begins it anew."""
+
+    TURNS = "turns"
+    CONTEXTS = "contexts"
+    CONTEXT_TOKENS = "context_tokens"
+    PREFLIGHT = "preflight"
+    ARTIFACT_READS = "artifact_reads"
+    WORK = "work_finished"
+    WORK_SECONDS = "work_seconds"
+    SUMMARIES = "summaries"
+    PRIOR_SETS = "prior_sets_judged"
+    CALLS = "llm_calls"
+    CALL_SECONDS = "llm_seconds"
+    CALL_TOKENS = "llm_tokens"
+    SPEND_USD = "llm_spend_usd"
+    UNPRICED = "llm_unpriced_calls"
+    DENIED = "llm_calls_denied"
+
+
+LABELS: Mapping[Counted, tuple[str, ...]] = {
+    Counted.TURNS: (),
+    Counted.CONTEXTS: ("summary",),
+    Counted.CONTEXT_TOKENS: ("part",),
+    Counted.PREFLIGHT: ("outcome",),
+    Counted.ARTIFACT_READS: ("how",),
+    Counted.WORK: ("kind", "outcome"),
+    Counted.WORK_SECONDS: ("kind",),
+    Counted.SUMMARIES: ("outcome", "reason"),
+    Counted.PRIOR_SETS: ("kind", "state"),
+    Counted.CALLS: ("purpose", "model", "outcome"),
+    Counted.CALL_SECONDS: ("purpose", "model"),
+    Counted.CALL_TOKENS: ("purpose", "model", "direction"),
+    Counted.SPEND_USD: ("purpose", "model"),
+    Counted.UNPRICED: ("purpose", "model"),
+    Counted.DENIED: ("scope", "unit"),
+}
+"""The labels of each count, in order. None is a tenant, a session or anything that a user wrote."""
+
+
+class MetricCount(Base):
+    """One count: all of it, and by minute for a rate. It belongs to the installation, not to a tenant."""
+
+    __tablename__ = "metric_count"
+    __table_args__ = (
+        CheckConstraint("total >= 0 and this_minute >= 0 and minute_before >= 0", name="counts_only_grow"),
+    )
+
+    name: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    labels: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    total: Mapped[float] = mapped_column(Double)
+    minute: Mapped[datetime]
+    this_minute: Mapped[float] = mapped_column(Double)
+    minute_before: Mapped[float] = mapped_column(Double)
+
+
+_ADD = text(
+    """
+    insert into metric_count as c (name, labels, total, minute, this_minute, minute_before)
+    select placed.name, placed.labels, sum(placed.amount), date_trunc('minute', now()), sum(placed.amount), 0
+    from (
+        select g.name, g.amount, case
+            when exists (select from metric_count m where m.name = g.name and m.labels = g.labels)
+                or (select count(*) from metric_count m where m.name = g.name) < :most then g.labels
+            else g.others end as labels
+        from unnest(cast(:names as text[]), cast(:labels as text[]), cast(:others as text[]),
+            cast(:amounts as double precision[])) as g (name, labels, others, amount)
+    ) as placed
+    group by placed.name, placed.labels
+    order by placed.name, placed.labels
+    on conflict (name, labels) do update set
+        total = c.total + excluded.total,
+        minute = excluded.minute,
+        this_minute = excluded.this_minute
+            + case when c.minute = excluded.minute then c.this_minute else 0 end,
+        minute_before = case
+            when c.minute = excluded.minute then c.minute_before
+            when c.minute = excluded.minute - interval '1 minute' then c.this_minute
+            else 0 end
+    """
+)
+
+_Series = tuple[Counted, tuple[str, ...]]
+
+
+class Counts:
+    """What was counted and is not in Postgres yet; safe to use from many threads."""
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self._lock = threading.Lock()
+        self._waiting: dict[_Series, float] = {}
+        self._series: dict[Counted, set[tuple[str, ...]]] = {}
+
+    def add(self, name: Counted, *labels: str, by: float = 1) -> None:
+        """Count.
+
+        Args:
+            name: What.
+            labels: The values of its labels, in the order of `LABELS`.
+            by: How much, >= 0.
+
+        Raises:
+            ValueError: There are not as many labels as the count has, or it would shrink.
+        """
+        if len(labels) != len(LABELS[name]) or by < 0:
+            raise ValueError(f"{name} is counted upwards, by {LABELS[name]}")
+        with self._lock:
+            known = self._series.setdefault(name, set())
+            if labels not in known and len(known) >= MOST_SERIES:
+                labels = (OTHER,) * len(labels)
+            known.add(labels)
+            self._waiting[name, labels] = self._waiting.get((name, labels), 0) + by
+
+    def take(self) -> dict[_Series, float]:
+        """Hand over what waits; it is the caller's now."""
+        with self._lock:
+            taken, self._waiting = self._waiting, {}
+        return taken
+
+    def give_back(self, taken: Mapping[_Series, float]) -> None:
+        """Keep what could not be written, for the next time."""
+        with self._lock:
+            for series, amount in taken.items():
+                self._waiting[series] = self._waiting.get(series, 0) + amount
+
+
+def add_counts(db: Transaction, taken: Mapping[_Series, float], *, most: int = MOST_SERIES) -> None:
+    """Add counts to what Postgres holds of them."""
+    given = [(name, labels, amount) for (name, labels), amount in taken.items() if amount > 0]
+    if given:
+        db.execute(
+            _ADD,
+            {
+                "names": [name.value for name, _, _ in given],
+                "labels": [json.dumps(labels) for _, labels, _ in given],
+                "others": [json.dumps([OTHER] * len(labels)) for _, labels, _ in given],
+                "amounts": [amount for _, _, amount in given],
+                "most": most,
+            },
+        )
+
+
+_counts = Counts()
+
+
+def count(name: Counted, *labels: str, by: float = 1) -> None:
+    """Count in this process; see `Counts.add`. It costs about a microsecond and never waits for Postgres."""
+    _counts.add(name, *labels, by=by)
+
+
+def flush() -> bool:
+    """Add what waits to Postgres. False: it could not be, and waits on."""
+    taken = _counts.take()
+    if not taken:
+        return True
+    try:
+        with transaction() as db:
+            add_counts(db, taken)
+    except SQLAlchemyError as error:
+        _counts.give_back(taken)
+        log.warning("counts_kept", series=len(taken), error=type(error).__name__)
+        return False
+    return True
+
+
+class Flusher:
+    """Flushes every few seconds from a thread of its own, and once more at its end."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="counts", daemon=True)
+
+    def start(self) -> "Flusher":
+        """Flush from now on."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """Flush what is left."""
+        self._stop.set()
+        self._thread.join(timeout=FLUSH_EVERY_S)
+        flush()
+
+    def _run(self) -> None:
+        while not self._stop.wait(FLUSH_EVERY_S):
+            flush()
+
+
+@contextmanager
+def flushing() -> Iterator[None]:
+    """Flush while the block runs."""
+    flusher = Flusher().start()
+    try:
+        yield
+    finally:
+        flusher.stop()
+
+
+def _forget_after_fork() -> None:
+    """A forked child counts for itself: what its parent had counted is the parent's to write."""
+    global _counts  # noqa: PLW0603 (the lock of the parent may be held by a thread that is not here)
+    _counts = Counts()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)
+
+_READ = text(
+    """
+    select name, labels, total, case
+        when minute = date_trunc('minute', now()) then minute_before
+        when minute = date_trunc('minute', now()) - interval '1 minute' then this_minute
+        else 0 end as last_minute
+    from metric_count order by name, labels limit 10000
+    """
+)
+
+
+def read_counts(db: Transaction) -> list[tuple[Counted, tuple[str, ...], float, float]]:
+    """Every count that this code knows: its labels, all of it, and that of the last full minute."""
+    rows: list[tuple[Counted, tuple[str, ...], float, float]] = []
+    for row in db.execute(_READ):
+        labels: Any = tuple(json.loads(row.labels))
+        if row.name in set(Counted) and len(labels) == len(LABELS[Counted(row.name)]):
+            rows.append((Counted(row.name), labels, row.total, row.last_minute))
+    return rows

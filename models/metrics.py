@@ -1,0 +1,187 @@
+"""What operators watch, read in one go: queues, roles, breakers, caps, sets of priors, counts.
+
+Every statement reads an index or a small table, and counts no further than a bound, whatever the tables hold.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from sqlalchemy import text
+
+from models.budget import Caps, next_day
+from models.counting import Counted, read_counts
+from models.provider import Gate, list_gates
+from models.session import Transaction
+
+MOST_WORK = 20_000
+"""Work is counted up to here, longest due first; more than this is a backlog whatever its number."""
+
+MOST_TENANTS = 5_000
+"""So many tenants' spend is summed; more need a database of their own to watch it."""
+
+ALIVE_S = 60.0
+"""A process that showed itself within this time, in seconds, is alive."""
+
+
+@dataclass(frozen=True)
+class WorkCount:
+    """How much work of a kind is in one state.
+
+    Attributes:
+        kind: Its kind.
+        state: `due`, `later` (not due yet), `put-off` (waits after a failure), `running`, `lost` (its lease
+            ran out) or `dead`.
+        count: How much of it.
+        oldest_s: For how long the oldest of it has been due, in seconds, >= 0.
+    """
+
+    kind: str
+    state: str
+    count: int
+    oldest_s: float
+
+
+@dataclass(frozen=True)
+class RoleCount:
+    """How many processes of a role showed themselves lately, and how long ago the newest did, in seconds."""
+
+    role: str
+    alive: int
+    seen_s: float
+    detail: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Spend:
+    """What is charged since midnight UTC.
+
+    Attributes:
+        usd: Dollars, open reservations included.
+        tokens: Tokens.
+        fullest: For each unit with a cap, the largest share that any one tenant has used of it.
+    """
+
+    usd: Decimal
+    tokens: int
+    fullest: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class SetCount:
+    """How many sets of priors of a kind are in one state."""
+
+    kind: str
+    state: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Total:
+    """A count of `models.counting`: all of it, and that of the last full minute."""
+
+    name: Counted
+    labels: tuple[str, ...]
+    total: float
+    last_minute: float
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything at one moment; `is_cut` says that there is more work than was counted."""
+
+    work: Sequence[WorkCount]
+    is_cut: bool
+    roles: Sequence[RoleCount]
+    gates: Sequence[Gate]
+    sets: Sequence[SetCount]
+    totals: Sequence[Total]
+
+
+LIVE_WORK = text(
+    """
+    select kind, state, count(*) as count,
+        greatest(extract(epoch from now() - min(due_at)), 0)::float8 as oldest_s
+    from (
+        select kind, due_at, case
+            when state = 'running' then case when lease_until < now() then 'lost' else 'running' end
+            when due_at <= now() then 'due'
+            when last_error is not null then 'put-off'
+            else 'later' end as state
+        from due_work where state in ('ready', 'running') order by due_at limit :most
+    ) as live
+    group by kind, state order by kind, state
+    """
+)
+
+DEAD_WORK = text(
+    """
+    select kind, 'dead' as state, count(*) as count,
+        greatest(extract(epoch from now() - min(due_at)), 0)::float8 as oldest_s
+    from (select kind, due_at from due_work where state = 'dead' limit :most) as dead
+    group by kind order by kind
+    """
+)
+
+ROLES = text(
+    """
+    select role, count(*) filter (where seen_at > now() - make_interval(secs => :alive_s)) as alive,
+        greatest(extract(epoch from now() - max(seen_at)), 0)::float8 as seen_s,
+        (array_agg(detail order by seen_at desc))[1] as detail
+    from heartbeat group by role order by role
+    """
+)
+
+ACTIVE_SETS = text(
+    """
+    select kind, 'active' as state, count(*) as count
+    from (select kind from prior_set where state = 'active' limit :most) as active
+    group by kind order by kind
+    """
+)
+
+SPEND = text(
+    """
+    select coalesce(sum(spent.usd), 0) as usd, coalesce(sum(spent.tokens), 0)::bigint as tokens,
+        coalesce(max(spent.usd), 0) as most_usd, coalesce(max(spent.tokens), 0)::bigint as most_tokens
+    from (select tenant_id from tenant order by tenant_id limit :most) as tenant
+    cross join lateral (
+        select sum(charged_usd) as usd, sum(charged_tokens) as tokens from llm_call
+        where llm_call.tenant_id = tenant.tenant_id and created_at >= :since
+    ) as spent
+    """
+)
+
+
+def take_snapshot(db: Transaction, *, now: datetime, most_work: int = MOST_WORK) -> Snapshot:
+    """Read all but the spend.
+
+    Args:
+        db: Where to read, with a short limit on each statement.
+        now: The time.
+        most_work: How far work is counted.
+    """
+    live = [WorkCount(**row) for row in db.execute(LIVE_WORK, {"most": most_work}).mappings()]
+    dead = [WorkCount(**row) for row in db.execute(DEAD_WORK, {"most": most_work}).mappings()]
+    return Snapshot(
+        work=[*live, *dead],
+        is_cut=any(sum(one.count for one in part) >= most_work for part in (live, dead)),
+        roles=[RoleCount(**row) for row in db.execute(ROLES, {"alive_s": ALIVE_S}).mappings()],
+        gates=list_gates(db, now=now),
+        sets=[SetCount(**row) for row in db.execute(ACTIVE_SETS, {"most": most_work}).mappings()],
+        totals=[Total(*row) for row in read_counts(db)],
+    )
+
+
+def sum_spend(db: Transaction, caps: Caps, *, now: datetime, most_tenants: int = MOST_TENANTS) -> Spend:
+    """Sum what is charged today, as the caps do; it reads today's calls, so it is not asked every second."""
+    since = next_day(now) - timedelta(days=1)
+    row = db.execute(SPEND, {"most": most_tenants, "since": since}).one()
+    shares = {
+        "usd": (row.most_usd, caps.tenant_usd_per_day),
+        "tokens": (row.most_tokens, caps.tenant_tokens_per_day),
+    }
+    return Spend(
+        row.usd, row.tokens, {unit: float(used / cap) for unit, (used, cap) in shares.items() if cap}
+    )
