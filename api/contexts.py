@@ -3,12 +3,13 @@
 from uuid import UUID
 
 from fastapi import APIRouter, Response
+from starlette.background import BackgroundTasks
 
 from api.call import BodyCall, SessionId, documented
 from api.waiting import wait_for_work
 from api.window.account import remember_use
 from api.window.activation import settle
-from api.window.gather import Sought, fill_window, load_tail
+from api.window.gather import Filled, Sought, fill_window, load_tail
 from api.window.learn import learn_request
 from api.window.prepare import Place, prepare
 from api.window.request import ContextRequest, ask, budget_of, read_request
@@ -49,8 +50,16 @@ def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) ->
     filled = fill_window(sought, None if activation else tail)
     if standing:
         learn_request(tenant_id, standing, asked)
-    session = standing.session if standing else None
-    remember_use(tenant_id, session, filled.shelving, filled.window.shelved)
     answer = respond(Answering(tenant_id, request, given, filled, standing, asked, limit, activation))
-    answer.background = given.judged.recording if given.judged else None
+    answer.background = _afterwards(sought, filled)
     return answer
+
+
+def _afterwards(sought: Sought, filled: Filled) -> BackgroundTasks | None:
+    """What is written down once the answer is sent: nobody waits for it, and its loss is harmless."""
+    judged, shelved = sought.given.judged, filled.window.shelved
+    later = BackgroundTasks([judged.recording] if judged and judged.recording else [])
+    if shelved.execution.records:
+        session = sought.standing.session if sought.standing else None
+        later.add_task(remember_use, sought.tenant_id, session, filled.shelving, shelved)
+    return later if later.tasks else None

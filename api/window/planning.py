@@ -138,7 +138,7 @@ def _ask(question: Planning, session: SessionState, artifacts: Sequence[Artifact
     session_id = session.session_id
     key = plan_key(session_id, question.wanted, artifacts)
     found = _find(question.tenant_id, key)
-    if found is not None and found.state is not PlanState.WANTED:
+    if found is not None and (found.state is not PlanState.WANTED or not question.wait_ms):
         return found
     try:
         with hinting() as db:
