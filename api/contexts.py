@@ -14,7 +14,9 @@ from api.window.learn import learn_request
 from api.window.prepare import Place, prepare
 from api.window.request import ContextRequest, ask, budget_of, read_request
 from api.window.respond import Answering, respond
-from models.freshness import find_standing
+from context.certificate import Certificate
+from models.counting import Counted, count
+from models.freshness import Standing, find_standing
 from models.limit import find_limit
 from models.session import reading
 from models.work import WorkKind
@@ -52,7 +54,18 @@ def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) ->
         learn_request(tenant_id, standing, asked)
     answer = respond(Answering(tenant_id, request, given, filled, standing, asked, limit, activation))
     answer.background = _afterwards(sought, filled)
+    _count(standing, filled.window.certificate)
     return answer
+
+
+def _count(standing: Standing | None, certificate: Certificate) -> None:
+    """Count what was sent, and what summaries saved of the history that they stand for."""
+    summarized = standing is not None and certificate.summary_covers is not None
+    count(Counted.CONTEXTS, "yes" if summarized else "no")
+    count(Counted.CONTEXT_TOKENS, "sent", by=certificate.input_tokens)
+    if standing is not None and summarized:
+        notes = sum(block.tokens for block in certificate.blocks if block.source == "summary")
+        count(Counted.CONTEXT_TOKENS, "saved", by=max(standing.session.summarized_tokens - notes, 0))
 
 
 def _afterwards(sought: Sought, filled: Filled) -> BackgroundTasks | None:

@@ -19,6 +19,7 @@ from context.preflight.types import Category, Kind, Preflight, Previous, Weights
 from context.priors.categories import factors_from_bytes
 from context.priors.types import CorruptPriorsError
 from context.recall.question import find_question
+from models.counting import Counted, count
 from models.habits import FULL_WEIGHT
 from models.preflight import Topic, find_policy, find_topic, load_asked, remember_topic
 from models.preflight_record import Made, record_decision
@@ -31,6 +32,9 @@ log = structlog.get_logger()
 
 MOST_ASKED = 4
 """How many of the newest user messages are looked at for the task that is under way."""
+
+ALL_PASSED = {"tools.all_when_unsure": "unsure", "tools.all_for_complex": "complex"}
+"""Why all tools passed, as it is counted."""
 
 
 @dataclass(frozen=True)
@@ -154,10 +158,18 @@ def preflight_for(
         weights=Weights(policy.factors, shares_of(topic.habits) if topic else {}),
         policy_version=policy.version,
     )
+    count(Counted.PREFLIGHT, _outcome(found))
     _log(session_id, found, tools, spent_ms=(time.perf_counter() - began) * 1000)
     turn_index = None if session_id is None else (topic.last_turn_index if topic else 0) + 1
     made = Made(found, session_id, turn_index, previous, tools, sorted(pinned))
     return Judged(found, _recording(tenant_id, made))
+
+
+def _outcome(found: Preflight) -> str:
+    """In a word: what became of the tools."""
+    if found.tool_allowlist is not None:
+        return "filtered"
+    return next((word for reason, word in ALL_PASSED.items() if reason in found.reasons), "off")
 
 
 def _find_previous(

@@ -1,5 +1,6 @@
 """Turn events: one, or many in a call."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -20,6 +21,8 @@ from api.intake import (
 from api.settings import api_settings
 from api.window.calibration import learning
 from context.errors import AfterturnError
+from models.counting import Counted, count
+from models.log import AcceptedTurn
 from models.session import transaction
 
 router = APIRouter(prefix="/v1", tags=["turns"])
@@ -37,6 +40,7 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     intake = read_turn(session_id, event, cleaned=cleaned)
     with transaction() as db:
         accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]
+    _count([accepted])
     if accepted.conflict:
         raise conflict(accepted)
     code = status.HTTP_200_OK if accepted.duplicate else status.HTTP_202_ACCEPTED
@@ -55,6 +59,7 @@ def complete_turns(call: BatchCall) -> Response:
     good = [entry for entry in read if isinstance(entry, Intake)]
     with transaction() as db:
         answers = store_turns(db, caller.tenant_id, [entry.turn for entry in good]) if good else []
+    _count(answers)
     stored = iter(answers)
     results: list[dict[str, Any]] = []
     for entry in read:
@@ -70,6 +75,10 @@ def complete_turns(call: BatchCall) -> Response:
         result["line"] = number
     turns = zip((entry.turn for entry in good), answers, strict=True)
     return _json({"results": results}, after=learning(caller.tenant_id, turns))
+
+
+def _count(answers: Sequence[AcceptedTurn]) -> None:
+    count(Counted.TURNS, by=sum(not (answer.duplicate or answer.conflict) for answer in answers))
 
 
 def _read_line(line: bytes) -> Intake | AfterturnError:

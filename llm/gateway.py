@@ -15,11 +15,12 @@ from sqlalchemy.exc import OperationalError
 from context.tokens.text import count_text
 from llm import builtin, door
 from llm.call import RawReply, ask
+from llm.counting import count_call, count_denial
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.pricing import billed_usd, cost_usd, declared_rates, known_rates
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import EXTRACTIVE, LlmSettings, Rates, llm_settings
-from models.budget import Caps, budget_settings
+from models.budget import BudgetDeniedError, Caps, budget_settings
 from models.ledger import Reservation, Settlement, reserve, settle
 from models.provider import BreakerRules, ProviderParkedError, admit, note_failure, note_success
 from models.session import Transaction, transaction
@@ -142,10 +143,14 @@ class Gateway:
             work_id=request.work_id,
         )
         now = self._now()
-        with self._transaction() as db:
-            call_id = reserve(db, wanted, caps=Caps() if builtin else self._caps, now=now)
-            if not builtin:
-                admit(db, request.model, now=now, probe_s=deadline_s + _PROBE_GRACE_S)
+        try:
+            with self._transaction() as db:
+                call_id = reserve(db, wanted, caps=Caps() if builtin else self._caps, now=now)
+                if not builtin:
+                    admit(db, request.model, now=now, probe_s=deadline_s + _PROBE_GRACE_S)
+        except BudgetDeniedError as denied:
+            count_denial(denied.denial)
+            raise
         return _Attempt(call_id, request, rates, time.monotonic())
 
     def _rates(self, model: str) -> Rates | None:
@@ -170,6 +175,7 @@ class Gateway:
                     self._note(db, request.model, failure)
         except OperationalError:
             log.exception("llm_settle_failed", call_id=str(attempt.call_id), model=request.model)
+        count_call(request, end)
         log.info(
             "llm_call_settled",
             call_id=str(attempt.call_id),

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.artifact_summary import ArtifactSummary, SummaryKey
 from models.base import Base, TenantKey
+from models.counting import Counted, count
 from models.session import Transaction
 
 WAYS = ("exact", "near", "extract", "full", "none")
@@ -43,8 +44,10 @@ _COUNT = text(
 
 def count_readings(db: Transaction, tenant_id: UUID, readings: Mapping[str, int]) -> None:
     """Add to the day's counts; a way that did not occur is not written."""
-    counted = {how: count for how, count in readings.items() if count > 0}
+    counted = {how: times for how, times in readings.items() if times > 0}
     if counted:
+        for how, times in counted.items():
+            count(Counted.ARTIFACT_READS, how, by=times)
         columns = {"ways": list(counted), "counts": list(counted.values())}
         db.execute(_COUNT, {"tenant_id": tenant_id, **columns})
 
@@ -56,7 +59,7 @@ def readings_since(db: Transaction, tenant_id: UUID, since: date) -> dict[str, i
         .where(ArtifactReading.tenant_id == tenant_id, ArtifactReading.day >= since)
         .group_by(ArtifactReading.how)
     )
-    return {how: int(count) for how, count in rows}
+    return {how: int(times) for how, times in rows}
 
 
 _PARTS = tuple(SummaryKey.__dataclass_fields__)

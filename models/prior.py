@@ -28,6 +28,7 @@ from context.priors.prior_set import PriorSet
 from context.priors.score import BoundPriors, bind_priors
 from context.priors.types import CorruptPriorsError
 from models.base import Base, CreatedAt, TenantKey
+from models.counting import Counted, count
 from models.session import Transaction
 
 log = structlog.get_logger()
@@ -227,6 +228,7 @@ def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> in
             activated_at=func.now() if made.state is SetState.ACTIVE else None,
         )
     )
+    count(Counted.PRIOR_SETS, place.kind.value, made.state.value)
     db.execute(
         update(PriorSetRow)
         .where(

@@ -5,7 +5,14 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import after_task_publish, beat_init, celeryd_init, worker_process_init, worker_ready
+from celery.signals import (
+    after_task_publish,
+    beat_init,
+    celeryd_init,
+    worker_process_init,
+    worker_process_shutdown,
+    worker_ready,
+)
 from kombu import Exchange, Queue
 from kombu.transport.redis import Channel
 
@@ -13,7 +20,7 @@ from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
 from models.budget import budget_settings
 from models.observe import configure_logging
 from models.settings import require_settings
-from workers.observe import models_in_use, show_life
+from workers.observe import flusher, models_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
 
@@ -120,6 +127,13 @@ def _prepare_child(**_: Any) -> None:
     """A child answers for itself in the log; its connections are its own by construction."""
     os.environ.setdefault("AFTERTURN_PROCESS", "worker-child")
     configure_logging()
+    flusher()
+
+
+@worker_process_shutdown.connect
+def _end_child(**_: Any) -> None:
+    """What was counted in the last seconds counts too."""
+    flusher().stop()
 
 
 @worker_ready.connect

@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from models.budget import BudgetDeniedError
 from models.provider import ProviderParkedError
 from models.session import transaction
 from models.work import Claim, WorkKind, claim, put_off, renew
+from workers.observe import count_work
 from workers.settings import WorkerSettings
 
 log = structlog.get_logger()
@@ -51,8 +53,10 @@ def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: Worke
         held = claim(db, work_id, lease_s=settings.lease_s, max_crashes=settings.max_crashes)
     if held is None:
         return NOT_DUE
+    began = time.monotonic()
     with _renewed(held, settings):
         outcome = _attempt(held, handlers[held.kind], settings)
+    count_work(held.kind, outcome, took_s=time.monotonic() - began)
     log.info("work_done", work_id=work_id, kind=held.kind, outcome=outcome, attempts=held.attempts)
     return outcome
 
@@ -112,7 +116,11 @@ def _put_off(held: Claim, wait: _Delay) -> str:
     delay_s = _spread(wait.delay_s)
     with transaction() as db:
         kept = put_off(db, held, wait.error, delay_s=delay_s, max_attempts=wait.max_attempts)
-    return f"put off {delay_s:.1f} s: {wait.error}" if kept else LEASE_LOST
+    if not kept:
+        return LEASE_LOST
+    if wait.max_attempts is not None and held.attempts >= wait.max_attempts:
+        return f"given up: {wait.error}"
+    return f"put off {delay_s:.1f} s: {wait.error}"
 
 
 def backoff_s(attempts: int, settings: WorkerSettings) -> float:

@@ -19,6 +19,7 @@ from context.prompts import PROMPT_VERSION
 from context.types import Message
 from llm.failures import LlmFailure
 from llm.settings import LlmSettings
+from models.counting import Counted, count
 from models.freshness import Standing, find_standing
 from models.history import load_oldest
 from models.rollback import is_rolled_back
@@ -196,6 +197,7 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
         again = 0.0 if version is None or more else None
         if not finish(db, held, outcome, again_in_s=again):
             raise LeaseLostError
+    _count(version, reason, task.activation)
     return outcome
 
 
@@ -214,6 +216,15 @@ def _note_verdict(db: Transaction, held: Claim, task: _Task, reason: str | None)
         refusals=held.refusals + 1,
         rest_s=rest_s,
     )
+
+
+def _count(version: int | None, reason: str | None, activation: Activation | None) -> None:
+    if version is None:
+        count(Counted.SUMMARIES, "discarded", "")
+    elif reason:
+        count(Counted.SUMMARIES, "rejected", reason)
+    else:
+        count(Counted.SUMMARIES, "activated" if activation else "prepared", "")
 
 
 def _outcome(version: int | None, reason: str | None, activation: Activation | None) -> str:

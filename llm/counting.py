@@ -1,0 +1,31 @@
+"""What calls to models add to the counts that operators watch."""
+
+from llm.requests import CompletionRequest
+from models.budget import Denial
+from models.counting import Counted, count
+from models.ledger import Settlement
+
+
+def count_call(request: CompletionRequest, end: Settlement) -> None:
+    """Count a call that was settled; what nobody knows of it is not counted as 0."""
+    place = (request.purpose, request.model)
+    count(Counted.CALLS, *place, end.failure or "ok")
+    count(Counted.CALL_SECONDS, *place, by=max(end.latency_s, 0))
+    tokens = {
+        "input": end.input_tokens,
+        "cached": end.cached_tokens,
+        "output": end.output_tokens,
+        "reasoning": end.reasoning_tokens,
+    }
+    for direction, amount in tokens.items():
+        if amount:
+            count(Counted.CALL_TOKENS, *place, direction, by=amount)
+    if end.price_usd is not None:
+        count(Counted.SPEND_USD, *place, by=float(end.price_usd))
+    elif end.input_tokens is not None:
+        count(Counted.UNPRICED, *place)
+
+
+def count_denial(denial: Denial) -> None:
+    """Count a call that a cap put off."""
+    count(Counted.DENIED, denial.scope, denial.unit)
