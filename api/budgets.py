@@ -11,7 +11,7 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from api.call import Body, BodyCall
+from api.call import BodyCall, Parameters
 from context.profiles.find import resolve_profile
 from context.profiles.types import FALLBACK, TOP_N, ModelProfile, ProfileOverride, Tier
 from models.profile import list_overrides, list_profiles, load_profile
@@ -32,7 +32,7 @@ POLICY = (
 _ANY_OTHER = "*"
 
 
-class WantedModel(Body):
+class WantedModel(Parameters):
     """Which model to say more of."""
 
     model: str | None = Field(None, min_length=1, max_length=200, description="A model's name at any host.")

@@ -7,13 +7,13 @@ from threading import Lock
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Path, Request
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from api.errors import ProblemError
 from api.settings import ApiSettings, api_settings
 from api.validation import validation_error
 from context.errors import InvalidInputError
-from context.sanitize import REPLACEMENT, parse_json
+from context.sanitize import REPLACEMENT, clean_json, parse_json
 from models.session import reading
 from models.tenant import Caller, find_caller
 
@@ -24,6 +24,15 @@ class Body(BaseModel):
     """A request body: a field that we do not know is refused, not dropped in silence."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Parameters(Body):
+    """The parameters of an address, cleaned like a body: the same text means the same in both."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clean(cls, given: Any) -> Any:
+        return clean_json(given)[0] if isinstance(given, dict) else given
 
 
 Model = TypeVar("Model", bound=Body)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Response, status
 from pydantic import Field
 
 from api.budgets import profiles
-from api.call import Body, BodyCall, Call, check_id, documented, reader
+from api.call import Body, BodyCall, Call, Parameters, check_id, documented, reader
 from api.catalog_cache import LoadedCatalog, catalogs
 from api.errors import ProblemError, not_found
 from api.prior_cache import prior_sets
@@ -51,7 +51,7 @@ class CatalogBody(Body):
     pipelines: list[JsonObject] | None = Field(None, description="Fixed sequences of tools.")
 
 
-class WantedVersion(Body):
+class WantedVersion(Parameters):
     """Which version to read."""
 
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="Its digest; the one in force.")

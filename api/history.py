@@ -8,7 +8,7 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field
 
-from api.call import Body, BodyCall, SessionId
+from api.call import BodyCall, Parameters, SessionId
 from api.errors import ProblemError, not_found
 from api.restoring import restore_messages
 from api.settings import api_settings
@@ -25,7 +25,7 @@ DEFAULT_MESSAGES = 50
 MAX_SEQ = 2**63 - 1
 
 
-class SeqRange(Body):
+class SeqRange(Parameters):
     """Which messages to read, by the numbers that summaries cite; both ends are included."""
 
     from_seq: int | None = Field(

@@ -29,6 +29,9 @@ MAX_WINDOW = 100_000_000
 MIN_WINDOW = 2
 """A token in and a token out."""
 
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""An earlier time is of a clock that was never set; the first hours of all cannot even be read back."""
+
 CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 
 
@@ -152,9 +155,10 @@ def _digest(event: TurnCompleted) -> bytes:
 
 def _plausible(completed_at: datetime | None) -> tuple[datetime | None, tuple[str, ...]]:
     ahead = timedelta(seconds=api_settings().max_future_s)
-    if completed_at is None or completed_at <= datetime.now(UTC) + ahead:
+    if completed_at is None or EARLIEST <= completed_at <= datetime.now(UTC) + ahead:
         return completed_at, ()
-    return None, ("completed_at lies in the future; the time of receipt counts instead",)
+    where = "before 1970" if completed_at < EARLIEST else "in the future"
+    return None, (f"completed_at lies {where}; the time of receipt counts instead",)
 
 
 def _notes(messages: list[Message]) -> list[str]:

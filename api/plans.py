@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Response, status
 from pydantic import Field
 
-from api.call import Body, BodyCall, documented
+from api.call import Body, BodyCall, Parameters, documented
 from api.encoding import encode
 from api.errors import ProblemError, not_found
 from api.waiting import wait_for_work
@@ -58,7 +58,7 @@ class OutcomeReport(Body):
     steps: list[StepReport] = Field(min_length=1, max_length=MOST_REPORTED)
 
 
-class PastPlans(Body):
+class PastPlans(Parameters):
     """Which plans are projected."""
 
     user_id: str | None = Field(None, max_length=200, description="Of one user only.")

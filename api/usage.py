@@ -8,7 +8,7 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from api.call import Body, BodyCall
+from api.call import BodyCall, Parameters
 from api.errors import ProblemError
 from models.budget import budget_settings, next_day
 from models.ledger import DayUsage, Spent, spent_today, usage_by_day
@@ -20,7 +20,7 @@ DEFAULT_DAYS = 30
 MOST_DAYS = 400
 
 
-class DayRange(Body):
+class DayRange(Parameters):
     """Which days to answer for, in UTC; both ends are included."""
 
     first: date | None = Field(

@@ -206,6 +206,7 @@ ACCEPTED: dict[str, tuple[dict[str, Any], str]] = {
         "without their own call",
     ),
     "a time in the future": (turn("t1", completed_at="2999-01-01T00:00:00Z"), "future"),
+    "a time before all times": (turn("t1", completed_at="0001-01-01T00:00:00+14:00"), "before 1970"),
 }
 
 
