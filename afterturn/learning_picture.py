@@ -109,7 +109,7 @@ def _label_lift(axes: Axes) -> None:
 
 
 def _label_drift(axes: Axes) -> None:
-    axes.set_ylabel("drift from the set in force")
+    axes.set_ylabel("drift a night")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_xlabel("night")

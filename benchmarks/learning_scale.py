@@ -42,7 +42,7 @@ SIZES = (10_000, 100_000, 1_000_000)
 NAME = "main"
 MOST_SECONDS = 120
 DAYS = 365
-NEW_WORDS = 20_000
+NEW_WORDS = 10_000
 _COLUMNS = (
     "tenant_id, plan_id, source, status, intent_sha, features, complexity, mode, catalog, method,"
     " intent, steps, ready_at, outcome_at, outcome_seq"

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
+import orjson
 from sqlalchemy import BigInteger, CheckConstraint, Date, LargeBinary, Text, func, select, text
 from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Mapped, mapped_column
@@ -108,6 +109,66 @@ def count_outcomes(
             )
         ).scalar_one()
     )
+
+
+class TaughtPlan(NamedTuple):
+    """A plan with the outcome of at least one step; of a million of them nothing else is read.
+
+    Attributes:
+        outcome_seq: Its place in the order in which outcomes were joined.
+        plan_id: The plan.
+        intent: What the user wanted.
+        category: The intent's category, empty where nobody said.
+        steps: JSON objects with order, tool and outcome.
+        at_s: When the outcome was joined, in seconds since 1970.
+    """
+
+    outcome_seq: int
+    plan_id: str
+    intent: str
+    category: str
+    steps: list[dict[str, Any]]
+    at_s: float
+
+
+_PAGE = """
+    select outcome_seq, plan_id::text, intent, coalesce(features ->> 'category', ''), steps::text,
+        extract(epoch from outcome_at)::float8
+    from plan_history
+    where tenant_id = :tenant_id and {catalog} and outcome_seq > :after_seq and outcome_seq <= :through_seq
+    order by outcome_seq limit :most
+"""
+_PAGE_OF_CATALOG = text(_PAGE.format(catalog="catalog = :catalog"))
+_PAGE_OF_NONE = text(_PAGE.format(catalog="catalog is null"))
+
+
+def read_page(
+    db: Transaction, tenant_id: UUID, catalog: str | None, *, after_seq: int, through_seq: int, most: int
+) -> list[TaughtPlan]:
+    """Read a page of plans with outcomes, in the order in which those were joined.
+
+    Args:
+        db: A connection.
+        tenant_id: Whose plans.
+        catalog: The catalog that they were made from; None for plans that named none.
+        after_seq: Only later places are read.
+        through_seq: The last place that is settled.
+        most: The most plans, >= 1.
+    """
+    values = {
+        "tenant_id": tenant_id,
+        "catalog": catalog,
+        "after_seq": after_seq,
+        "through_seq": through_seq,
+        "most": most,
+    }
+    if catalog is None:
+        del values["catalog"]
+    rows = db.execute(_PAGE_OF_NONE if catalog is None else _PAGE_OF_CATALOG, values)
+    return [
+        TaughtPlan(seq, plan_id, intent, category, orjson.loads(steps), at)
+        for seq, plan_id, intent, category, steps, at in rows
+    ]
 
 
 def catalogs_to_learn(db: Transaction, tenant_id: UUID) -> list[str]:

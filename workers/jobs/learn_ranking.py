@@ -17,10 +17,10 @@ from context.priors.state import State, learn, prune, see_catalog
 from context.priors.state_bytes import state_from_bytes, state_to_bytes
 from context.priors.types import CorruptPriorsError, JoinedPlan
 from models.catalog import load_version
-from models.learning import Counted, count_outcomes, find_counted, keep_counted
+from models.learning import Counted, TaughtPlan, count_outcomes, find_counted, keep_counted, read_page
 from models.learning_settings import LearningSettings
 from models.plan_erasure import find_erased_plans, settle_erased_plans
-from models.plan_outcome import TaughtPlan, read_outcomes, settled_through
+from models.plan_outcome import settled_through
 from models.prior import (
     NewSet,
     SetKind,
@@ -165,7 +165,7 @@ def _read_plans(task: _Task, settings: LearningSettings) -> Iterator[TaughtPlan]
     after = task.counted.watermark
     while True:
         with reading() as db:
-            page = read_outcomes(
+            page = read_page(
                 db,
                 task.place.tenant_id,
                 task.catalog_name,
@@ -180,14 +180,7 @@ def _read_plans(task: _Task, settings: LearningSettings) -> Iterator[TaughtPlan]
 
 
 def _joined(plan: TaughtPlan, unfinished: Unfinished) -> JoinedPlan:
-    category = plan.features.get("category")
-    return unfinished.read(
-        str(plan.plan_id),
-        plan.intent,
-        plan.steps,
-        at_s=plan.at,
-        category=category if isinstance(category, str) else "",
-    )
+    return unfinished.read(plan.plan_id, plan.intent, plan.steps, at_s=plan.at_s, category=plan.category)
 
 
 @dataclass(frozen=True)
