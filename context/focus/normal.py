@@ -160,25 +160,25 @@ class _Reader:
         text = word.text
         if word.is_sharp:
             self.sharp.add(word.folded)
-            self._add(word, word.folded)
+            self._add(word, [word.folded])
         elif text in TURNING:
             self._wait(text)
         elif text not in self._little:
-            for piece in word_pieces(word.folded):
-                self._add(word, piece if len(piece) < _SHORTEST_STEM else self._stem(piece))
+            pieces = filter(None, word_pieces(word.folded))
+            self._add(word, [each if len(each) < _SHORTEST_STEM else self._stem(each) for each in pieces])
 
     def _stem(self, piece: str) -> str:
         term = stem(piece, self._language)
         self.roots[term] = _root(piece)
         return term
 
-    def _add(self, word: Written, term: str) -> None:
+    def _add(self, word: Written, terms: Sequence[str]) -> None:
         self._words.add(word.text)
-        self.terms.add(term)
+        self.terms.update(terms)
         if word.is_name:
-            self.names.add(term)
-        if self._waiting and word.text not in ASKING:
-            self.turned.update(f"{turning}:{term}" for turning in self._waiting)
+            self.names.update(terms)
+        if self._waiting and terms and word.text not in ASKING:
+            self.turned.update(f"{turning}:{terms[0]}" for turning in self._waiting)
             self._waiting.clear()
 
     def _wait(self, turning: str) -> None:

@@ -80,7 +80,7 @@ def test_two_questions_have_two_keys(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " \n", "???", "What is this about?", "the", "Please summarize it for me.", "TL;DR"]
+    "text", ["", " \n", "???", "\u0640", "What is this about?", "the", "Please summarize it for me.", "TL;DR"]
 )
 def test_a_text_of_little_words_asks_for_everything(text: str) -> None:
     assert focus_key(text) == GENERAL_KEY
