@@ -178,13 +178,13 @@ def test_a_question_that_a_worker_has_read_is_not_asked_once_it_is_erased(
     ok(client.patch(f"{PATH}/messages/3", json={"message": result}))
     identity = artifact_id()
 
-    def read(held: Any) -> str:
-        def complete(request: CompletionRequest) -> CompletionReply:
-            raise AssertionError(request.purpose)
+    def complete(request: CompletionRequest) -> CompletionReply:
+        assert WORD not in str(request.messages)
+        said = "- The crane driver reports a wet box."
+        return CompletionReply(uuid4(), said, "stop", Usage(), request.model, request.model, None, 0.1)
 
-        return precompute_artifact(
-            held, complete=complete, llm=LLM, settings=PrecomputeSettings(artifact_wishes=0), ttl_s=600
-        )
+    def read(held: Any) -> str:
+        return precompute_artifact(held, complete=complete, llm=LLM, settings=PrecomputeSettings(), ttl_s=600)
 
     with ThreadPoolExecutor(1) as pool:
         with engine.begin() as held_up:
@@ -204,9 +204,9 @@ def test_a_question_that_a_worker_has_read_is_not_asked_once_it_is_erased(
             with session.reading() as db:
                 wait_until(lambda: db.execute(text(waits)).first(), within_s=30, what="it waits")
             ok(client.delete(f"{PATH}/messages/1"))
-        done.result(timeout=60)
+        assert done.result(timeout=60).startswith("ready")
     with session.reading() as db:
-        assert db.execute(text("select focus from artifact_summary")).all() == []
+        assert set(db.execute(text("select focus from artifact_summary")).scalars()) <= {""}
 
 
 @every_change
