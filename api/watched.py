@@ -46,9 +46,9 @@ class Reading:
     took_s: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Watched:
-    """A collector of one reading."""
+    """A collector of one reading; the registry tells collectors apart by identity."""
 
     reading: Reading
 

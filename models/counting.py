@@ -167,7 +167,7 @@ def add_counts(db: Transaction, taken: Mapping[_Series, float], *, most: int = M
                 "names": [name.value for name, _, _ in given],
                 "labels": [json.dumps(labels) for _, labels, _ in given],
                 "others": [json.dumps([OTHER] * len(labels)) for _, labels, _ in given],
-                "amounts": [amount for _, _, amount in given],
+                "amounts": [float(amount) for _, _, amount in given],
                 "most": most,
             },
         )
