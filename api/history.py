@@ -41,7 +41,7 @@ class TurnAsStored(BaseModel):
 
     turn_index: int = Field(description="Its place in the session, from 1.")
     turn_id: str
-    generation: int = Field(description="The life of the session in which it was said.")
+    generation: int = Field(description="The session's generation when it came.")
     first_seq: int
     last_seq: int
     completed_at: datetime | None
@@ -55,7 +55,9 @@ class TurnsAnswer(BaseModel):
     """The turns of a range of messages."""
 
     session_id: str
-    generation: int = Field(description="The session's present life: turns of earlier ones were reset.")
+    generation: int = Field(
+        description="The session's present one: turns of earlier ones came before a reset, an edit or an erasure."
+    )
     turns: list[TurnAsStored] = Field(description="Whole turns that touch the range, oldest first.")
     next: int | None = Field(description="Where to read on: the next call's `from`; null at the end.")
 
