@@ -42,12 +42,12 @@ class Ranking:
 
     Attributes:
         scores: A score for each of them, in (0, 1]; the best has 1.
-        held: Which terms of the question each holds itself.
+        held: Which terms of the question each holds itself, the rarest first.
         weights: The terms that occur, with weights that add up to 1.
     """
 
     scores: Mapping[int, float]
-    held: Mapping[int, frozenset[str]]
+    held: Mapping[int, Sequence[str]]
     weights: Mapping[str, float]
 
 
@@ -91,19 +91,19 @@ def _places(index: PassageIndex, term: str) -> list[int]:
     return sorted({place for form in forms for place in index.places(form)})
 
 
-def _held(places: Mapping[str, Sequence[int]], weights: Mapping[str, float]) -> dict[int, frozenset[str]]:
+def _held(places: Mapping[str, Sequence[int]], weights: Mapping[str, float]) -> dict[int, list[str]]:
     """Say which terms each piece has; the rarest first, and once enough pieces are found, in those alone."""
-    held: dict[int, set[str]] = {}
+    held: dict[int, list[str]] = {}
     for term in weights:
         room = _MOST_HITS - len(held)
         found = places[term]
         step = max(-(-len(found) // room), 1) if room > 0 else 0
         for at, place in enumerate(found):
             if place in held:
-                held[place].add(term)
+                held[place].append(term)
             elif step and at % step == 0:
-                held[place] = {term}
-    return {place: frozenset(terms) for place, terms in held.items()}
+                held[place] = [term]
+    return held
 
 
 def _around(held: Iterable[int], pieces: int) -> list[int]:
@@ -111,15 +111,16 @@ def _around(held: Iterable[int], pieces: int) -> list[int]:
     return sorted(place for place in near if 0 <= place < pieces)
 
 
-def _hits(index: PassageIndex, near: Sequence[int], held: Mapping[int, frozenset[str]]) -> list[Hit]:
+def _hits(index: PassageIndex, near: Sequence[int], held: Mapping[int, Sequence[str]]) -> list[Hit]:
     """Place the pieces on the scale on which the ranking of conversations works."""
     reach = _PROSE_REACH if index.is_prose else _REACH.get(index.kind, REACH_TOKENS)
     stretch = REACH_TOKENS / reach
     hits, start, before = [], 0.0, 0
-    nothing: frozenset[str] = frozenset()
     for place in near:
         start += sum(index.tokens[before:place]) * stretch
-        hits.append(Hit(int(start), max(int(index.tokens[place] * stretch), 1), held.get(place, nothing)))
+        hits.append(
+            Hit(int(start), max(int(index.tokens[place] * stretch), 1), frozenset(held.get(place, ())))
+        )
         before = place
     return hits
 

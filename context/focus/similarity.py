@@ -43,7 +43,8 @@ def similarity(one: Focus, other: Focus) -> float:
         return 1.0
     if one.is_general or other.is_general:
         return 0.0
-    alike = _shared_part(one, other)
+    first, second = sorted((one, other), key=lambda focus: focus.terms)
+    alike = _shared_part(first, second)
     return min(alike, _APART if _contradict(one, other) else _NEAREST)
 
 

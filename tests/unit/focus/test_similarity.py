@@ -70,6 +70,17 @@ def test_the_same_question_is_nearest_of_all() -> None:
     assert found == (same, 1.0)
 
 
+RELATED = st.lists(
+    st.sampled_from(["operat", "operate", "operator", "operation", "operatio", "cost"]), max_size=5
+)
+
+
+@given(RELATED, RELATED)
+def test_related_words_are_paired_the_same_both_ways(one: list[str], other: list[str]) -> None:
+    first, second = normalise(" ".join(one)), normalise(" ".join(other))
+    assert similarity(first, second) == similarity(second, first)
+
+
 @given(TEXT, TEXT)
 def test_similarity_is_a_share_and_the_same_both_ways(one: str, other: str) -> None:
     first, second = normalise(one), normalise(other)
