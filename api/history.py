@@ -56,7 +56,7 @@ class TurnsAnswer(BaseModel):
 
     session_id: str
     generation: int = Field(
-        description="The session's present one: turns of earlier ones came before a reset, an edit or an erasure."
+        description="The present one: turns of earlier ones came before a reset, an edit or an erasure."
     )
     turns: list[TurnAsStored] = Field(description="Whole turns that touch the range, oldest first.")
     next: int | None = Field(description="Where to read on: the next call's `from`; null at the end.")
