@@ -1,6 +1,7 @@
 """Plans for a session's next context: asked for with a question, made by a worker, read by that question."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,10 +13,12 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.focus import focus_key
 from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY
 from models.session import Transaction
 
+_DIGEST_CHARS = 32
 MOST_PLANS = 20
 """What is kept of a session: its next question is rarely one of long ago."""
 
@@ -63,6 +66,12 @@ class PlanKey:
     session_id: str
     question_key: str
     artifacts_digest: str
+
+    @classmethod
+    def of(cls, session_id: str, question: str, artifact_ids: Iterable[str]) -> "PlanKey":
+        """Name a plan: another question or another artifact is another plan, their order makes none."""
+        digest = hashlib.sha256("\n".join(sorted(artifact_ids)).encode()).hexdigest()[:_DIGEST_CHARS]
+        return cls(session_id, focus_key(question), digest)
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,24 @@ def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
     """The plan for a question over certain artifacts, wherever it stands."""
     row = db.execute(select(*_COLUMNS).where(*_of(tenant_id, key))).one_or_none()
     return _plan(row) if row else None
+
+
+def find_ready_plans(
+    db: Transaction, tenant_id: UUID, session_id: str, artifacts_digest: str, *, most: int = MOST_PLANS
+) -> list[PlanRow]:
+    """The plans of a session that are ready for these very artifacts, the newest first."""
+    rows = db.execute(
+        select(*_COLUMNS)
+        .where(
+            StoredArtifactPlan.tenant_id == tenant_id,
+            StoredArtifactPlan.session_id == session_id,
+            StoredArtifactPlan.artifacts_digest == artifacts_digest,
+            StoredArtifactPlan.state == PlanState.READY,
+        )
+        .order_by(StoredArtifactPlan.ready_at.desc(), StoredArtifactPlan.question_key)
+        .limit(most)
+    )
+    return [_plan(row) for row in rows]
 
 
 def take_wanted_plans(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[PlanRow]:

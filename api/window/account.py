@@ -12,18 +12,17 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.window.artifacts import Shelving
 from api.window.tools import ChosenTools
 from context.artifacts.reading import How
-from context.artifacts.types import ProcessingStrategy
+from context.artifacts.types import Artifact, ProcessingStrategy
 from context.certificate import Exclusion
-from context.focus import SizeClass
+from context.focus import Focus, SizeClass, normalise
 from context.focus.cache import SIZE_TOKENS
-from context.language import UNKNOWN
 from context.planning.metadata import (
     ArtifactUsageRecord,
     ContextPlanningCost,
     ContextUtilizationMetadata,
     cache_stats,
 )
-from context.precompute.predict import CHANCES, FocusOrigin, Prediction, expected_saving
+from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost, expected_saving
 from context.shelf import Shelved
 from models.artifact import touch_artifacts
 from models.artifact_cache import count_readings, touch_used
@@ -125,37 +124,49 @@ def remember_use(tenant_id: UUID, session: SessionState | None, shelving: Shelvi
             touch_used(db, tenant_id, keys)
             touch_artifacts(db, tenant_id, [record.artifact_id for record in records if record.how])
             if current:
-                _wish(db, tenant_id, session_id, shelving, records)
+                _wish(db, tenant_id, session_id, _missed(shelving, records))
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
 
 
-def _wish(
-    db: Transaction,
-    tenant_id: UUID,
-    session_id: str | None,
-    shelving: Shelving,
-    records: Iterable[ArtifactUsageRecord],
-) -> None:
-    """A turn of many steps asks the same each time: what the first step missed is there for the next."""
+def _missed(shelving: Shelving, records: Iterable[ArtifactUsageRecord]) -> list[tuple[Artifact, Focus]]:
+    """The artifacts whose summary for this question is worth its call: what one step missed, the next finds.
+
+    A look-up is answered by an extract, and that is good; but an agent looks the same up at every step.
+    """
     focus, known = shelving.focus, {one.artifact_id: one for one in shelving.artifacts}
+    wanted = {ProcessingStrategy.SUMMARIZE.value}
+    if shelving.goes_on:
+        wanted.add(ProcessingStrategy.RAG_EXTRACT.value)
+    hits = HITS[FocusOrigin.REQUEST] if shelving.goes_on else REPEATED
     missed = [
         known[record.artifact_id]
         for record in records
-        if record.planned == ProcessingStrategy.SUMMARIZE.value
-        and record.how != How.EXACT
-        and known[record.artifact_id].content is None
+        if record.planned in wanted and record.how != How.EXACT and known[record.artifact_id].content is None
     ]
-    guess = Prediction("", FocusOrigin.REQUEST, CHANCES[FocusOrigin.REQUEST])
-    for artifact in missed[: planning_settings().artifact_wishes_a_request]:
-        worth = expected_saving(guess, artifact_tokens=artifact.tokens, summary_tokens=SIZE_TOKENS[SIZE] // 2)
-        if focus is None or worth <= 0:
-            continue
-        language = focus.language if focus.language != UNKNOWN else UNKNOWN
-        key = SummaryKey(artifact.artifact_id, focus.key, SIZE, language)
-        wish = Wish(key, focus.original, focus.terms, FocusOrigin.REQUEST.value, session_id)
+    if focus is None:
+        return []
+    return [
+        (artifact, normalise("") if artifact.artifact_id in shelving.whole else focus)
+        for artifact in missed[: planning_settings().artifact_wishes_a_request]
+        if _is_worth_it(artifact, hits)
+    ]
+
+
+def _is_worth_it(artifact: Artifact, hits: float) -> bool:
+    cost = ReadingCost(artifact.tokens, min(SIZE_TOKENS[SIZE] // 2, artifact.tokens // 3), artifact.tokens)
+    return expected_saving(hits, cost, price_share=planning_settings().artifact_price_share) > 0
+
+
+def _wish(
+    db: Transaction, tenant_id: UUID, session_id: str | None, missed: Iterable[tuple[Artifact, Focus]]
+) -> None:
+    for artifact, focus in missed:
+        key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language)
         if is_settled(db, tenant_id, key):
             continue
+        owner = None if focus.is_general else session_id
+        wish = Wish(key, focus.original, focus.terms, FocusOrigin.REQUEST.value, owner)
         state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s)
         if state is ReadingState.WANTED:
             want(db, tenant_id, WorkKind.ARTIFACT, artifact.artifact_id)

@@ -13,9 +13,11 @@ from context.artifacts.steps import all_artifacts
 from context.artifacts.superseded import Reason, Superseded
 from context.artifacts.types import Artifact
 from context.extract import extract
-from context.focus import Focus, nearest, normalise
+from context.focus import GENERAL_KEY, Focus, nearest, normalise
 from context.planning.deterministic import Wanted
 from context.planning.execute import Available, Extract
+from context.planning.room import room_for_artifacts
+from context.planning.whole import asks_for_all
 from context.shelf import Shelf
 from context.tokens import count_text
 from context.words import query_terms
@@ -45,7 +47,7 @@ class Room:
     @property
     def for_artifacts(self) -> int:
         """What history leaves, and a share at least."""
-        return max(int(self.whole * planning_settings().artifact_room_share), self.whole - self.raw, 0)
+        return room_for_artifacts(self.whole, self.raw, share=planning_settings().artifact_room_share)
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class ArtifactQuestion:
         room: What artifacts may take.
         wait_ms: How long the caller waits for a plan.
         shown: Artifacts that the window shows whole already.
+        goes_on: Whether the turn probably has further steps, which ask the same again.
     """
 
     tenant_id: UUID
@@ -71,6 +74,7 @@ class ArtifactQuestion:
     room: Room
     wait_ms: int = 0
     shown: frozenset[str] = frozenset()
+    goes_on: bool = False
 
     @property
     def budget_tokens(self) -> int:
@@ -88,6 +92,8 @@ class Shelving:
         focus: What the artifacts are read for.
         summaries: The summaries that may be shown, by artifact.
         artifacts: All that were looked at.
+        whole: Of which of them the question asks for all.
+        goes_on: Whether the turn probably has further steps, which ask the same again.
     """
 
     shelf: Shelf | None = None
@@ -95,6 +101,8 @@ class Shelving:
     focus: Focus | None = None
     summaries: Mapping[str, ReadySummary] = field(default_factory=dict)
     artifacts: Sequence[Artifact] = ()
+    whole: frozenset[str] = frozenset()
+    goes_on: bool = False
 
     @property
     def keys(self) -> dict[str, SummaryKey]:
@@ -120,10 +128,12 @@ def gather_artifacts(question: ArtifactQuestion) -> Shelving:
         if not artifacts:
             return Shelving()
         found = _read(db, question, artifacts, find_old(uses))
-    planned = choose_plan(question, artifacts, found.old, found.relevance)
+    planned = choose_plan(question, artifacts, found)
     settings = planning_settings()
     shelf = Shelf(planned.plan, found.available, room_share=settings.artifact_room_share)
-    return Shelving(shelf, planned, found.focus, found.summaries, artifacts)
+    return Shelving(
+        shelf, planned, found.focus, found.summaries, artifacts, found.whole, goes_on=question.goes_on
+    )
 
 
 def _uses(db: Transaction, question: ArtifactQuestion) -> list[Use]:
@@ -152,6 +162,8 @@ class _Found:
     focus: Focus
     old: Mapping[str, Superseded]
     relevance: Mapping[str, float]
+    whole: frozenset[str]
+    answered: frozenset[str]
     summaries: Mapping[str, ReadySummary]
     available: Mapping[str, Available]
 
@@ -174,8 +186,11 @@ def _read(
     }
     ids = [artifact.artifact_id for artifact in artifacts]
     model = question.chosen.summarizer or None
-    exact = find_exact(db, question.tenant_id, ids, focus.key, model=model)
-    near = _near(db, question, [one for one in ids if one not in exact], focus)
+    whole = _whole(artifacts, texts, focus)
+    focused = [one for one in ids if one not in whole]
+    exact = find_exact(db, question.tenant_id, focused, focus.key, model=model)
+    exact |= find_exact(db, question.tenant_id, sorted(whole), GENERAL_KEY, model=model)
+    near = _near(db, question, [one for one in focused if one not in exact], focus)
     available = {
         artifact.artifact_id: _available(
             artifact,
@@ -189,7 +204,17 @@ def _read(
     summaries = exact | {artifact_id: summary for artifact_id, (summary, _) in near.items()}
     latest = artifacts[-1].artifact_id
     relevance = _relevance(texts, question.wanted, focus, latest)
-    return _Found(focus, old, relevance, summaries, available)
+    return _Found(focus, old, relevance, whole, frozenset(exact), summaries, available)
+
+
+def _whole(artifacts: Sequence[Artifact], texts: Mapping[str, ArtifactText], focus: Focus) -> frozenset[str]:
+    """The artifacts of which the question asks for all, as far as they are indexed."""
+    indexed = {
+        artifact.artifact_id: (artifact.title, text.index)
+        for artifact in artifacts
+        if (text := texts.get(artifact.artifact_id)) and text.index is not None
+    }
+    return frozenset(one for one, (title, index) in indexed.items() if asks_for_all(focus, title, index))
 
 
 def _near(

@@ -16,6 +16,7 @@ from context.assemble import Notes, Unread, Window, WindowRequest, build_message
 from context.budget import Budget
 from context.emergency import certify_left_out
 from context.planning.deterministic import Wanted
+from context.planning.standing import standing_question
 from context.recall.question import find_question
 from context.types import Message
 from models.freshness import Standing
@@ -96,11 +97,12 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
             tenant_id=tenant_id,
             session=standing.session if standing else None,
             attachments=request.attachments or (),
-            wanted=Wanted(question, request.focus),
+            wanted=Wanted(standing_question(given.new, messages), request.focus),
             chosen=choose_models(tenant_id, request),
             room=_room(sought, notes, messages),
             wait_ms=request.wait_ms,
             shown=shown,
+            goes_on=given.tools.tools > 0 or any(message.answer_ids for message in given.new),
         )
     )
     memory = given.judged.found.memory if given.judged else None

@@ -1,7 +1,6 @@
 """Whose plan a window follows: a model's where one is worth it and ready, the rule's in every other case."""
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
@@ -12,11 +11,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.waiting import wait_for_work
 from context.artifacts.superseded import Superseded
 from context.artifacts.types import Artifact, ArtifactPlan
-from context.focus import focus_key
+from context.focus import nearest, normalise
 from context.planning.decision import PlanningChoice, PlanningReason, should_use_llm_planning
 from context.planning.deterministic import Wanted, plan_by_rule
-from context.planning.stored import load_plan
-from models.artifact_plan import PlanKey, PlanRow, PlanState, find_plan, want_plan
+from context.planning.stored import for_question, load_plan
+from models.artifact_plan import PlanKey, PlanRow, PlanState, find_plan, find_ready_plans, want_plan
 from models.conversation import SessionState, hold_generation
 from models.planning_settings import planning_settings
 from models.session import hinting, reading
@@ -68,6 +67,22 @@ class Planning(Protocol):
         """The room for artifacts, in stored tokens."""
 
 
+class Known(Protocol):
+    """What is known of the artifacts of a request."""
+
+    @property
+    def old(self) -> Mapping[str, Superseded]:
+        """What a later call made old."""
+
+    @property
+    def relevance(self) -> Mapping[str, float]:
+        """How much of the question a whole text has."""
+
+    @property
+    def answered(self) -> Collection[str]:
+        """Of which there is a summary for the very question."""
+
+
 @dataclass(frozen=True)
 class Planned:
     """A plan, and how it came about.
@@ -90,19 +105,15 @@ class Planned:
 NO_PLAN_NEEDED = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=PlanningReason.NO_ARTIFACTS))
 
 
-def choose_plan(
-    question: Planning,
-    artifacts: Sequence[Artifact],
-    old: Mapping[str, Superseded],
-    relevance: Mapping[str, float],
-) -> Planned:
+def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known) -> Planned:
     """Plan by rule at once; take a model's plan instead where one is wanted and there in time."""
     by_rule = plan_by_rule(
         artifacts,
         question.wanted,
         budget_tokens=question.budget_tokens,
-        superseded=old,
-        relevance=relevance,
+        superseded=known.old,
+        relevance=known.relevance,
+        answered=known.answered,
     )
     choice = should_use_llm_planning(
         artifacts,
@@ -114,29 +125,29 @@ def choose_plan(
         return Planned(by_rule, choice)
     if question.session is None:
         return Planned(by_rule, choice, fallback="session-not-stored")
-    row = _ask(question, question.session, artifacts)
+    key = PlanKey.of(
+        question.session.session_id, question.wanted.query, [one.artifact_id for one in artifacts]
+    )
+    row = _ask(question, question.session, key, artifacts)
+    if row is not None and row.state is PlanState.READY and row.plan is not None:
+        return Planned(load_plan(row.plan, by_rule), choice, by_model=True, call_ids=row.call_ids)
+    near = _find_near(question, key)
+    if near is not None and near.plan is not None:
+        plan = for_question(load_plan(near.plan, by_rule), question.wanted)
+        return Planned(plan, choice, by_model=True, fallback="near-question", call_ids=near.call_ids)
     if row is None or row.state is PlanState.WANTED:
         return Planned(by_rule, choice, fallback="not-ready")
-    if row.state is PlanState.FAILED or row.plan is None:
-        return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
-    plan = load_plan(row.plan, by_rule)
-    return Planned(plan, choice, by_model=True, call_ids=row.call_ids)
+    return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
 
 
-def plan_key(session_id: str, wanted: Wanted, artifacts: Sequence[Artifact]) -> PlanKey:
-    """Name a plan by its question and its artifacts: another question or another artifact is another plan."""
-    ids = sorted(artifact.artifact_id for artifact in artifacts)
-    digest = hashlib.sha256("\n".join(ids).encode()).hexdigest()[:32]
-    return PlanKey(session_id, focus_key(wanted.query), digest)
-
-
-def _ask(question: Planning, session: SessionState, artifacts: Sequence[Artifact]) -> PlanRow | None:
+def _ask(
+    question: Planning, session: SessionState, key: PlanKey, artifacts: Sequence[Artifact]
+) -> PlanRow | None:
     """The plan as it stands; asked for where it is not there, and waited for where the caller waits.
 
     The question may hold words of stored messages: once those are changed or erased, it is not asked.
     """
     session_id = session.session_id
-    key = plan_key(session_id, question.wanted, artifacts)
     found = _find(question.tenant_id, key)
     if found is not None and (found.state is not PlanState.WANTED or not question.wait_ms):
         return found
@@ -167,3 +178,12 @@ def _ask(question: Planning, session: SessionState, artifacts: Sequence[Artifact
 def _find(tenant_id: UUID, key: PlanKey) -> PlanRow | None:
     with reading() as db:
         return find_plan(db, tenant_id, key)
+
+
+def _find_near(question: Planning, key: PlanKey) -> PlanRow | None:
+    """The plan for the same artifacts whose question is nearest to this one, if it is near enough."""
+    with reading() as db:
+        rows = find_ready_plans(db, question.tenant_id, key.session_id, key.artifacts_digest)
+    by_focus = {normalise(row.question): row for row in rows}
+    best = nearest(normalise(question.wanted.query), by_focus)
+    return by_focus[best[0]] if best else None

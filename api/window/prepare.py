@@ -13,15 +13,13 @@ from api.window.tails import count_request_tools, system_message
 from api.window.tools import best_tools, choose_tools, offer_tools, used_tools
 from context.budget import Budget
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
+from context.planning.room import canonical_tokens
 from context.preflight.annotate import annotate
 from context.preflight.policy import KNOWN_TOOLS
 from context.preflight.skills import trim_skills
 from context.recall.question import find_question
-from context.tokens import guarantee
 from context.types import Message
 from models.planning_settings import planning_settings
-
-_SAMPLE_TOKENS = 10_000
 
 
 @dataclass(frozen=True)
@@ -110,4 +108,4 @@ def _room_for_tools(budget: Budget, model: str, beside: int) -> int:
 
 def canonical_room(budget: Budget, model: str) -> int:
     """What a window's input takes, in stored tokens instead of the model's own."""
-    return budget.input_tokens * _SAMPLE_TOKENS // max(guarantee(_SAMPLE_TOKENS, model), 1)
+    return canonical_tokens(budget.input_tokens, model)

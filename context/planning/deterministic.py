@@ -1,6 +1,6 @@
 """The plan by rule: always there at once, and good enough to answer with."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from context.artifacts.superseded import Reason, Superseded
@@ -70,15 +70,16 @@ def plan_by_rule(
     budget_tokens: int,
     superseded: Mapping[str, Superseded] | None = None,
     relevance: Mapping[str, float] | None = None,
+    answered: Collection[str] = (),
 ) -> ArtifactPlan:
     """Decide about every artifact at once.
 
     Excluded is what was read again later, and what of earlier turns has nothing in common with the question:
     always where its whole text was compared, and where a preview is all there was, only if room is missing.
     What remains is included in full if it fits. Otherwise, by priority, an artifact is included in full while
-    a small reading of every other one still fits, and else read: by extract for a specific question, by
-    summary for any other. Attachments of this request come first, stale readings last, the rest by relevance
-    and age.
+    a small reading of every other one still fits, and else read: by summary where one for this very question
+    is there, else by extract for a specific question, by summary for any other. Attachments of this request
+    come first, stale readings last, the rest by relevance and age.
 
     Args:
         artifacts: What could be used, each id once, oldest first.
@@ -86,6 +87,7 @@ def plan_by_rule(
         budget_tokens: The room for them, >= 0, in the count of the artifacts' `tokens`.
         superseded: Old readings by artifact id.
         relevance: Better relevance by artifact id than a preview gives, 0 to 1.
+        answered: Ids of artifacts of which a summary for this very question is there.
 
     Returns:
         A decision for every artifact, with priorities 1, 2, 3, ...; the excluded ones at the end.
@@ -99,7 +101,7 @@ def plan_by_rule(
     if _tokens(kept) > budget_tokens and any(one.relevance.shared for one in kept):
         dropped += [one for one in kept if _is_unrelated(one)]
         kept = [one for one in kept if not _is_unrelated(one)]
-    chosen = _choose(kept, wanted, budget_tokens)
+    chosen = _choose(kept, wanted, budget_tokens, answered)
     excluded = [_decision(one, ProcessingStrategy.EXCLUDE, wanted) for one in dropped]
     return ArtifactPlan(
         tuple(replace(decision, priority=place) for place, decision in enumerate([*chosen, *excluded], 1))
@@ -129,14 +131,12 @@ def _parted(
     return kept, dropped
 
 
-def _choose(kept: Sequence[_Candidate], wanted: Wanted, budget_tokens: int) -> list[ArtifactDecision]:
+def _choose(
+    kept: Sequence[_Candidate], wanted: Wanted, budget_tokens: int, answered: Collection[str]
+) -> list[ArtifactDecision]:
     if _tokens(kept) <= budget_tokens:
         return [_decision(one, ProcessingStrategy.INCLUDE_FULL, wanted, "everything fits") for one in kept]
-    reading = (
-        ProcessingStrategy.RAG_EXTRACT
-        if asking(wanted.query) is Asking.SPECIFIC
-        else ProcessingStrategy.SUMMARIZE
-    )
+    is_specific = asking(wanted.query) is Asking.SPECIFIC
     decisions, room = [], budget_tokens
     for place, one in enumerate(kept):
         reserve = LEAST_READING_TOKENS * (len(kept) - place - 1)
@@ -144,14 +144,18 @@ def _choose(kept: Sequence[_Candidate], wanted: Wanted, budget_tokens: int) -> l
             decisions.append(_decision(one, ProcessingStrategy.INCLUDE_FULL, wanted, "fits whole"))
             room -= one.artifact.tokens
         else:
-            why = (
-                "a specific question"
-                if reading is ProcessingStrategy.RAG_EXTRACT
-                else "too large to be whole"
-            )
-            decisions.append(_decision(one, reading, wanted, why))
+            is_answered = one.artifact.artifact_id in answered
+            decisions.append(_reading(one, wanted, is_specific=is_specific, is_answered=is_answered))
             room -= min(USUAL_READING_TOKENS, one.artifact.tokens, max(room - reserve, 0))
     return decisions
+
+
+def _reading(one: _Candidate, wanted: Wanted, *, is_specific: bool, is_answered: bool) -> ArtifactDecision:
+    if is_answered:
+        return _decision(one, ProcessingStrategy.SUMMARIZE, wanted, "summarized for this very question")
+    if is_specific:
+        return _decision(one, ProcessingStrategy.RAG_EXTRACT, wanted, "a specific question")
+    return _decision(one, ProcessingStrategy.SUMMARIZE, wanted, "too large to be whole")
 
 
 def _is_gone(one: _Candidate) -> bool:

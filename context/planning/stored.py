@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from context.artifacts.types import ArtifactDecision, ArtifactPlan, ProcessingStrategy
+from context.planning.deterministic import Wanted
 from context.types import JsonObject
 
 
@@ -33,6 +34,24 @@ def load_plan(stored: Mapping[str, Any], by_rule: ArtifactPlan) -> ArtifactPlan:
     rest = [one for one in by_rule.artifacts if one.artifact_id not in known]
     decisions = (replace(one, priority=place) for place, one in enumerate([*chosen, *rest], 1))
     return ArtifactPlan(tuple(decisions), str(stored.get("reasoning") or ""))
+
+
+def for_question(plan: ArtifactPlan, wanted: Wanted) -> ArtifactPlan:
+    """Take a plan that was made for a near question: its choices and their order, read for this question.
+
+    Args:
+        plan: The plan.
+        wanted: What is asked now.
+    """
+    decisions = (
+        replace(
+            one,
+            summarization_focus=wanted.query if one.strategy is ProcessingStrategy.SUMMARIZE else None,
+            extraction_query=wanted.query if one.strategy is ProcessingStrategy.RAG_EXTRACT else None,
+        )
+        for one in plan.artifacts
+    )
+    return replace(plan, artifacts=tuple(decisions))
 
 
 def _decision(stored: Mapping[str, Any]) -> ArtifactDecision:

@@ -1,7 +1,7 @@
-"""Predict what an artifact will be read for next."""
+"""Predict what an artifact will be read for next, and which of it is worth reading ahead."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from context.focus import focus_key
@@ -9,6 +9,8 @@ from context.sections import Section, read_sections
 
 MAX_FOCUS_CHARS = 1_000
 OPEN_POINTS = 2
+PROMPT_TOKENS = 300
+"""What a summarizer's instructions cost, about."""
 
 
 class FocusOrigin(StrEnum):
@@ -20,17 +22,29 @@ class FocusOrigin(StrEnum):
     MINED = "mined"
     OPEN_WORK = "open_work"
     GENERAL = "general"
+    TOPIC = "topic"
+
+    @property
+    def stored(self) -> str:
+        """How a row names it: what the text itself suggests is one kind."""
+        return FocusOrigin.GENERAL.value if self is FocusOrigin.TOPIC else self.value
 
 
-CHANCES = {
-    FocusOrigin.ASKED: 1.0,
-    FocusOrigin.REQUEST: 0.9,
-    FocusOrigin.TURN: 0.5,
-    FocusOrigin.MINED: 0.4,
-    FocusOrigin.OPEN_WORK: 0.3,
-    FocusOrigin.GENERAL: 0.25,
+READS = 8.0
+"""How many requests read an artifact, on the average of the replays that were measured."""
+
+HITS = {
+    FocusOrigin.TURN: 3.8,
+    FocusOrigin.REQUEST: 1.3,
+    FocusOrigin.GENERAL: 0.45,
+    FocusOrigin.OPEN_WORK: 0.07,
+    FocusOrigin.TOPIC: 0.01,
 }
-"""How likely such a focus comes: what a person asks for by name is certain, the rest are guesses in order."""
+"""How many requests a summary answers, by who predicted its focus: measured on replays, see the decision on
+reading ahead. What was asked for by name needs no guess."""
+
+REPEATED = 0.07
+"""The same for a question of a talk without tools, that was answered: it hardly ever comes again."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +54,32 @@ class Prediction:
     Attributes:
         text: The focus in words; empty for the general one.
         origin: Who says so.
-        chance: How likely it comes, in (0, 1].
+        hits: How many requests a summary for it will probably answer, > 0.
     """
 
     text: str
     origin: FocusOrigin
-    chance: float
+    hits: float
+
+
+@dataclass(frozen=True)
+class ReadingCost:
+    """What one summary takes.
+
+    Attributes:
+        artifact_tokens: What the artifact costs whole, >= 0.
+        summary_tokens: The most that the summary will cost, >= 0.
+        input_tokens: What the summarizer reads of the artifact, >= 0.
+    """
+
+    artifact_tokens: int
+    summary_tokens: int
+    input_tokens: int
+
+    @property
+    def made_with(self) -> int:
+        """All tokens of the summarizer's call."""
+        return self.input_tokens + PROMPT_TOKENS + self.summary_tokens
 
 
 def predict_focuses(
@@ -53,25 +87,28 @@ def predict_focuses(
     question: str = "",
     open_work: Sequence[str] = (),
     mined: Sequence[tuple[str, float]] = (),
+    topics: Sequence[str] = (),
     limit: int = 4,
 ) -> list[Prediction]:
-    """Name the focuses that are worth a summary ahead of use.
+    """Name the focuses that may be worth a summary ahead of use.
 
     Args:
         question: What the user asked in the turn that brought the artifact.
         open_work: Points that the session's summary leaves open.
         mined: Focuses that followed this tool before, each with its share of the uses, in (0, 1].
+        topics: What the text itself is about, the most telling first.
         limit: The most predictions, >= 1.
 
     Returns:
-        Likely ones first, no two of the same key, the general one always among them.
+        Those of the most hits first, no two of the same key, the general one always among them, as the last.
     """
-    guesses = [_guess(question, FocusOrigin.TURN)]
-    guesses += [_guess(text, FocusOrigin.MINED, share) for text, share in mined]
-    guesses += [_guess(point, FocusOrigin.OPEN_WORK) for point in open_work[:OPEN_POINTS]]
-    general = Prediction("", FocusOrigin.GENERAL, CHANCES[FocusOrigin.GENERAL])
+    guesses = [_guess(question, FocusOrigin.TURN, HITS[FocusOrigin.TURN])]
+    guesses += [_guess(text, FocusOrigin.MINED, share * READS) for text, share in mined]
+    for origin, texts in ((FocusOrigin.OPEN_WORK, open_work[:OPEN_POINTS]), (FocusOrigin.TOPIC, topics)):
+        guesses += [_guess(text, origin, HITS[origin]) for text in texts]
+    general = Prediction("", FocusOrigin.GENERAL, HITS[FocusOrigin.GENERAL])
     named = _distinct((guess for guess in guesses if guess.text), taken={focus_key("")})
-    named.sort(key=lambda guess: -guess.chance)
+    named.sort(key=lambda guess: -guess.hits)
     return [*named[: max(limit - 1, 0)], general]
 
 
@@ -80,25 +117,27 @@ def open_points(summary: str) -> list[str]:
     return list(read_sections(summary).get(Section.OPEN, []))
 
 
-def expected_saving(prediction: Prediction, *, artifact_tokens: int, summary_tokens: int) -> float:
-    """Tokens that a summary will probably save in one window; what is not worth its own call is below 0.
+def expected_saving(hits: float, cost: ReadingCost, *, price_share: float) -> float:
+    """Tokens of the answering model that a summary will probably save; below 0 it is not worth its call.
 
     Args:
-        prediction: What it would be written for.
-        artifact_tokens: What the artifact costs whole, >= 0.
-        summary_tokens: What the summary will cost, >= 0.
+        hits: How many requests it will probably answer, each of which would else show the whole, >= 0.
+        cost: What it takes.
+        price_share: What a token of the summarizer costs, as a share of one of the answering model, >= 0.
     """
-    return prediction.chance * (artifact_tokens - summary_tokens) - summary_tokens
+    return hits * (cost.artifact_tokens - cost.summary_tokens) - price_share * cost.made_with
 
 
-def _guess(text: str, origin: FocusOrigin, share: float = 1.0) -> Prediction:
-    return Prediction(" ".join(text.split())[:MAX_FOCUS_CHARS], origin, CHANCES[origin] * share)
+def _guess(text: str, origin: FocusOrigin, hits: float) -> Prediction:
+    return Prediction(" ".join(text.split())[:MAX_FOCUS_CHARS], origin, hits)
 
 
 def _distinct(guesses: Iterable[Prediction], *, taken: set[str]) -> list[Prediction]:
+    """Of equal focuses the first stands, with the most hits that any of them promises."""
     best: dict[str, Prediction] = {}
     for guess in guesses:
         key = focus_key(guess.text)
-        if key not in taken and (key not in best or guess.chance > best[key].chance):
-            best[key] = guess
+        if key not in taken:
+            known = best.get(key, guess)
+            best[key] = replace(known, hits=max(known.hits, guess.hits))
     return list(best.values())

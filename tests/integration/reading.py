@@ -10,6 +10,7 @@ from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
 from models import session
 from models.budget import Caps
+from models.planning_settings import PlanningSettings
 from models.work import DueWork, WorkKind, find_work
 from workers.jobs.context_plan import plan_contexts
 from workers.jobs.lifecycle import run_work
@@ -80,6 +81,7 @@ class Platform:
         *steps: Step | Mode,
         caps: Caps | None = None,
         settings: PrecomputeSettings | None = None,
+        planning: PlanningSettings | None = None,
         **llm: Any,
     ) -> str:
         """Do a piece of work as a worker does, the scripted model answering by these steps first."""
@@ -98,7 +100,7 @@ class Platform:
             found.work_id,
             {
                 WorkKind.ARTIFACT: lambda held: precompute_artifact(
-                    held, complete=complete, llm=chosen, settings=bounds, ttl_s=TTL_S
+                    held, complete=complete, llm=chosen, settings=bounds, ttl_s=TTL_S, planning=planning
                 ),
                 WorkKind.CONTEXT_PLAN: lambda held: plan_contexts(held, complete=complete, llm=chosen),
             },

@@ -57,7 +57,7 @@ class Reader:
     @property
     def budget_tokens(self) -> int:
         """The most tokens of a summary: a fixed size, and never near the artifact's own."""
-        return max(min(self.settings.artifact_summary_tokens, self.artifact.tokens // 3), 1)
+        return summary_tokens(self.artifact, self.settings)
 
 
 def read_for(reader: Reader, wish: Wish) -> MadeSummary:
@@ -69,7 +69,7 @@ def read_for(reader: Reader, wish: Wish) -> MadeSummary:
     Raises:
         LlmFailure: The model did not answer; the wish stays.
     """
-    cap = _input_cap(reader)
+    cap = input_cap(reader.llm, reader.settings)
     while True:
         asked = _input(reader, wish, cap)
         try:
@@ -84,9 +84,15 @@ def read_for(reader: Reader, wish: Wish) -> MadeSummary:
         return _judged(reader, asked, reply)
 
 
-def _input_cap(reader: Reader) -> int:
-    room = reader.llm.summarizer_window_tokens - reader.llm.summarizer_max_output_tokens
-    return max(min(reader.settings.artifact_input_tokens, int(room * 0.8)), LEAST_INPUT_TOKENS)
+def summary_tokens(artifact: ArtifactText, settings: PrecomputeSettings) -> int:
+    """The most tokens of a summary of an artifact, > 0."""
+    return max(min(settings.artifact_summary_tokens, artifact.tokens // 3), 1)
+
+
+def input_cap(llm: LlmSettings, settings: PrecomputeSettings) -> int:
+    """The most tokens of an artifact that are read for one summary."""
+    room = llm.summarizer_window_tokens - llm.summarizer_max_output_tokens
+    return max(min(settings.artifact_input_tokens, int(room * 0.8)), LEAST_INPUT_TOKENS)
 
 
 def _input(reader: Reader, wish: Wish, cap: int) -> ArtifactInput:

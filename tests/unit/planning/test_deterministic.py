@@ -195,3 +195,12 @@ def test_what_is_included_in_full_fits_together(drawn: list[Artifact], question:
 @given(artifacts, questions, st.integers(0, 20_000))
 def test_the_same_values_give_the_same_plan(drawn: list[Artifact], question: str, room: int) -> None:
     assert plan(*drawn, question=question, room=room) == plan(*drawn, question=question, room=room)
+
+
+def test_a_summary_for_this_very_question_goes_before_an_extract() -> None:
+    artifacts = [sized("a"), sized("b")]
+    wanted = Wanted("How many crates are in container MSKU-481516?")
+    plan = plan_by_rule(artifacts, wanted, budget_tokens=400, answered=frozenset({artifacts[0].artifact_id}))
+    strategies = {one.artifact_id: one.strategy for one in plan.artifacts}
+    assert strategies[artifacts[0].artifact_id] is ProcessingStrategy.SUMMARIZE
+    assert strategies[artifacts[1].artifact_id] is ProcessingStrategy.RAG_EXTRACT

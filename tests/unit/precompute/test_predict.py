@@ -1,13 +1,14 @@
 """What an artifact will be read for: likely focuses first, each once, never more than asked for."""
 
-from context.focus import focus_key
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context.focus import focus_key
 from context.precompute.predict import (
-    CHANCES,
+    HITS,
+    READS,
     FocusOrigin,
-    Prediction,
+    ReadingCost,
     expected_saving,
     open_points,
     predict_focuses,
@@ -44,16 +45,16 @@ def test_a_limit_of_one_leaves_the_general_focus() -> None:
     assert [g.origin for g in predict_focuses(question="late payments", limit=1)] == [FocusOrigin.GENERAL]
 
 
-@given(st.text(max_size=200), TEXTS, MINED, st.integers(1, 6))
+@given(st.text(max_size=200), TEXTS, MINED, TEXTS, st.integers(1, 6))
 def test_predictions_are_few_distinct_and_end_with_the_general_one(
-    question: str, open_work: list[str], mined: list[tuple[str, float]], limit: int
+    question: str, open_work: list[str], mined: list[tuple[str, float]], topics: list[str], limit: int
 ) -> None:
-    found = predict_focuses(question=question, open_work=open_work, mined=mined, limit=limit)
+    found = predict_focuses(question=question, open_work=open_work, mined=mined, topics=topics, limit=limit)
     keys = [focus_key(guess.text) for guess in found]
     assert 1 <= len(found) <= limit
     assert len(set(keys)) == len(keys)
     assert found[-1].origin is FocusOrigin.GENERAL
-    assert all(0 < guess.chance <= CHANCES[guess.origin] for guess in found)
+    assert all(0 < guess.hits <= READS for guess in found)
 
 
 def test_open_work_is_read_from_the_summary() -> None:
@@ -61,7 +62,38 @@ def test_open_work_is_read_from_the_summary() -> None:
     assert open_points(summary) == ["call the carrier", "weigh the crates"]
 
 
-def test_a_small_artifact_is_not_worth_a_guess() -> None:
-    guess = Prediction("late payments", FocusOrigin.TURN, 0.5)
-    assert expected_saving(guess, artifact_tokens=1_000, summary_tokens=400) < 0
-    assert expected_saving(guess, artifact_tokens=10_000, summary_tokens=400) > 0
+def test_topics_come_after_what_people_asked() -> None:
+    found = predict_focuses(question="late payments", topics=["invoices", "Late payments"])
+    assert [guess.text for guess in found] == ["late payments", "invoices", ""]
+
+
+def test_a_topic_is_stored_as_what_the_text_itself_suggests() -> None:
+    assert FocusOrigin.TOPIC.stored == "general"
+    assert FocusOrigin.TURN.stored == "turn"
+
+
+def saving(hits: float, artifact_tokens: int, *, price_share: float = 0.25) -> float:
+    summary_tokens = min(500, artifact_tokens // 3)
+    cost = ReadingCost(artifact_tokens, summary_tokens, min(artifact_tokens, 24_000))
+    return expected_saving(hits, cost, price_share=price_share)
+
+
+def test_a_small_artifact_is_not_worth_a_general_summary_and_a_large_one_is() -> None:
+    assert saving(HITS[FocusOrigin.GENERAL], 1_500) < 0
+    assert saving(HITS[FocusOrigin.GENERAL], 6_000) > 0
+
+
+def test_a_topic_is_worth_a_summary_only_where_the_summarizer_costs_nothing() -> None:
+    assert saving(HITS[FocusOrigin.TOPIC], 20_000) < 0
+    assert saving(HITS[FocusOrigin.TOPIC], 20_000, price_share=0) > 0
+
+
+@given(st.floats(0, 10), st.integers(0, 100_000), st.floats(0, 1))
+def test_a_dearer_summarizer_never_makes_a_summary_worth_more(
+    hits: float, artifact_tokens: int, price_share: float
+) -> None:
+    dear, cheap = (
+        saving(hits, artifact_tokens, price_share=price_share),
+        saving(hits, artifact_tokens, price_share=0),
+    )
+    assert dear <= cheap

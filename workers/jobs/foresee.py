@@ -1,0 +1,104 @@
+"""What is known of why an artifact will be read: its last turn, its session, others' habits, its own text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from context.extract import INDEX_VERSION, PassageIndex
+from context.focus import normalise
+from context.planning.deterministic import Wanted
+from context.planning.standing import standing_question
+from context.planning.whole import asks_for_all
+from context.precompute.predict import Prediction, open_points, predict_focuses
+from context.precompute.topics import find_topics
+from models.artifact import load_passages
+from models.artifact_attachment import load_attachments
+from models.artifact_origin import ArtifactText, Origin, find_origin, load_text
+from models.conversation import SessionState
+from models.freshness import find_standing
+from models.habits import likely_focuses
+from models.history import load_newest
+from models.session import Transaction, reading
+from models.work import Claim
+from workers.settings import PrecomputeSettings
+
+TURN_MESSAGES = 100
+"""How far back the question of a turn is looked for."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """An artifact, and what is known of why it will be read.
+
+    Attributes:
+        artifact: Its text.
+        passages: Its prepared index, as bytes; None where there is none.
+        session: The session that used it last; None where no session uses it.
+        is_kept: Whether a session uses it, or somebody uploaded it.
+        question: What the turn that used it last asks.
+        open_work: What that session's summary leaves open.
+        mined: What artifacts of its tool were read for, with shares.
+    """
+
+    artifact: ArtifactText
+    passages: bytes | None
+    session: SessionState | None = None
+    is_kept: bool = False
+    question: str = ""
+    open_work: Sequence[str] = ()
+    mined: Sequence[tuple[str, float]] = ()
+
+
+def look_up(held: Claim) -> Known | None:
+    """Read what is known of an artifact; None where it is gone.
+
+    The session is read before its messages: what changes between the two makes what is asked in its words
+    out of date, and that is seen by its generation.
+    """
+    with reading() as db:
+        artifact = load_text(db, held.tenant_id, held.key)
+        if artifact is None:
+            return None
+        passages = load_passages(db, held.tenant_id, [held.key], version=INDEX_VERSION).get(held.key)
+        origin = find_origin(db, held.tenant_id, held.key)
+        standing = find_standing(db, held.tenant_id, origin.session_id) if origin else None
+        if origin is None or standing is None:
+            kept = bool(load_attachments(db, held.tenant_id, [held.key]))
+            return Known(artifact, passages, is_kept=kept)
+        return Known(
+            artifact,
+            passages,
+            standing.session,
+            is_kept=True,
+            question=_question_of(db, held, origin),
+            open_work=open_points(standing.summary.text) if standing.summary else (),
+            mined=likely_focuses(db, held.tenant_id, origin.tool) if origin.tool else (),
+        )
+
+
+def _question_of(db: Transaction, held: Claim, origin: Origin) -> str:
+    """What the turn asks, by the words under which a request of it looks for a summary."""
+    messages = load_newest(
+        db,
+        held.tenant_id,
+        origin.session_id,
+        after_seq=max(origin.seq - TURN_MESSAGES, 0),
+        up_to_seq=origin.seq,
+        most=TURN_MESSAGES,
+    )
+    return Wanted(standing_question([], messages)).query
+
+
+def predict(known: Known, index: PassageIndex, settings: PrecomputeSettings) -> list[Prediction]:
+    """Name the focuses that may be asked for; a question for all of the artifact is the general one."""
+    artifact, most = known.artifact, settings.artifact_focuses
+
+    def is_focused(text: str) -> bool:
+        return not asks_for_all(normalise(text), artifact.title, index)
+
+    return predict_focuses(
+        question=known.question if is_focused(known.question) else "",
+        open_work=known.open_work,
+        mined=[(text, share) for text, share in known.mined if is_focused(text)],
+        topics=find_topics(artifact.content, index, limit=most),
+        limit=most,
+    )
