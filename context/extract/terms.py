@@ -1,13 +1,14 @@
 """Which terms each piece of a text has: its own, and those of what it stands under."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from context.artifacts.types import ContentKind
 from context.extract.spans import NO_FRAME, Cut
 from context.words import index_terms
 
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
+_PRINTED_BREAK = re.compile(r"\\+[nrt]")
 
 
 def find_postings(text: str, cut: Cut, kind: ContentKind) -> dict[str, list[int]]:
@@ -22,15 +23,22 @@ def find_postings(text: str, cut: Cut, kind: ContentKind) -> dict[str, list[int]
         For each term its pieces, in order.
     """
     postings: dict[str, list[int]] = {}
+    plain = _reader(text, kind)
     framed = _framed_terms(text, cut, kind)
     for at, piece in enumerate(cut.pieces):
-        words = text[piece.start : piece.end]
-        if kind is ContentKind.JSON:
-            words = f"{piece.path}\n{_plain_json(words)}"
-        _add(postings, at, index_terms(words))
+        words = plain(text[piece.start : piece.end])
+        _add(postings, at, index_terms(f"{piece.path}\n{words}" if piece.path else words))
         if piece.frame != NO_FRAME:
             _add(postings, at, framed[piece.frame])
     return postings
+
+
+def _reader(text: str, kind: ContentKind) -> Callable[[str], str]:
+    """Say how words are read: in JSON, and in what a program printed of a string, escapes stick to them."""
+    if kind is ContentKind.JSON:
+        return _plain_json
+    is_printed = text.count("\\n") > text.count("\n")
+    return (lambda words: _PRINTED_BREAK.sub(" ", words)) if is_printed else str
 
 
 def _framed_terms(text: str, cut: Cut, kind: ContentKind) -> list[frozenset[str]]:

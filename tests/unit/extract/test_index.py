@@ -50,6 +50,13 @@ def test_a_word_behind_an_escape_is_found() -> None:
     assert index.places("ete") == [0]
 
 
+def test_a_word_behind_a_printed_line_break_is_found() -> None:
+    text = repr({"content": 'one\nshutter {"a": "\\nmotor"}'}) * 3
+    index = PassageIndex.build(text, ContentKind.TEXT)
+    assert index.places("shutter")
+    assert index.places("motor")
+
+
 def test_what_a_piece_stands_under_is_found_too() -> None:
     index = PassageIndex.build(texts.LARGE_CLASS, ContentKind.CODE)
     assert len(index.places("depot")) > 10
