@@ -13,13 +13,14 @@ from context.tokens.pieces import Pieces, pieces_of
 from context.tokens.rates import canonical_media_tokens, media_tokens
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import ConvertedWindow, Loss, LossKind, check_pairs, convert
+from context.wire.responses import REASONING, loose_reasoning
 from context.wire.to_openai import is_empty
+from context.wire.to_responses import LOOSE_REASONING
 
 _MEDIA = re.compile(r'"type":\s*"[a-z_]*(?:image|audio|video|file|document|screenshot)')
 
 _PLAIN = ('{"role":"user","content":"', '{"role":"assistant","content":"')
 _PLAIN_START = min(map(len, _PLAIN))
-_SILENT = "an assistant message that says nothing was left out"
 
 
 @dataclass(frozen=True)
@@ -71,18 +72,12 @@ class Sender:
         """Write messages, pairs whole and answers behind their calls; as stored wherever that can be sent."""
         if self.wire is Wire.ANTHROPIC or any(message.wire is not self.wire for message in messages):
             return self._converted(messages)
-        dropped: list[Loss] = []
-        if self.wire is Wire.OPENAI:
-            silent = [is_empty(message) for message in messages]
-            dropped = [
-                Loss(m.seq, LossKind.EMPTY, _SILENT)
-                for m, is_out in zip(messages, silent, strict=True)
-                if is_out
-            ]
-            messages = [m for m, is_out in zip(messages, silent, strict=True) if not is_out]
+        left_out = _SAYS_NOTHING[self.wire](messages)
+        dropped = tuple(Loss(messages[place].seq, *_WHY_NOTHING[self.wire]) for place in sorted(left_out))
+        messages = [message for place, message in enumerate(messages) if place not in left_out]
         paired = _FACTS_PAIR[self.wire](messages) or not check_pairs([m.body for m in messages], self.wire)
         items = tuple(message.raw for message in messages)
-        return Outgoing(items, None, tuple(dropped), self._count_stored(messages), pairs_intact=paired)
+        return Outgoing(items, None, dropped, self._count_stored(messages), pairs_intact=paired)
 
     def _count_stored(self, messages: Iterable[Message]) -> Count:
         return count_of(messages, self.model)
@@ -233,7 +228,7 @@ def _responses_facts_pair(messages: Sequence[Message]) -> bool:
             return False
         waiting.difference_update(message.answer_ids)
         waiting.update(message.call_ids)
-        if message.role is Role.ASSISTANT and '"reasoning"' in message.raw:
+        if message.role is Role.ASSISTANT and REASONING in message.raw:
             return False
     return not waiting
 
@@ -243,3 +238,25 @@ _FACTS_PAIR: dict[Wire, Callable[[Sequence[Message]], bool]] = {
     Wire.RESPONSES: _responses_facts_pair,
 }
 """Quick checks of messages that go out as stored; where one says no, `check_pairs` decides."""
+
+
+def _silent(messages: Sequence[Message]) -> set[int]:
+    return {place for place, message in enumerate(messages) if is_empty(message)}
+
+
+def _loose(messages: Sequence[Message]) -> set[int]:
+    """Few turns hold reasoning: only theirs are decoded."""
+    reasons = any(REASONING in message.raw for message in messages if message.role is Role.ASSISTANT)
+    return loose_reasoning([message.body for message in messages]) if reasons else set()
+
+
+_SAYS_NOTHING: dict[Wire, Callable[[Sequence[Message]], set[int]]] = {
+    Wire.OPENAI: _silent,
+    Wire.RESPONSES: _loose,
+}
+"""What a provider would not take back of messages that go out as stored."""
+
+_WHY_NOTHING = {
+    Wire.OPENAI: (LossKind.EMPTY, "an assistant message that says nothing was left out"),
+    Wire.RESPONSES: LOOSE_REASONING,
+}

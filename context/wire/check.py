@@ -8,15 +8,6 @@ from context.types import JsonObject, Wire
 from context.wire import anthropic, openai, responses
 from context.wire.facts import MessageFacts
 
-_MODEL_MADE_SUFFIXES = (
-    "_call",
-    "mcp_list_tools",
-    "mcp_approval_request",
-    "reasoning",
-    "compaction",
-    "item_reference",
-)
-
 
 def check_pairs(items: Sequence[JsonObject], wire: Wire) -> list[str]:
     """List what a provider would refuse in the order and the pairs of an outgoing array.
@@ -123,6 +114,7 @@ def check_responses(items: Sequence[JsonObject]) -> list[str]:
     """Outputs follow their calls, one each; reasoning stays with the item that it led to."""
     faults: list[str] = []
     waiting: dict[str, int] = {}
+    loose = responses.loose_reasoning(items)
     for i, body in enumerate(items):
         facts = responses.describe(body, f"input[{i}]")
         orphans = [a for a in facts.answer_ids if waiting.pop(a, None) is None]
@@ -131,17 +123,9 @@ def check_responses(items: Sequence[JsonObject]) -> list[str]:
             if call_id in waiting:
                 faults.append(f"input[{i}]: the call {call_id!r} is open already")
             waiting[call_id] = i
-        if body.get("type") == "reasoning" and not _made_by_model(items[i + 1 :]):
+        if i in loose:
             faults.append(f"input[{i}]: reasoning without the item that it led to")
     return faults + [f"input[{at}]: the call {call_id!r} is not answered" for call_id, at in waiting.items()]
-
-
-def _made_by_model(rest: Sequence[JsonObject]) -> bool:
-    """Whether the next item is one that the model made, as what follows its reasoning must be."""
-    if not rest:
-        return False
-    kind = responses.item_type(rest[0], "item")
-    return rest[0].get("role") == "assistant" if kind == "message" else kind.endswith(_MODEL_MADE_SUFFIXES)
 
 
 _CHECKS: dict[Wire, Callable[[Sequence[JsonObject]], list[str]]] = {

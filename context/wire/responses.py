@@ -1,5 +1,7 @@
 """OpenAI Responses: one input item read for its facts. An item counts as one message."""
 
+from collections.abc import Sequence
+
 from context.errors import InvalidInputError
 from context.types import JsonObject, Role
 from context.wire.facts import MessageFacts, kind_of, need_content, need_parts, need_role, need_text
@@ -13,6 +15,18 @@ ROLES = {
 NAMED_CALLS = frozenset({"function_call", "custom_tool_call"})
 MUST_PAIR = frozenset({"function_call", "custom_tool_call", "computer_call"})
 """Calls that their outputs find by `call_id` only; other calls may be the provider's own affair."""
+
+REASONING = '"reasoning"'
+"""Stands in the text of every reasoning item, and in few others."""
+
+_MODEL_MADE_SUFFIXES = (
+    "_call",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "reasoning",
+    "compaction",
+    "item_reference",
+)
 
 
 def describe(body: JsonObject, path: str) -> MessageFacts:
@@ -54,6 +68,27 @@ def is_answer_type(kind: str) -> bool:
 def runs_at_provider(body: JsonObject) -> bool:
     """Whether the provider answers this call itself, so that nothing else has to."""
     return body.get("execution") == "server" or body.get("call_id") is None
+
+
+def loose_reasoning(items: Sequence[JsonObject]) -> set[int]:
+    """Find the reasoning that led to nothing, as of a turn that was aborted: a provider refuses it.
+
+    Args:
+        items: Decoded items, in the order in which they are sent.
+
+    Returns:
+        The places of reasoning items behind which no item of the model stands once all of these are gone.
+    """
+    loose: set[int] = set()
+    led_on = False
+    for place in reversed(range(len(items))):
+        kind = item_type(items[place], f"input[{place}]")
+        if kind == "reasoning" and not led_on:
+            loose.add(place)
+        else:
+            by_model = kind.endswith(_MODEL_MADE_SUFFIXES)
+            led_on = items[place].get("role") == "assistant" if kind == "message" else by_model
+    return loose
 
 
 def _call_ids(body: JsonObject, kind: str, path: str) -> tuple[str, ...]:

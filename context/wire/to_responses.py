@@ -1,6 +1,7 @@
 """The neutral form written as OpenAI Responses items."""
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 
 from context.types import JsonObject, Role, Wire
 from context.wire.media import address_of, file_name, note_for
@@ -20,23 +21,36 @@ from context.wire.neutral import (
     losses_of,
 )
 from context.wire.pairing import fit_name
+from context.wire.responses import REASONING, loose_reasoning
+
+LOOSE_REASONING = (LossKind.REASONING, "reasoning that led to nothing was left out")
 
 
 def write(entries: Sequence[Entry]) -> ConvertedWindow:
     """Write entries, paired, as items: words and media, then calls; native items pass untouched."""
-    items: list[str] = []
+    items: list[tuple[int, str]] = []
     losses: list[Loss] = []
     free_form: set[str] = set()
     for entry in entries:
         losses += losses_of(entry)
         if entry.native is not None:
-            items.append(entry.native.raw)
+            items.append((entry.seq, entry.native.raw))
             continue
         free_form.update(part.call_id for part in entry.parts if isinstance(part, Call) and part.free_form)
         written = _items(entry, free_form, losses)
         losses += [] if written else empty_loss([entry])
-        items += [dump(item) for item in written]
-    return ConvertedWindow(tuple(items), dropped=tuple(losses))
+        items += [(entry.seq, dump(item)) for item in written]
+    loose = _loose(text for _, text in items)
+    losses += [Loss(items[place][0], *LOOSE_REASONING) for place in sorted(loose)]
+    kept = tuple(text for place, (_, text) in enumerate(items) if place not in loose)
+    return ConvertedWindow(kept, dropped=tuple(losses))
+
+
+def _loose(items: Iterable[str]) -> set[int]:
+    texts = list(items)
+    if not any(REASONING in text for text in texts):
+        return set()
+    return loose_reasoning([json.loads(text) for text in texts])
 
 
 def _items(entry: Entry, free_form: Collection[str], losses: list[Loss]) -> list[JsonObject]:

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from context.outgoing import Sender
 from context.types import JsonObject, Message, Wire
 from context.wire import ConvertedWindow, Loss, LossKind, check_pairs, convert
 from tests.unit.wire.windows import kinds, message, window
 
 SIGNED = '{"type":"thinking","thinking":"a  b","signature":"EqoB+/=="}'
 USER: JsonObject = {"role": "user", "content": "hi"}
+REASONS: JsonObject = {"type": "reasoning", "id": "r", "summary": []}
+ANSWERS: JsonObject = {"type": "message", "role": "assistant", "content": "yes"}
 
 
 def calls(*ids: str, arguments: str = "{}") -> JsonObject:
@@ -348,3 +351,24 @@ def test_results_that_came_in_two_messages_stand_before_the_words_between_them()
     ]
     out = to(Wire.ANTHROPIC, chat, Wire.ANTHROPIC)
     assert out.bodies()[2]["content"] == [result("a"), result("b"), words]
+
+
+@pytest.mark.parametrize(
+    ("items", "left"),
+    [
+        ([USER, REASONS], [USER]),
+        ([USER, REASONS, REASONS, USER], [USER, USER]),
+        ([REASONS, USER, REASONS, ANSWERS], [USER, REASONS, ANSWERS]),
+        ([USER, REASONS, ANSWERS], [USER, REASONS, ANSWERS]),
+    ],
+)
+def test_reasoning_that_led_to_nothing_is_left_out_and_named(
+    items: list[JsonObject], left: list[JsonObject]
+) -> None:
+    messages = window(items, Wire.RESPONSES)
+    found = convert(messages, Wire.RESPONSES)
+    sent = Sender(Wire.RESPONSES, "gpt-4o").send(messages)
+    assert found.bodies() == [json.loads(item) for item in sent.items] == left
+    assert sent.pairs_intact
+    assert len(found.dropped) == len(sent.dropped) == len(items) - len(left)
+    assert kinds(found.dropped) | kinds(sent.dropped) <= {LossKind.REASONING}
