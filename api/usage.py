@@ -18,6 +18,8 @@ router = APIRouter(prefix="/v1", tags=["usage"])
 
 DEFAULT_DAYS = 30
 MOST_DAYS = 400
+LAST_DAY = date.max - timedelta(days=1)
+"""The last day that another one follows: a day ends where the next begins."""
 
 
 class DayRange(Parameters):
@@ -49,7 +51,7 @@ def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
 
 
 def _range(days: DayRange, today: date) -> tuple[date, date]:
-    last = days.last or today
+    last = min(days.last or today, LAST_DAY)
     first = days.first or last - timedelta(days=min(DEFAULT_DAYS - 1, (last - date.min).days))
     if not 0 <= (last - first).days < MOST_DAYS:
         raise ProblemError(
