@@ -1,0 +1,47 @@
+"""The background beside the traffic: due work is done at once, by the real jobs and the built-in model."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from sqlalchemy import text
+
+from models import session
+from models.hints import take_hints
+from tests.fuzz.door import Door, Fault
+from workers.jobs.lifecycle import run_work
+from workers.settings import worker_settings
+from workers.tasks import _handlers
+
+_MAKE_DUE = text("update due_work set due_at = now(), hinted_until = null where state = 'ready'")
+_GIVEN_UP = text("select kind, key, last_error from due_work where state = 'dead'")
+
+
+@dataclass
+class Background:
+    """Does what is due.
+
+    Attributes:
+        door: Where faults go.
+        outcomes: What came of it, by kind.
+    """
+
+    door: Door
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def work(self, most: int = 20) -> None:
+        """Do what is due, and what is not due for a moment yet."""
+        with session.transaction() as db:
+            db.execute(_MAKE_DUE)
+            hints = take_hints(db, limit=most, hint_lifetime_s=60)
+        for hint in hints:
+            outcome = run_work(hint.work_id, _handlers(), worker_settings())
+            self.outcomes[hint.kind, outcome.split(":")[0][:60].rstrip("0123456789. s")] += 1
+            if outcome.startswith("put off"):
+                self.door.faults.append(Fault(f"work {hint.kind}: {outcome}"))
+
+    def given_up(self) -> int:
+        """Blame for every piece of work that was given up. Returns how many."""
+        with session.reading() as db:
+            dead = db.execute(_GIVEN_UP).all()
+        self.door.faults += [Fault(f"work was given up: {row}") for row in dead]
+        return len(dead)
