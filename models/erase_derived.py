@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from sqlalchemy import delete, text
+from sqlalchemy import ARRAY, Uuid, delete, func, literal, text
 
 from models.artifact_plan import drop_session_plans
 from models.erase_receipt import Receipt
@@ -151,7 +151,7 @@ def _drop_plans(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID], rece
     receipt.count("due_work", _drop_work(db, tenant_id, WorkKind.PLAN, [str(one) for one in plan_ids]))
     rows = db.execute(
         delete(Plan)
-        .where(Plan.tenant_id == tenant_id, Plan.plan_id.in_(plan_ids))
+        .where(Plan.tenant_id == tenant_id, Plan.plan_id == func.any(literal(list(plan_ids), ARRAY(Uuid))))
         .returning(Plan.catalog, Plan.outcome_seq, Plan.call_ids)
     ).all()
     note_erased_plans(db, tenant_id, Counter(row.catalog for row in rows if row.outcome_seq is not None))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, text, update
+from sqlalchemy import ARRAY, BigInteger, delete, func, literal, text, update
 
 from context.artifacts.positions import read_results
 from context.erasing import Removal, plan_removal, trim
@@ -131,7 +131,7 @@ def _delete(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[
     gone = delete(StoredMessage).where(
         StoredMessage.tenant_id == tenant_id,
         StoredMessage.session_id == session_id,
-        StoredMessage.seq.in_(seqs),
+        StoredMessage.seq == func.any(literal(sorted(seqs), ARRAY(BigInteger))),
     )
     return db.execute(gone.returning(StoredMessage.seq, StoredMessage.turn_index, StoredMessage.tokens)).all()
 

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, select, text
+from sqlalchemy import ARRAY, BigInteger, bindparam, func, select, text
 
 from context.types import Message, Role, Wire
 from models.log import StoredMessage
@@ -33,6 +33,9 @@ _NEWEST_FIRST = (
     .order_by(StoredMessage.seq.desc())
     .limit(bindparam("most"))
 )
+_CHOSEN = _OF_SESSION.where(
+    StoredMessage.seq == func.any(bindparam("seqs", type_=ARRAY(BigInteger)))
+).order_by(StoredMessage.seq)
 _OLDEST_FIRST = (
     _OF_SESSION.where(StoredMessage.seq > bindparam("after_seq"), StoredMessage.seq <= bindparam("up_to_seq"))
     .order_by(StoredMessage.seq)
@@ -78,10 +81,7 @@ def load_messages(db: Transaction, tenant_id: UUID, session_id: str, seqs: Colle
     """Single messages, oldest first; those that are not there are passed over."""
     if not seqs:
         return []
-    rows = db.execute(
-        _OF_SESSION.where(StoredMessage.seq.in_(seqs)).order_by(StoredMessage.seq),
-        {"tenant_id": tenant_id, "session_id": session_id},
-    )
+    rows = db.execute(_CHOSEN, {"tenant_id": tenant_id, "session_id": session_id, "seqs": sorted(seqs)})
     return [_message(row) for row in rows]
 
 

@@ -8,15 +8,18 @@ from enum import StrEnum
 from uuid import UUID
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     CheckConstraint,
     ColumnElement,
     Index,
     Numeric,
     Text,
+    Uuid,
     cast,
     func,
     insert,
+    literal,
     select,
     text,
     update,
@@ -269,7 +272,8 @@ def forget_session(db: Transaction, tenant_id: UUID, session_id: str) -> int:
 
 def forget_calls(db: Transaction, tenant_id: UUID, call_ids: Sequence[UUID]) -> int:
     """Keep what these calls cost, but not what they were made for. Returns the calls changed."""
-    return _forget(db, tenant_id, LlmCall.call_id.in_(call_ids)) if call_ids else 0
+    chosen = LlmCall.call_id == func.any(literal(list(call_ids), ARRAY(Uuid)))
+    return _forget(db, tenant_id, chosen) if call_ids else 0
 
 
 def _forget(db: Transaction, tenant_id: UUID, chosen: ColumnElement[bool], **also: None) -> int:

@@ -17,6 +17,7 @@ from models.artifact_plan import PlanKey
 from models.artifact_plan import want_plan as want_context_plan
 from models.artifact_summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
 from models.budget import Caps
+from models.conversation import find_session
 from models.ledger import Reservation, Settlement, reserve, settle
 from models.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.plan_outcome import join_outcomes
@@ -153,8 +154,11 @@ def plant_in_message(
     post_turn(client, session_id, tool_turn(turn_id, word, user_id=user_id, speaker=word))
     talk(client, session_id, 4)
     with session.transaction() as db:
+        found = find_session(db, tenant_id, session_id)
+        assert found is not None
         for number, to_seq in enumerate((4, 6, 8)):
-            made = new_summary(to_seq, f"Notes about {word}.", base=number or None)
+            said = f"Notes about {word}."
+            made = new_summary(to_seq, said, base=number or None, generation=found.generation)
             assert store_summary(db, tenant_id, session_id, made, activate=to_seq < 8)
         keep_part(db, tenant_id, session_id, b"digest", content=f"A part about {word}.", tokens=5)
         _plant_readings(db, tenant_id, session_id, word)
