@@ -194,7 +194,7 @@ def _has_columns(lines: Sequence[str], *, least: int) -> bool:
 
 def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
     try:
-        return list(csv.reader(lines, delimiter=separator))
+        return [row for row in csv.reader(lines, delimiter=separator) if row]
     except csv.Error:
         return []
 

@@ -6,7 +6,7 @@ from collections import Counter
 from time import perf_counter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from context.artifacts.kinds import kind_of
@@ -176,6 +176,7 @@ def test_line_numbers_of_a_file_reader_do_not_hide_code() -> None:
     assert kind_of(numbered) is ContentKind.CODE
 
 
+@example("\r;")
 @given(st.text(max_size=300))
 def test_every_text_has_a_kind(text: str) -> None:
     assert kind_of(text) in ContentKind
