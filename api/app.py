@@ -30,6 +30,7 @@ from api import (
     usage,
 )
 from api.description import describe_calls
+from api.limits import limits
 from api.mcp.door import PATH, McpDoor
 from api.request_times import MeasureRequests, RequestTimes
 from api.settings import api_settings
@@ -67,9 +68,13 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     require_settings()
     to_thread.current_default_thread_limiter().total_tokens = api_settings().api_threads
     await to_thread.run_sync(count_text, "warm")
-    with flushing():
-        async with app.state.mcp.open():
-            yield
+    limits.open()
+    try:
+        with flushing():
+            async with app.state.mcp.open():
+                yield
+    finally:
+        await to_thread.run_sync(limits.close)
 
 
 def make_app() -> FastAPI:

@@ -6,10 +6,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from threading import Lock
 from typing import Annotated, Any, TypeVar
 
+from anyio import fail_after, to_thread
 from fastapi import Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from api.errors import ProblemError
+from api.limits import limits
 from api.settings import ApiSettings, api_settings
 from api.validation import validation_error
 from context.errors import InvalidInputError
@@ -18,6 +20,7 @@ from models.session import reading
 from models.tenant import Caller, find_caller
 
 MAX_ID_CHARS = 200
+_COUNTED = "afterturn.counted"
 
 
 class Body(BaseModel):
@@ -44,20 +47,21 @@ class Call:
     def __init__(self, request: Request, raw: bytes) -> None:
         """Keep what the endpoint needs."""
         self.raw = raw
-        self._authorization = request.headers.get("authorization", "")
+        self._request = request
 
     def caller(self, scope: str) -> Caller:
-        """Find whose key this is.
+        """Find whose key this is, and count the call.
 
         Raises:
-            ProblemError: No key, a wrong one, or one without this scope.
+            ProblemError: No key, a wrong one, one that called too often, or one without this scope.
         """
-        kind, _, key = self._authorization.partition(" ")
-        caller = callers.find(key.strip()) if kind.lower() == "bearer" else None
+        key = key_of(self._request)
+        caller = callers.find(key) if key is not None else None
         if caller is None:
-            raise ProblemError(
-                "unauthorized", "send `Authorization: Bearer <key>` with a key that is in force"
-            )
+            raise unauthorized()
+        if _COUNTED not in self._request.scope:  # a tool of the other protocol asks more than once
+            self._request.scope[_COUNTED] = True
+            limits.charge(caller.key_id)
         if scope not in caller.scopes:
             raise ProblemError("forbidden", f"this key lacks the scope {scope!r}", scope=scope)
         return caller
@@ -65,6 +69,17 @@ class Call:
     def body(self, model: type[Model]) -> Model:
         """Read the body as JSON, cleaned, against a schema."""
         return read_as(model, self.raw)[0]
+
+
+def key_of(request: Request) -> str | None:
+    """The key that a request brings, if it brings one."""
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if kind.lower() == "bearer" else None
+
+
+def unauthorized() -> ProblemError:
+    """The same answer for no key, a wrong one, an expired one and a revoked one."""
+    return ProblemError("unauthorized", "send `Authorization: Bearer <key>` with a key that is in force")
 
 
 def read_as(model: type[Model], raw: bytes) -> tuple[Model, bool]:
@@ -94,11 +109,11 @@ class CallerCache:
 
     def find(self, key: str) -> Caller | None:
         """Whose key this is, or None."""
-        digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+        digest = _digest(key)
+        known = self._fresh(digest)
+        if known is not None:
+            return known
         now = time.monotonic()
-        until, caller = self._found.get(digest, (0.0, None))
-        if caller is not None and now < until:
-            return caller
         with reading() as db:
             caller = find_caller(db, key)
         with self._lock:
@@ -109,6 +124,18 @@ class CallerCache:
                 self._found[digest] = (now + api_settings().key_cache_s, caller)
         return caller
 
+    def knows(self, key: str) -> bool:
+        """Whether the key was in force a moment ago; asks nobody."""
+        return self._fresh(_digest(key)) is not None
+
+    def _fresh(self, digest: bytes) -> Caller | None:
+        until, caller = self._found.get(digest, (0.0, None))
+        return caller if time.monotonic() < until else None
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
 
 callers = CallerCache()
 
@@ -117,16 +144,42 @@ def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaita
     """Make a dependency that reads a body of a bounded size."""
 
     async def read(request: Request) -> Call:
-        limit = limit_of(api_settings())
-        chunks, size = [], 0
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > limit:
-                raise ProblemError("too-large", f"body: larger than {limit} bytes", field="body", limit=limit)
-            chunks.append(chunk)
-        return Call(request, b"".join(chunks))
+        await _let_in(request)
+        settings = api_settings()
+        try:
+            with fail_after(settings.body_timeout_s):
+                return Call(request, await _body(request, limit_of(settings)))
+        except TimeoutError:
+            message = f"body: did not arrive within {settings.body_timeout_s:g} s"
+            raise ProblemError("body-timeout", message, field="body") from None
 
     return read
+
+
+async def _let_in(request: Request) -> None:
+    """Refuse whoever has no key before a byte of the body is read: strangers cost no memory.
+
+    Raises:
+        ProblemError: There is no key, or a wrong one.
+    """
+    key = key_of(request)
+    if key is None or not (callers.knows(key) or await to_thread.run_sync(callers.find, key) is not None):
+        raise unauthorized()
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    """Read a body, up to its limit.
+
+    Raises:
+        ProblemError: It is larger.
+    """
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise ProblemError("too-large", f"body: larger than {limit} bytes", field="body", limit=limit)
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 BodyCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes))]

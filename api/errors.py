@@ -25,10 +25,12 @@ STATUS_OF_CODE = {
     "unauthorized": 401,
     "forbidden": 403,
     "not-found": 404,
+    "body-timeout": 408,
     "turn-conflict": 409,
     "plan-not-ready": 409,
     "outcome-conflict": 409,
     "too-large": 413,
+    "rate-limited": 429,
     "unavailable": 503,
 }
 NO_DATABASE = "the database does not answer; nothing was changed, try again"
@@ -60,7 +62,9 @@ def problem(code: str, status_code: int, detail: str, numbers: dict[str, Any] | 
         "status": status_code,
         "detail": detail,
     }
-    headers = HEADERS_OF_STATUS.get(status_code, {})
+    headers = dict(HEADERS_OF_STATUS.get(status_code, {}))
+    if numbers and "retry_after_s" in numbers:
+        headers["Retry-After"] = str(numbers["retry_after_s"])
     return Response(orjson.dumps(document, default=str), status_code, headers, "application/problem+json")
 
 

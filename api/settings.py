@@ -5,6 +5,8 @@ from functools import lru_cache
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from context.rate import Rate
+
 
 class ApiSettings(BaseSettings):
     """Where the API listens and what it refuses; read once from `AFTERTURN_*`."""
@@ -37,10 +39,25 @@ class ApiSettings(BaseSettings):
         None, min_length=16, description="What `/metrics` asks for; none: it answers this machine alone."
     )
     metrics_cache_s: float = Field(5.0, ge=0, description="How old what Postgres says in `/metrics` may be.")
+    body_timeout_s: float = Field(30, gt=0, description="How long the body of a request may take to arrive.")
+    rate_per_s: float = Field(
+        1_000, ge=0, le=1e6, description="Calls of a key in a second, in the long run; 0 for no limit."
+    )
+    rate_burst: int = Field(3_000, ge=1, description="Calls of a key at once, after a rest.")
+    rate_url: str = Field(
+        "",
+        description="A Redis or Valkey where all processes count calls; without it each counts for itself.",
+    )
+    rate_timeout_ms: int = Field(25, ge=1, le=1_000, description="The longest that a call waits for it.")
     calibration_cache_s: float = Field(5.0, ge=0, description="How old a learned token factor may be.")
     calibration_settled_every_s: float = Field(
         10.0, ge=0, description="How often a model with many usage reports is learned from."
     )
+
+    @property
+    def rate(self) -> Rate | None:
+        """How often a key may call; None where there is no limit."""
+        return Rate(self.rate_per_s, self.rate_burst) if self.rate_per_s > 0 else None
 
 
 @lru_cache

@@ -1,0 +1,82 @@
+"""How often a key may call: all processes count together where there is a store, else each for itself."""
+
+import math
+import time
+from threading import Lock
+
+from api.errors import ProblemError
+from api.settings import api_settings
+from context.rate import Rate, take
+from models.rate import SharedBuckets
+
+
+class LocalBuckets:
+    """The buckets of this process. They judge what the store cannot, and are as large as its own."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        """Hold at most so many that are not full."""
+        self._full_at: dict[str, float] = {}
+        self._most = most
+        self._lock = Lock()
+
+    def take(self, key: str, rate: Rate) -> float:
+        """Take one out of a bucket, or say after how many seconds one can be taken."""
+        now = time.monotonic()
+        with self._lock:
+            if len(self._full_at) >= self._most:
+                self._forget_the_full(now)
+            self._full_at[key], wait_s = take(self._full_at.get(key, 0.0), now, rate)
+        return wait_s
+
+    def _forget_the_full(self, now: float) -> None:
+        """A bucket that is full needs no memory; should none be, all begin anew."""
+        self._full_at = {key: full_at for key, full_at in self._full_at.items() if full_at > now}
+        if len(self._full_at) >= self._most:
+            self._full_at.clear()
+
+
+class CallLimits:
+    """The limits of all keys."""
+
+    def __init__(self) -> None:
+        """Count for this process alone until `open`."""
+        self._local = LocalBuckets()
+        self._shared: SharedBuckets | None = None
+
+    def open(self) -> None:
+        """Begin with full buckets, and connect to the store where there is one; returns at once."""
+        settings = api_settings()
+        self._local = LocalBuckets()
+        if settings.rate is not None and settings.rate_url:
+            self._shared = SharedBuckets(settings.rate_url, settings.rate_timeout_ms / 1000)
+            self._shared.prepare()
+
+    def close(self) -> None:
+        """Leave the store."""
+        shared, self._shared = self._shared, None
+        if shared is not None:
+            shared.close()
+
+    def charge(self, key_id: str) -> None:
+        """Count one call of a key.
+
+        Raises:
+            ProblemError: It called too often; says when it may call again.
+        """
+        rate = api_settings().rate
+        if rate is None:
+            return
+        wait_s = self._shared.take(key_id, rate) if self._shared is not None else None
+        if wait_s is None:
+            wait_s = self._local.take(key_id, rate)
+        if wait_s > 0:
+            raise ProblemError(
+                "rate-limited",
+                f"this key may call {rate.per_s:g} times a second, {rate.burst} times at once after a rest",
+                per_s=rate.per_s,
+                burst=rate.burst,
+                retry_after_s=math.ceil(wait_s),
+            )
+
+
+limits = CallLimits()
