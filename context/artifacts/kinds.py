@@ -184,7 +184,9 @@ def _has_columns(lines: Sequence[str], *, least: int) -> bool:
         if separator not in lines[0]:
             continue
         rows = _rows(lines, separator)
-        columns, times = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
+        if not rows:
+            continue
+        columns, times = Counter(map(len, rows)).most_common(1)[0]
         wide_enough = columns >= (least if separator in "\t|" else max(least, 3)) or _pairs(rows, separator)
         short = sum(map(len, chain.from_iterable(rows))) <= _MOST_CELL_CHARS * max(columns, 1) * len(rows)
         if len(rows) >= 3 and wide_enough and short and times >= 0.9 * len(rows):  # noqa: PLR2004
