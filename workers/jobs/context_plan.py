@@ -87,7 +87,7 @@ def _plan(held: Claim, row: PlanRow, uses: Sequence[Use], complete: Complete, ll
     except LlmFailure as failure:
         if failure.kind not in _NO_ANSWER:
             raise
-        return _Made(None, failure.message)
+        return _Made(None, failure.kind.value)
     by_rule = plan_by_rule(artifacts, asked.wanted, budget_tokens=row.budget_tokens)
     read = read_plan(
         reply.text, asked.artifacts, wanted=asked.wanted, by_rule=by_rule, finish_reason=reply.finish_reason
