@@ -15,7 +15,8 @@ from context.artifacts.types import Artifact
 from context.extract import extract
 from context.focus import GENERAL_KEY, Focus, nearest, normalise
 from context.planning.deterministic import Wanted
-from context.planning.execute import Available, Extract
+from context.planning.execute import EXTRACT_TOKENS, Available, Extract
+from context.planning.questions import Asking, asking
 from context.planning.room import room_for_artifacts
 from context.planning.whole import asks_for_all
 from context.shelf import Shelf
@@ -27,6 +28,9 @@ from models.artifact_use import Use, find_old, load_uses
 from models.conversation import SessionState
 from models.planning_settings import planning_settings
 from models.session import Transaction, reading
+
+LOOKUP_TOKENS = 1_000
+"""The most tokens of an extract for one exact thing; more of it would be what nobody asked for."""
 
 TELLING_TERMS = 3
 """A question of fewer words of its own may be about anything."""
@@ -130,7 +134,13 @@ def gather_artifacts(question: ArtifactQuestion) -> Shelving:
         found = _read(db, question, artifacts, find_old(uses))
     planned = choose_plan(question, artifacts, found)
     settings = planning_settings()
-    shelf = Shelf(planned.plan, found.available, room_share=settings.artifact_room_share)
+    exact = asking(question.wanted.query) is Asking.SPECIFIC
+    shelf = Shelf(
+        planned.plan,
+        found.available,
+        room_share=settings.artifact_room_share,
+        extract_tokens=LOOKUP_TOKENS if exact else EXTRACT_TOKENS,
+    )
     return Shelving(
         shelf, planned, found.focus, found.summaries, artifacts, found.whole, goes_on=question.goes_on
     )
