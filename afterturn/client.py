@@ -15,8 +15,10 @@ from context.types import JsonObject
 
 TIMEOUT_S = 30.0
 RETRY_DELAYS_S = (0.1, 0.3, 1.0, 2.0, 4.0)
-UNAVAILABLE = frozenset({502, 503, 504})
-"""Answers which say that nothing was done."""
+UNAVAILABLE = frozenset({429, 502, 503, 504})
+"""Answers which say that nothing was done, and that it may be asked for again."""
+MOST_WAIT_S = 30.0
+"""The longest that one answer may put it off."""
 
 _TOTAL = re.compile(r"\btotal;[^,]*\bdur=([0-9.]+)")
 
@@ -192,6 +194,7 @@ class Client:
         """Send until something answers; every call of this client may arrive twice."""
         reason = ""
         for delay_s in (*RETRY_DELAYS_S, None):
+            told_s = 0.0
             try:
                 response = self._http.request(method, path, content=content, headers={"Content-Type": kind})
             except httpx.TransportError as error:
@@ -199,9 +202,9 @@ class Client:
             else:
                 if response.status_code not in UNAVAILABLE:
                     return _checked(response)
-                reason = f"it answers {response.status_code}"
+                reason, told_s = f"it answers {response.status_code}", _retry_after_s(response)
             if delay_s is not None:
-                self._wait(delay_s)
+                self._wait(max(delay_s, told_s))
         attempts = len(RETRY_DELAYS_S) + 1
         raise UnreachableError(f"{self._http.base_url} does not serve: {reason} ({attempts} attempts)")
 
@@ -213,6 +216,12 @@ def _path(session_id: str) -> str:
 def _json(value: JsonObject) -> bytes:
     """Encode in ASCII, so that whatever a file holds arrives; the API cleans it at the door."""
     return json.dumps(value, allow_nan=False).encode()
+
+
+def _retry_after_s(response: httpx.Response) -> float:
+    """How long an answer asks to wait, in seconds; 0 where it does not say."""
+    told = response.headers.get("retry-after", "")
+    return min(float(told), MOST_WAIT_S) if told.isascii() and told.isdigit() else 0.0
 
 
 def _checked(response: httpx.Response) -> httpx.Response:

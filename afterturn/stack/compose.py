@@ -119,7 +119,10 @@ class Composition:
 
     def _application_environment(self) -> dict[str, str]:
         settings = roles.application_environment(
-            database_url=self._postgres.url, broker_url=self._valkey.url, api_port=self._ports[Role.API]
+            database_url=self._postgres.url,
+            broker_url=self._valkey.url,
+            rate_url=self._valkey.rate_url,
+            api_port=self._ports[Role.API],
         )
         return {
             **os.environ,

@@ -78,18 +78,22 @@ def flower_command(*, address: str = LOOPBACK, port: int = 5555) -> list[str]:
     ]
 
 
-def application_environment(*, database_url: str, broker_url: str, api_port: int) -> Mapping[str, str]:
+def application_environment(
+    *, database_url: str, broker_url: str, rate_url: str = "", api_port: int
+) -> Mapping[str, str]:
     """The settings that the processes of one stack share.
 
     Args:
         database_url: Where PostgreSQL listens, as postgresql://.
         broker_url: Where Valkey listens, as redis://.
+        rate_url: Where calls are counted: the same server, another database.
         api_port: The port of the API on loopback.
     """
     return {
         **PASSED_ON,
         "AFTERTURN_DATABASE_URL": database_url,
         "AFTERTURN_BROKER_URL": broker_url,
+        "AFTERTURN_RATE_URL": rate_url,
         "AFTERTURN_API_HOST": LOOPBACK,
         "AFTERTURN_API_PORT": str(api_port),
     }

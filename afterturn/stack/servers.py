@@ -157,7 +157,15 @@ class Valkey:
     @property
     def url(self) -> str:
         """How to connect."""
-        return f"redis://:{self._home.password}@{LOOPBACK}:{self._port}/0"
+        return self._database(0)
+
+    @property
+    def rate_url(self) -> str:
+        """The database in which the API counts calls; hints are in another one."""
+        return self._database(1)
+
+    def _database(self, number: int) -> str:
+        return f"redis://:{self._home.password}@{LOOPBACK}:{self._port}/{number}"
 
     def running(self) -> Launch:
         """Serve; the password is in a private file, for command lines can be read by all."""

@@ -48,7 +48,15 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_turn_id() -> None:
     assert wire.waited == list(RETRY_DELAYS_S[:2])
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 429])
+@pytest.mark.parametrize(("told", "waited"), [("3", 3), ("0", 0.1), ("soon", 0.1), ("86400", 30), ("", 0.1)])
+def test_who_calls_too_often_waits_as_long_as_told(told: str, waited: float) -> None:
+    refused = httpx.Response(429, json=REFUSAL, headers={"Retry-After": told})
+    wire = Wire(refused, httpx.Response(202, json=RECEIPT))
+    assert wire.client.record_turn("s", EVENT).turn_id == "t-1"
+    assert wire.waited == [waited]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422])
 def test_a_refusal_is_never_repeated(status: int) -> None:
     wire = Wire(httpx.Response(status, json=REFUSAL))
     with pytest.raises(ApiError, match="taken") as caught:
