@@ -14,6 +14,7 @@ COMMANDS = (
     "replay",
     "doctor",
     "keys",
+    "status",
     "work",
     "usage",
     "profiles",

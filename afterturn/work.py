@@ -1,5 +1,6 @@
 """Work that does not get on: see why, and have it tried again once the cause is mended."""
 
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -8,11 +9,11 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
-from models.operating import list_stuck, retry_now
+from models.operating import drop_dead, list_stuck, retry_now
 from models.provider import list_gates, reopen
 
 app = typer.Typer(
-    help="Show work that was given up or waits, and try it again.",
+    help="Show work that was given up or waits; try it again, or drop it.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -43,3 +44,19 @@ def retry(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> 
         owner = known_tenant(db, tenant)
         models = sum(reopen(db, gate.model) for gate in list_gates(db, now=datetime.now(UTC)))
         print(f"models asked again: {models}, work tried again: {retry_now(db, owner)}")
+
+
+@app.command()
+def drop(
+    work_id: Annotated[int, typer.Argument(help="The number that `list` shows.")],
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """End work that was given up, for good; what asks for it later begins anew."""
+    with operator_transaction(data_dir) as db:
+        dropped = drop_dead(db, known_tenant(db, tenant), work_id)
+    if dropped is None:
+        print(f"afterturn: {tenant!r} has no dead work {work_id}; see `afterturn work list`", file=sys.stderr)
+        raise typer.Exit(1)
+    counts = f"attempts {dropped.attempts}, crashes {dropped.crashes}"
+    print(f"dropped work {work_id}  {dropped.kind} {dropped.key}  {counts}: {dropped.last_error}")

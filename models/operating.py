@@ -30,3 +30,33 @@ def retry_now(db: Transaction, tenant_id: UUID) -> int:
         .values(due_at=func.now(), hinted_until=None)
     ).rowcount
     return hastened + redrive(db, tenant_id)
+
+
+def drop_dead(db: Transaction, tenant_id: UUID, work_id: int) -> DueWork | None:
+    """End dead work for good; what asks for it later begins anew, with no attempt counted.
+
+    Returns:
+        The work as it was; None where the tenant has no such dead work, and nothing was changed.
+    """
+    mine = (DueWork.tenant_id == tenant_id, DueWork.work_id == work_id, DueWork.state == WorkState.DEAD)
+    row = db.execute(select(DueWork.__table__).where(*mine).with_for_update()).mappings().one_or_none()
+    if row is None:
+        return None
+    db.execute(
+        update(DueWork)
+        .where(*mine)
+        .values(
+            state=WorkState.IDLE,
+            attempts=0,
+            crashes=0,
+            awaited=False,
+            hinted_until=None,
+            last_error=None,
+            last_outcome="dropped",
+            finished_at=func.now(),
+            refusals=0,
+            rests_until=None,
+            refused_because=None,
+        )
+    )
+    return DueWork(**row)

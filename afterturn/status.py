@@ -1,0 +1,119 @@
+"""`afterturn status`: a live view of what waits, who works, which models answer and what they cost."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console, RenderableType
+from rich.live import Live
+from sqlalchemy import Engine, make_url
+from sqlalchemy.exc import SQLAlchemyError
+
+from afterturn.status_view import Frame, draw, draw_trouble
+from afterturn.stopping import Stopped, stop_signals
+from afterturn.target import DATA_DIRECTORY, use_running_stack
+from models.budget import budget_settings
+from models.metrics import Spend, sum_spend, take_snapshot
+from models.session import make_engine
+from models.settings import database_settings
+
+PIPED_WIDTH = 120
+SPEND_EVERY_S = 10.0
+"""The spend is summed over the day's calls, so it is not asked for with every frame."""
+
+STATEMENT_TIMEOUT_MS = 3_000
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def status(
+    data_dir: Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")] = DATA_DIRECTORY,
+    once: Annotated[bool, typer.Option("--once", help="Print one frame and exit.")] = False,
+    every_s: Annotated[float, typer.Option("--every", min=0.2, help="Seconds between two looks.")] = 2.0,
+) -> None:
+    """Watch due work, processes, models and money until Ctrl-C; one frame where there is no terminal."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_WIDTH)
+    use_running_stack(data_dir)
+    with opened() as engine:
+        look = Look(engine)
+        if once or not console.is_terminal:
+            print_once(console, look)
+        else:
+            watch(console, look, every_s=every_s)
+
+
+@contextmanager
+def opened() -> Iterator[Engine]:
+    """A pool that gives up soon: whoever looks would rather hear that nothing answers."""
+    settings = database_settings()
+    brief = {"statement_timeout_ms": STATEMENT_TIMEOUT_MS, "pool_size": 1, "pool_overflow": 0}
+    engine = make_engine(settings.model_copy(update=brief), autocommit=True)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+class Look:
+    """One look after the other at a database."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Know nothing yet."""
+        self._engine = engine
+        self._spend: tuple[float, Spend] | None = None
+        url = make_url(database_settings().database_url)
+        self.place = f"{url.host or 'local'}{f':{url.port}' if url.port else ''}/{url.database}"
+
+    def frame(self) -> Frame:
+        """What is seen now.
+
+        Raises:
+            SQLAlchemyError: The database does not answer, or is not migrated.
+        """
+        now = datetime.now(UTC)
+        with self._engine.connect() as db:
+            snapshot = take_snapshot(db, now=now)
+            if self._spend is None or time.monotonic() - self._spend[0] >= SPEND_EVERY_S:
+                self._spend = (time.monotonic(), sum_spend(db, budget_settings().caps, now=now))
+        return Frame(snapshot, self._spend[1], budget_settings().caps, now, self.place)
+
+    def picture(self, width: int) -> RenderableType:
+        """What is seen now, or why nothing is."""
+        try:
+            return draw(self.frame(), width=width)
+        except SQLAlchemyError as error:
+            return draw_trouble(self.place, reason_of(error))
+
+
+def print_once(console: Console, look: Look) -> None:
+    """Print one frame, or a line that says why there is none."""
+    try:
+        console.print(draw(look.frame(), width=console.width))
+    except SQLAlchemyError as error:
+        print(f"afterturn: {look.place}: {reason_of(error)}", file=sys.stderr)
+        print("Run `make up` first, or set AFTERTURN_DATABASE_URL to a migrated database.", file=sys.stderr)
+        raise typer.Exit(1) from None
+
+
+def watch(console: Console, look: Look, *, every_s: float) -> None:
+    """Show frame after frame until somebody stops it."""
+    try:
+        with stop_signals(), Live(console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                live.update(look.picture(console.width), refresh=True)
+                time.sleep(every_s)
+    except Stopped:
+        return
+
+
+def reason_of(error: SQLAlchemyError) -> str:
+    """The first line of what the driver said."""
+    return (str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__])[0]

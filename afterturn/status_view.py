@@ -1,0 +1,291 @@
+"""The picture of `afterturn status`: values in, something to print out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from rich.align import Align
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from models.budget import Caps
+from models.counting import Counted
+from models.metrics import ALIVE_S, Snapshot, Spend, WorkCount
+from models.provider import Gate, GateState
+from models.work import WorkKind
+
+ROLES = ("dispatcher", "worker", "beat")
+"""Those who must be at work for anything to be done, in the order of the way of a piece of work."""
+
+LATE_S, VERY_LATE_S = 60.0, 300.0
+NEAR, FULL = 0.8, 1.0
+BAR_CELLS = 12
+WIDE, LEFT = 118, 74
+MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
+NOTHING = Text("·", style="bright_black")
+STATES = ("due", "running", "later", "put-off", "lost", "dead")
+STYLES = {
+    "due": "cyan",
+    "running": "green",
+    "later": "bright_black",
+    "put-off": "yellow",
+    "lost": "yellow",
+    "dead": "bold red",
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What was seen at one moment.
+
+    Attributes:
+        snapshot: Queues, roles, models, counts.
+        spend: What is charged today.
+        caps: The caps in force here; another process may have others.
+        now: When it was seen.
+        place: The database, without a password.
+    """
+
+    snapshot: Snapshot
+    spend: Spend
+    caps: Caps
+    now: datetime
+    place: str
+
+
+def draw(frame: Frame, *, width: int) -> RenderableType:
+    """The whole picture.
+
+    Args:
+        frame: What was seen.
+        width: The columns of the screen; with enough of them, there are two halves.
+    """
+    snapshot = frame.snapshot
+    wide = width >= WIDE
+    work, minute = _work(snapshot, every_kind=wide), _last_minute(snapshot)
+    processes, models, money = _processes(snapshot), _models(snapshot, frame.now), _money(frame)
+    if not wide:
+        return Group(_title(frame, width), work, minute, _beside(processes, money), models)
+    halves = _beside(Group(work, minute), Group(processes, models, money), left=LEFT)
+    return Group(_title(frame, width), halves)
+
+
+def _beside(one: RenderableType, other: RenderableType, *, left: int | None = None) -> Table:
+    grid = Table.grid(expand=True)
+    grid.add_column(width=left, ratio=None if left else 1)
+    grid.add_column(ratio=1)
+    grid.add_row(one, other)
+    return grid
+
+
+def draw_trouble(place: str, reason: str) -> RenderableType:
+    """That nothing can be seen, and why."""
+    said = Group(Text("the database does not answer", style="bold red"), Text(reason), Text(place, "dim"))
+    return Panel(Align.center(said), title="afterturn", border_style="red", padding=(1, 4))
+
+
+def _title(frame: Frame, width: int) -> Text:
+    verdict, style = judge(frame)
+    name = Text.assemble((" afterturn ", "bold reverse"), "  ", (f"● {verdict}", style))
+    place = Text(f"{frame.place}  {frame.now:%Y-%m-%d %H:%M:%S} UTC", style="bright_black")
+    room = width - len(name) - len(place)
+    return name.append(" " * room if room > 1 else "\n ").append_text(place)
+
+
+def judge(frame: Frame) -> tuple[str, str]:
+    """All in a few words, the worst first, with its colour."""
+    snapshot = frame.snapshot
+    alive = {one.role for one in snapshot.roles if one.alive}
+    missing = [role for role in ROLES if role not in alive]
+    dead = sum(one.count for one in snapshot.work if one.state == "dead")
+    late_s = max((one.oldest_s for one in snapshot.work if one.state == "due"), default=0.0)
+    if missing:
+        return f"no {' and no '.join(missing)} at work", "bold red"
+    if late_s >= VERY_LATE_S:
+        return f"work has waited for {_age(late_s)}", "bold red"
+    if dead:
+        return f"{dead} given up: see `afterturn work list`", "bold yellow"
+    if any(gate.state is GateState.OPEN for gate in snapshot.gates):
+        return "a model is not asked", "bold yellow"
+    if max(frame.spend.fullest.values(), default=0.0) >= NEAR:
+        return "a cap is nearly used up", "bold yellow"
+    return "all is well", "bold green"
+
+
+def _work(snapshot: Snapshot, *, every_kind: bool) -> RenderableType:
+    rows: dict[str, dict[str, WorkCount]] = {kind.value: {} for kind in WorkKind}
+    for one in snapshot.work:
+        rows.setdefault(one.kind, {})[one.state] = one
+    done, busy_s = (_by_first(snapshot, name) for name in (Counted.WORK, Counted.WORK_SECONDS))
+    table = Table(box=None, expand=True, header_style="bright_black", padding=(0, 1, 0, 0))
+    table.add_column("kind", no_wrap=True)
+    for name in ("due", "oldest", *STATES[1:], "/min", "busy"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for kind, states in rows.items():
+        if every_kind or states or done.get(kind):
+            counts = [_count(states.get(state), state) for state in STATES]
+            busy = f"{busy_s.get(kind, 0.0) / MINUTE_S:.1f}"
+            table.add_row(
+                Text(kind, style="bold" if states else "bright_black"),
+                counts[0],
+                _oldest(states.get("due")),
+                *counts[1:],
+                _number(done.get(kind, 0.0)),
+                NOTHING if busy == "0.0" else Text(busy),
+            )
+    if not table.row_count:
+        table.add_row(Text("nothing", style="bright_black"), *[NOTHING] * (len(STATES) + 3))
+    title = "work" + (", counted up to a bound: there is more" if snapshot.is_cut else "")
+    return Panel(table, title=title, title_align="left", border_style="blue")
+
+
+def _count(one: WorkCount | None, state: str) -> Text:
+    return Text(f"{one.count:,}", style=STYLES[state]) if one else NOTHING
+
+
+def _oldest(one: WorkCount | None) -> Text:
+    if one is None:
+        return NOTHING
+    style = "bold red" if one.oldest_s >= VERY_LATE_S else "yellow" if one.oldest_s >= LATE_S else "cyan"
+    return Text(_age(one.oldest_s), style=style)
+
+
+def _by_first(snapshot: Snapshot, name: Counted) -> Mapping[str, float]:
+    """The last minute's counts, added up by their first label."""
+    sums: dict[str, float] = {}
+    for one in snapshot.totals:
+        if one.name == name:
+            first = one.labels[0] if one.labels else ""
+            sums[first] = sums.get(first, 0.0) + one.last_minute
+    return sums
+
+
+def _last_minute(snapshot: Snapshot) -> RenderableType:
+    turns = _by_first(snapshot, Counted.TURNS).get("", 0.0)
+    contexts = sum(_by_first(snapshot, Counted.CONTEXTS).values())
+    tokens = _by_first(snapshot, Counted.CONTEXT_TOKENS)
+    summaries = _by_first(snapshot, Counted.SUMMARIES)
+    preflight, reads = (_by_first(snapshot, one) for one in (Counted.PREFLIGHT, Counted.ARTIFACT_READS))
+    calls = sum(_by_first(snapshot, Counted.CALLS).values())
+    saved, sent = tokens.get("saved", 0.0), tokens.get("sent", 0.0)
+    grid = Table.grid(expand=True, padding=(0, 2, 0, 0))
+    for _ in range(3):
+        grid.add_column()
+        grid.add_column(justify="right")
+    facts = (
+        ("turns", _number(turns)),
+        ("summaries in force", _number(summaries.get("activated", 0.0))),
+        ("calls to models", _number(calls)),
+        ("contexts", _number(contexts)),
+        ("… prepared", _number(summaries.get("prepared", 0.0))),
+        ("tools filtered", _share(preflight.get("filtered", 0.0), sum(preflight.values()))),
+        ("history saved", _share(saved, saved + sent)),
+        ("… rejected", _number(summaries.get("rejected", 0.0), "yellow")),
+        ("artifacts hit", _share(reads.get("exact", 0.0), sum(reads.values()))),
+    )
+    for place in range(0, len(facts), 3):
+        grid.add_row(
+            *(cell for name, value in facts[place : place + 3] for cell in (Text(name, "dim"), value))
+        )
+    return Panel(grid, title="last full minute", title_align="left", border_style="blue")
+
+
+def _processes(snapshot: Snapshot) -> RenderableType:
+    known = {one.role: one for one in snapshot.roles}
+    table = _plain()
+    for role in (*ROLES, *sorted(known.keys() - set(ROLES))):
+        one = known.get(role)
+        if one is None:
+            table.add_row(Text(role), Text("never seen", style="bold red"))
+            continue
+        style = "green" if one.alive else "bold red"
+        count = f"{one.alive}" if one.alive else f"none for {ALIVE_S:g} s"
+        seen = Text(f"  seen {_age(one.seen_s)} ago", style="bright_black")
+        table.add_row(Text(role), Text.assemble(("● ", style), (count, style), seen))
+    return Panel(table, title="at work", title_align="left", border_style="blue")
+
+
+def _models(snapshot: Snapshot, now: datetime) -> RenderableType:
+    table = _plain()
+    detail = next((one.detail for one in snapshot.roles if one.role == "worker"), {})
+    for purpose, model in sorted(detail.items(), reverse=True):
+        table.add_row(Text(purpose), Text(str(model), style="bold"))
+    for gate in snapshot.gates:
+        table.add_row(_gate_mark(gate), Text(f"{gate.model}: {_gate_words(gate, now)}", overflow="fold"))
+    if not detail and not snapshot.gates:
+        table.add_row(Text("no worker has said which", style="bright_black"), Text(""))
+    return Panel(table, title="models", title_align="left", border_style="blue")
+
+
+def _gate_mark(gate: Gate) -> Text:
+    style = {GateState.OPEN: "bold red", GateState.HALF_OPEN: "yellow", GateState.CLOSED: "bright_black"}
+    return Text({GateState.OPEN: "not asked"}.get(gate.state, "failing"), style=style[gate.state])
+
+
+def _gate_words(gate: Gate, now: datetime) -> str:
+    wait = f" for {_age((gate.until - now).total_seconds())}" if gate.until and gate.until > now else ""
+    return f"{gate.failures} failed{wait}, {gate.reason}"
+
+
+def _money(frame: Frame) -> RenderableType:
+    spend, caps = frame.spend, frame.caps
+    table = _plain()
+    usd_cap = f"${caps.tenant_usd_per_day:,}" if caps.tenant_usd_per_day else ""
+    tokens_cap = _short(caps.tenant_tokens_per_day) if caps.tenant_tokens_per_day else ""
+    table.add_row(Text("charged"), Text(f"${spend.usd:,.2f}  {_short(spend.tokens)} tokens", style="bold"))
+    for unit, cap in (("usd", usd_cap), ("tokens", tokens_cap)):
+        share = spend.fullest.get(unit)
+        words = Text("no cap", style="bright_black") if share is None else _bar(share, cap)
+        table.add_row(Text(f"cap {unit}"), words)
+    unpriced = sum(one.last_minute for one in frame.snapshot.totals if one.name == Counted.UNPRICED)
+    if unpriced:
+        table.add_row(Text("no price"), Text(f"{unpriced:g} calls in a minute", style="yellow"))
+    return Panel(table, title="money today", title_align="left", border_style="blue")
+
+
+def _bar(share: float, cap: str) -> Text:
+    """A bar that is full at 1, and red above."""
+    filled = min(round(share * BAR_CELLS), BAR_CELLS)
+    style = "bold red" if share >= FULL else "yellow" if share >= NEAR else "green"
+    rest = BAR_CELLS - filled
+    words = (f" {share:.0%}", style), (f" of {cap}", "bright_black")
+    return Text.assemble(("━" * filled, style), ("─" * rest, "bright_black"), *words)
+
+
+def _plain() -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    return table
+
+
+def _number(value: float, style: str = "") -> Text:
+    return Text(_short(value), style=style or "bold") if value else NOTHING
+
+
+def _share(part: float, whole: float) -> Text:
+    return Text(f"{part / whole:.0%}", style="bold") if whole else NOTHING
+
+
+def _short(value: float | Decimal) -> str:
+    """A number in at most five characters: 950, 12.3k, 4.1M."""
+    amount = float(value)
+    for least, size, unit in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if amount >= least:
+            return f"{amount / size:.3g}{unit}"
+    return f"{amount:,.0f}"
+
+
+def _age(seconds: float) -> str:
+    """A time in two units at most: 0 s, 59 s, 3 min, 2 h 5 min, 4 d."""
+    whole = max(int(seconds), 0)
+    if whole < MINUTE_S:
+        return f"{whole} s"
+    if whole < HOUR_S:
+        return f"{whole // MINUTE_S} min"
+    if whole < DAY_S:
+        return f"{whole // HOUR_S} h {whole % HOUR_S // MINUTE_S} min"
+    return f"{whole // DAY_S} d"

@@ -1,0 +1,97 @@
+"""`afterturn status --once` and `afterturn work drop`, in this process, on a real database."""
+
+from uuid import UUID
+
+import pytest
+from sqlalchemy import Connection, text
+from typer.testing import CliRunner, Result
+
+from afterturn.__main__ import app
+from models import session
+from models.heartbeat import beat
+from models.operating import drop_dead
+from models.settings import database_settings
+from models.tenant import ensure_tenant
+from models.work import WorkKind, WorkState, find_work, put_off, want
+from tests.integration.works import row, take
+
+ROLES = ("dispatcher", "worker", "beat")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "120"})
+
+
+def die(db: Connection, tenant: UUID, key: str = "s1") -> int:
+    """Work that was given up, and its id."""
+    want(db, tenant, WorkKind.SUMMARIZE, key)
+    held = take(db, row(db, tenant, key).work_id)
+    assert put_off(db, held, f"fault of {key}", delay_s=0, max_attempts=1)
+    return held.work_id
+
+
+def test_one_frame_shows_who_is_at_work_and_what_was_given_up(tenant_id: UUID) -> None:
+    with session.transaction() as db:
+        for role in ROLES:
+            beat(db, role, "here:1", {"summarizer": "m1", "planner": "m2"} if role == "worker" else None)
+        want(db, tenant_id, WorkKind.PLAN, "p1")
+        die(db, tenant_id)
+    shown = run("status", "--once")
+    assert shown.exit_code == 0, shown.output
+    assert "1 given up" in shown.output
+    assert all(f"{role} " in shown.output for role in ROLES)
+    assert "m1" in shown.output
+    assert "\x1b" not in shown.output, "what is piped holds no colours"
+
+
+@pytest.mark.usefixtures("empty_db")
+def test_an_installation_without_anybody_at_work_says_so() -> None:
+    assert "no dispatcher and no worker and no beat at work" in run("status", "--once").output
+
+
+def test_without_a_database_it_says_so_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFTERTURN_DATABASE_URL", "postgresql://me:secret@127.0.0.1:1/nothing")
+    database_settings.cache_clear()
+    shown = run("status", "--once")
+    database_settings.cache_clear()
+    assert shown.exit_code == 1
+    assert "127.0.0.1:1/nothing" in shown.output
+    assert "secret" not in shown.output
+
+
+def test_dead_work_is_dropped_with_a_line_of_what_it_was(tenant_id: UUID) -> None:
+    with session.transaction() as db:
+        number, other = die(db, tenant_id, "bad"), die(db, tenant_id, "other")
+    shown = run("work", "drop", str(number), "--tenant", "first")
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.strip() == (
+        f"dropped work {number}  summarize bad  attempts 1, crashes 0: fault of bad"
+    )
+    again = run("work", "drop", str(number), "--tenant", "first")
+    assert again.exit_code == 1
+    assert f"no dead work {number}" in again.output
+    listed = run("work", "list", "--tenant", "first").output
+    assert f"work {number} " not in listed
+    assert f"work {other} " in listed
+
+
+def test_what_is_alive_or_another_tenants_is_not_dropped(db: Connection) -> None:
+    first, second = ensure_tenant(db, "first"), ensure_tenant(db, "second")
+    dead = die(db, first)
+    want(db, first, WorkKind.SUMMARIZE, "alive")
+    assert drop_dead(db, second, dead) is None
+    assert drop_dead(db, first, row(db, first, "alive").work_id) is None
+    assert row(db, first).state == WorkState.DEAD
+
+
+def test_what_asks_for_dropped_work_later_begins_anew(db: Connection) -> None:
+    tenant = ensure_tenant(db, "first")
+    dead = die(db, tenant)
+    want(db, tenant, WorkKind.SUMMARIZE, "s1")
+    assert row(db, tenant).state == WorkState.DEAD
+    assert drop_dead(db, tenant, dead)
+    assert (row(db, tenant).state, row(db, tenant).last_outcome) == (WorkState.IDLE, "dropped")
+    want(db, tenant, WorkKind.SUMMARIZE, "s1")
+    assert (take(db, dead).attempts, row(db, tenant).last_error) == (1, None)
+    assert find_work(db, tenant, WorkKind.SUMMARIZE, "s2") is None
+    assert db.execute(text("select count(*) from due_work")).scalar_one() == 1
