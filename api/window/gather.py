@@ -90,14 +90,14 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     standing, budget = sought.standing, sought.budget
     known = tail or load_tail(tenant_id, standing, request.model, budget)
     messages, shown = _open(tenant_id, standing, known.messages, given.new)
-    question = find_question(given.new, messages)
+    question = find_question(given.said, messages)
     notes = notes_of(standing)
     shelving = gather_artifacts(
         ArtifactQuestion(
             tenant_id=tenant_id,
             session=standing.session if standing else None,
             attachments=request.attachments or (),
-            wanted=Wanted(standing_question(given.new, messages), request.focus),
+            wanted=Wanted(standing_question(given.said, messages), request.focus),
             chosen=choose_models(tenant_id, request),
             room=_room(sought, notes, messages),
             wait_ms=request.wait_ms,

@@ -94,6 +94,7 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
     return replace(
         given,
         new=new,
+        unhinted=given.new,
         system=system,
         tools=count_request_tools(chosen.tools),
         chosen=chosen,

@@ -1,5 +1,6 @@
 """What a context request brings, read and counted before any history is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -50,6 +51,7 @@ class Given:
         tools: The size of the tools that it is sent with.
         chosen: These tools, and what was left out.
         judged: What preflight says; None until it was asked.
+        unhinted: The messages without the hint that preflight put before their words.
     """
 
     new: list[Message]
@@ -57,6 +59,12 @@ class Given:
     tools: ToolsCount
     chosen: ChosenTools = NO_TOOLS_CHOSEN
     judged: Judged | None = None
+    unhinted: Sequence[Message] = ()
+
+    @property
+    def said(self) -> Sequence[Message]:
+        """What the user said, for whoever looks for its words."""
+        return self.unhinted or self.new
 
     @property
     def tools_tokens(self) -> int:

@@ -10,12 +10,12 @@ MOST_WORDS = 16
 """A longer message says something of its own."""
 
 OWN_WORDS = 2
-"""So many words beside those of agreement still ask for nothing: "yes, go ahead with that booking"."""
+"""Told to go on, so many other words still ask for nothing: "go ahead with that booking"."""
 
 LOOKED_BACK = 6
 """So many earlier messages of the user are looked at; behind as many nods, nobody knows what is agreed to."""
 
-_AGREED = ("casual.yes", "follow.go")
+_YES, _GO, _POLITE = "casual.yes", "follow.go", "plan.want"
 _CARRIED = ("casual.", "follow.", "you.", "plan.want", "mem.i")
 _LONGEST_RUN = 8
 _DIGITS = frozenset("0123456789")
@@ -50,9 +50,15 @@ def only_agrees(text: str) -> bool:
     if not _DIGITS.isdisjoint(text) or "?" in text:
         return False
     signs = find_signs(text)
-    if not signs.has(*_AGREED) or len(signs.words) > MOST_WORDS:
+    if not signs.has(_YES, _GO) or len(signs.words) > MOST_WORDS:
         return False
-    return _own_words(signs) <= OWN_WORDS
+    return _own_words(signs) <= (OWN_WORDS if _goes_on(signs) else 0)
+
+
+def _goes_on(signs: Signs) -> bool:
+    """Whether it tells to go on in words of its own: "please" and "yes please" alone do not."""
+    said = {piece for sign in (_YES, _POLITE) for text in signs.found.get(sign, ()) for piece in text.split()}
+    return any(not said.issuperset(text.split()) for text in signs.found.get(_GO, ()))
 
 
 def _own_words(signs: Signs) -> int:

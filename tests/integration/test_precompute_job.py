@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -13,12 +14,15 @@ from llm.scripted import Mode, ScriptedServer, Step
 from models import session
 from models.artifact import load_passages
 from models.budget import Caps
+from models.habits import count_focuses
+from models.planning_settings import planning_settings
 from models.work import WorkKind
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from workers.settings import PrecomputeSettings
 
 BERTH = "Which berth does container MSKU-481516 leave from?"
 NOTES = "- Container MSKU-481516 leaves berth 23 at 06:40 on 14 May with 117 crates of valves."
+SMALL: dict[str, Any] = {"context_window": 3_000, "max_tokens": 300}
 GENERAL = "- A report on pallets in hall seven, rain in the harbour and a crane in hall two."
 
 
@@ -48,6 +52,18 @@ def summaries() -> list[tuple[str, str, str | None]]:
         return [tuple(row) for row in rows]
 
 
+def how_of(answer: dict[str, Any]) -> str:
+    (record,) = answer["utilization"]["artifacts_processed"]
+    found: str = record["how"]
+    return found
+
+
+def focuses() -> list[tuple[str, str]]:
+    with session.reading() as db:
+        rows = db.execute(text("select origin, focus from artifact_summary order by created_at, focus"))
+        return [tuple(row) for row in rows]
+
+
 def test_a_turn_with_a_large_result_has_it_read_for_its_own_question_and_for_none(platform: Platform) -> None:
     platform.turn(BERTH, long_report())
     done = platform.do(WorkKind.ARTIFACT, artifact_id(), Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))
@@ -59,9 +75,9 @@ def test_the_same_question_later_is_answered_exactly_without_a_model(platform: P
     platform.turn(BERTH, long_report())
     platform.do(WorkKind.ARTIFACT, artifact_id(), Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))
     asked = len(platform.server.requests)
-    answer = platform.ask("Summarize it.", focus=BERTH, context_window=3_000, max_tokens=300)
-    (record,) = answer["utilization"]["artifacts_processed"]
-    assert record["how"] in {"exact", "extract"}
+    answer = platform.ask(BERTH, **SMALL)
+    assert how_of(answer) == "exact"
+    assert NOTES in shown_artifacts(answer)
     assert len(platform.server.requests) == asked
 
 
@@ -208,3 +224,96 @@ def test_a_second_run_asks_nothing_again(platform: Platform) -> None:
     asked = len(platform.server.requests)
     assert platform.do(WorkKind.ARTIFACT, artifact) == "ready: 0 of 0"
     assert len(platform.server.requests) == asked
+
+
+def test_a_question_that_names_the_artifact_alone_is_answered_by_the_general_summary(
+    platform: Platform,
+) -> None:
+    platform.turn(BERTH, long_report())
+    platform.do(WorkKind.ARTIFACT, artifact_id(), Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))
+    answer = platform.ask("Summarize the report, please.", **SMALL)
+    assert how_of(answer) == "exact"
+    assert GENERAL in shown_artifacts(answer)
+
+
+def test_after_a_nod_the_question_before_it_is_answered(platform: Platform) -> None:
+    platform.turn(BERTH, long_report())
+    platform.do(WorkKind.ARTIFACT, artifact_id(), Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))
+    answer = platform.ask("Yes, please go ahead.", **SMALL)
+    assert how_of(answer) == "exact"
+    assert NOTES in shown_artifacts(answer)
+
+
+def test_a_long_question_is_read_ahead_under_the_key_by_which_it_is_looked_up(platform: Platform) -> None:
+    question = "Summarize what is said of " + ", ".join(f"pallet number {n} in hall seven" for n in range(60))
+    platform.turn(question, long_report())
+    platform.do(WorkKind.ARTIFACT, artifact_id(), Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))
+    assert how_of(platform.ask(question, **SMALL)) == "exact"
+
+
+def test_an_uploaded_document_is_read_for_what_it_is_before_anybody_asks(platform: Platform) -> None:
+    sent = platform.client.post("/v1/attachments", json={"content": long_report(), "title": "Harbour notes"})
+    attachment = sent.json()["attachment_id"]
+    assert platform.do(WorkKind.ARTIFACT, attachment, Step(Mode.OK, GENERAL)) == "ready: 1 of 1"
+    answer = platform.ask(
+        "What are the Harbour notes about?", attachments=[{"attachment_id": attachment}], **SMALL
+    )
+    assert how_of(answer) == "exact"
+
+
+def test_where_the_summarizer_costs_nothing_the_texts_own_topics_are_read_too(platform: Platform) -> None:
+    sections = ("Customs clearance", "Berths and cranes")
+    body = "\n\n".join(f"## {title}\n\n{long_report(lines=150)}" for title in sections)
+    sent = platform.client.post("/v1/attachments", json={"content": body, "media_type": "text/markdown"})
+    free = planning_settings().model_copy(update={"artifact_price_share": 0.0})
+    platform.do(WorkKind.ARTIFACT, sent.json()["attachment_id"], planning=free)
+    assert {("general", title) for title in sections} <= set(focuses())
+    assert len(focuses()) <= PrecomputeSettings().artifact_focuses
+
+
+def test_what_others_read_such_results_for_is_read_ahead(platform: Platform) -> None:
+    for place, name in enumerate(("s1", "s2")):
+        other = Platform(platform.client, platform.tenant_id, platform.server, name)
+        other.turn(BERTH, long_report(f"{FACT} Seen {place} times."))
+        for artifact in unread():
+            other.do(WorkKind.ARTIFACT, artifact, Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))
+        assert how_of(other.ask(BERTH, **SMALL)) == "exact"
+    with session.transaction() as db:
+        count_focuses(db, platform.tenant_id, half_life_days=30)
+    third = Platform(platform.client, platform.tenant_id, platform.server, "s3")
+    third.turn("Read today's report.", long_report(f"{FACT} It is the last one."))
+    (artifact,) = unread()
+    third.do(WorkKind.ARTIFACT, artifact)
+    assert ("mined", BERTH) in focuses()
+    assert how_of(third.ask(BERTH, **SMALL)) == "exact"
+
+
+def unread() -> list[str]:
+    with session.reading() as db:
+        rows = db.execute(
+            text(
+                "select artifact_id from artifact where not exists "
+                "(select from artifact_summary s where s.artifact_id = artifact.artifact_id)"
+            )
+        )
+        return list(rows.scalars())
+
+
+LOOK: dict[str, Any] = {
+    "tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
+}
+
+
+def test_an_agents_further_steps_find_what_its_first_step_missed(platform: Platform) -> None:
+    platform.turn("Read the report.", long_report())
+    artifact = artifact_id()
+    assert how_of(platform.ask(BERTH, **SMALL, **LOOK)) == "extract"
+    platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.OK, NOTES))
+    assert ("request", BERTH) in focuses()
+    assert how_of(platform.ask(BERTH, **SMALL, **LOOK)) == "exact"
+
+
+def test_a_question_without_further_steps_is_not_read_for_again(platform: Platform) -> None:
+    platform.turn("Read the report.", long_report())
+    assert how_of(platform.ask(BERTH, **SMALL)) == "extract"
+    assert focuses() == []

@@ -36,6 +36,9 @@ def test_a_nod_asks_for_nothing_of_its_own(text: str) -> None:
         "Yes, and move the hotel booking of the two children to Friday morning.",
         "What does the report say about rain?",
         "pallets",
+        "Summarize the report, please.",
+        "Please cancel it.",
+        "Yes, the summary.",
     ],
 )
 def test_what_says_something_of_its_own_is_no_nod(text: str) -> None:
