@@ -1,5 +1,7 @@
-"""API keys from the command line: make one, list them, revoke one."""
+"""API keys from the command line: make one, list them, put one in place of another, revoke one."""
 
+import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -7,12 +9,19 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction, transaction_at
 from afterturn.target import DATA_DIRECTORY
-from models.tenant import SCOPES, create_key, ensure_tenant, list_keys, revoke_key
+from models.tenant import SCOPES, create_key, ensure_tenant, list_keys, revoke_key, rotate_key
 
-app = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Make, list, rotate and revoke API keys.", no_args_is_help=True, add_completion=False)
 
 Tenant = Annotated[str, typer.Option(help="Whose keys.")]
+Days = Annotated[
+    float | None, typer.Option(min=0, help="After how many days it is refused; never if unsaid.")
+]
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
+
+
+def _days(days: float | None) -> timedelta | None:
+    return None if days is None else timedelta(days=days)
 
 
 def bootstrap_key(database_url: str) -> str:
@@ -33,6 +42,7 @@ def create(
     label: Annotated[str, typer.Argument(help="What the key is for.")],
     tenant: Tenant = FIRST_TENANT,
     scope: Annotated[list[str] | None, typer.Option(help="What it may do; all, if none is named.")] = None,
+    days: Days = None,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """Make a key and print it. It is shown this once only."""
@@ -40,18 +50,37 @@ def create(
     if unknown := sorted(set(scopes) - set(SCOPES)):
         raise typer.BadParameter(f"{', '.join(unknown)}: a scope is one of {', '.join(SCOPES)}")
     with operator_transaction(data_dir) as db:
-        print(create_key(db, ensure_tenant(db, tenant), label=label, scopes=scopes))
+        made = create_key(db, ensure_tenant(db, tenant), label=label, scopes=scopes, lasts=_days(days))
+    print(made)
 
 
 @app.command("list")
 def list_all(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> None:
     """List the keys of a tenant, never their secrets."""
     with operator_transaction(data_dir) as db:
+        now = datetime.now(UTC)
         for key in list_keys(db, known_tenant(db, tenant)):
-            state = f"revoked {key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else "in force"
-            print(
-                f"{key.key_id}  {','.join(key.scopes)}  {key.created_at:%Y-%m-%d %H:%M}  {state}  {key.label}"
-            )
+            made = f"{key.created_at:%Y-%m-%d %H:%M}"
+            print(f"{key.key_id}  {','.join(key.scopes)}  {made}  {key.state(now)}  {key.label}")
+
+
+@app.command()
+def rotate(
+    key_id: Annotated[str, typer.Argument(help="The id of the old key, as `list` shows it.")],
+    tenant: Tenant = FIRST_TENANT,
+    grace_hours: Annotated[float, typer.Option(min=0, help="How long the old key still works.")] = 24,
+    days: Days = None,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Make a key in place of another and print it; the old one works a while longer, then is refused."""
+    with operator_transaction(data_dir) as db:
+        made = rotate_key(
+            db, known_tenant(db, tenant), key_id, grace=timedelta(hours=grace_hours), lasts=_days(days)
+        )
+        if made is None:
+            raise typer.BadParameter(f"{tenant} has no key {key_id} in force")
+    print(made)
+    print(f"{key_id} is refused in {grace_hours:g} h; `keys revoke {key_id}` ends it now", file=sys.stderr)
 
 
 @app.command()

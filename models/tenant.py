@@ -4,10 +4,10 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ARRAY, CheckConstraint, LargeBinary, Text, func, insert, select, text, update
+from sqlalchemy import ARRAY, CheckConstraint, LargeBinary, Text, func, insert, or_, select, text, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey
@@ -15,6 +15,7 @@ from models.session import Transaction
 
 KEY_PREFIX = "aft"
 SCOPES = ("read", "write", "admin")
+_MINUTE = "%Y-%m-%d %H:%M"
 
 
 class Tenant(Base):
@@ -41,6 +42,15 @@ class ApiKey(Base):
     scopes: Mapped[list[str]] = mapped_column(ARRAY(Text))
     created_at: Mapped[CreatedAt]
     revoked_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime | None]
+
+    def state(self, now: datetime) -> str:
+        """Whether it opens anything, in words for an operator."""
+        if self.revoked_at is not None:
+            return f"revoked {self.revoked_at:{_MINUTE}}"
+        if self.expires_at is None:
+            return "in force"
+        return f"{'expired' if self.expires_at <= now else 'in force until'} {self.expires_at:{_MINUTE}}"
 
 
 @dataclass(frozen=True)
@@ -63,8 +73,23 @@ def ensure_tenant(db: Transaction, name: str) -> UUID:
     return db.execute(select(Tenant.tenant_id).where(Tenant.name == name)).scalar_one()
 
 
-def create_key(db: Transaction, tenant_id: UUID, *, label: str, scopes: tuple[str, ...] = SCOPES) -> str:
-    """Make a key and return it. It cannot be shown again: only its hash is stored."""
+def create_key(
+    db: Transaction,
+    tenant_id: UUID,
+    *,
+    label: str,
+    scopes: tuple[str, ...] = SCOPES,
+    lasts: timedelta | None = None,
+) -> str:
+    """Make a key and return it. It cannot be shown again: only its hash is stored.
+
+    Args:
+        db: The transaction.
+        tenant_id: Whom it names.
+        label: What it is for.
+        scopes: What it may do.
+        lasts: After how long it is refused; None for never.
+    """
     key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     db.execute(
         insert(ApiKey).values(
@@ -73,6 +98,7 @@ def create_key(db: Transaction, tenant_id: UUID, *, label: str, scopes: tuple[st
             label=label,
             secret_sha256=hashlib.sha256(secret.encode()).digest(),
             scopes=list(scopes),
+            expires_at=None if lasts is None else func.now() + lasts,
         )
     )
     return f"{KEY_PREFIX}_{key_id}_{secret}"
@@ -96,7 +122,38 @@ def revoke_key(db: Transaction, tenant_id: UUID, key_id: str) -> bool:
     return revoked.rowcount == 1
 
 
-_KEY_BY_ID = select(ApiKey.tenant_id, ApiKey.secret_sha256, ApiKey.scopes).where(ApiKey.revoked_at.is_(None))
+def rotate_key(
+    db: Transaction, tenant_id: UUID, key_id: str, *, grace: timedelta, lasts: timedelta | None = None
+) -> str | None:
+    """Make a key in place of another one, which is refused after a time.
+
+    Args:
+        db: The transaction.
+        tenant_id: Whom both name.
+        key_id: The old one.
+        grace: How long the old one still works; it never works longer than it would have.
+        lasts: After how long the new one is refused; None for never.
+
+    Returns:
+        The new key, with the label and the scopes of the old one; None where that is not in force.
+    """
+    ends_at = func.now() + grace
+    old = db.execute(
+        update(ApiKey)
+        .where(ApiKey.tenant_id == tenant_id, ApiKey.key_id == key_id, *_IN_FORCE)
+        .values(expires_at=func.least(ApiKey.expires_at, ends_at))
+        .returning(ApiKey.label, ApiKey.scopes)
+    ).one_or_none()
+    if old is None:
+        return None
+    return create_key(db, tenant_id, label=old.label, scopes=tuple(old.scopes), lasts=lasts)
+
+
+_IN_FORCE = (
+    ApiKey.revoked_at.is_(None),
+    or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > func.clock_timestamp()),
+)
+_KEY_BY_ID = select(ApiKey.tenant_id, ApiKey.secret_sha256, ApiKey.scopes).where(*_IN_FORCE)
 
 
 def find_caller(db: Transaction, key: str) -> Caller | None:

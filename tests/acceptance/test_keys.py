@@ -46,6 +46,22 @@ def test_a_key_works_from_its_making_to_its_revocation(addresses: Addresses) -> 
     )
 
 
+def test_a_key_is_put_in_place_of_another_without_a_gap(addresses: Addresses) -> None:
+    old = keys(addresses.directory, "create", "to rotate", "--days", "30").stdout.strip()
+    rotated = keys(addresses.directory, "rotate", old.split("_")[1], "--grace-hours", "1")
+    assert rotated.returncode == 0, rotated.stderr
+    new = rotated.stdout.strip()
+    assert (status_with(old, addresses), status_with(new, addresses)) == (404, 404)
+    listed = keys(addresses.directory, "list").stdout
+    assert sum(line.endswith("to rotate") for line in listed.split("\n")) == 2
+    assert keys(addresses.directory, "rotate", new.split("_")[1], "--grace-hours", "0").returncode == 0
+    wait_until(
+        lambda: status_with(new, addresses) == httpx.codes.UNAUTHORIZED,
+        within_s=10,
+        what="the rotated key is refused",
+    )
+
+
 def test_a_name_that_is_no_tenant_is_told_so(addresses: Addresses) -> None:
     for command in (("list",), ("revoke", "0123")):
         told = keys(addresses.directory, *command, "--tenant", "mistyped")
