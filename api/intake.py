@@ -79,6 +79,8 @@ def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -
     """
     settings = api_settings()
     check_id(event.turn_id, "turn_id")
+    if event.user_id:
+        check_id(event.user_id, "user_id")  # by this name, in a path, all of the user's is erased one day
     if len(event.messages) > settings.max_turn_messages:
         raise ProblemError(
             "too-large",

@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Response, status
 from pydantic import Field
 
-from api.call import Body, BodyCall, Parameters, documented
+from api.call import Body, BodyCall, Parameters, check_id, documented
 from api.encoding import encode
 from api.errors import ProblemError, not_found
 from api.waiting import wait_for_work
@@ -94,10 +94,13 @@ def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest) -> WantedPla
     """What is asked for, once its catalog and its session are found.
 
     Raises:
-        ProblemError: The intent says nothing, or there is no such catalog or session.
+        ProblemError: The intent says nothing, nobody can be erased by this user's id, or there is no such
+            catalog or session.
     """
     if not request.intent.strip():
         raise ProblemError("invalid-input", "intent: says nothing", field="intent")
+    if request.user_id:
+        check_id(request.user_id, "user_id")
     digest = find_digest(db, tenant_id, request.catalog)
     if digest is None:
         raise not_found("catalog")

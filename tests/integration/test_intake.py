@@ -126,6 +126,7 @@ REFUSED: dict[str, tuple[bytes | dict[str, Any], int, str]] = {
     "an empty turn id": (turn(""), 422, "turn_id"),
     "a long turn id": (turn("x" * 201), 422, "turn_id"),
     "a turn id with a control character": (turn("a\nb"), 422, "turn_id"),
+    "a user whom no path can name": (turn("t1", user_id="a/b"), 422, "user_id"),
     "an unknown field": (turn("t1", colour="red"), 422, "colour"),
     "an unknown role": (turn("t1", {"role": "robot", "content": "x"}), 422, "messages[0].role"),
     "no role": (turn("t1", {"content": "x"}), 422, "messages[0].role"),

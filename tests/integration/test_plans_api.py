@@ -132,6 +132,7 @@ def test_a_plan_whose_work_is_dead_has_failed(room: Planning) -> None:
         ({"mode": "dream"}, 422, "mode"),
         ({"wait_ms": -1}, 422, "wait_ms"),
         ({"tools": []}, 422, "tools"),
+        ({"user_id": "a/b"}, 422, "user_id"),
         ({"catalog": "other"}, 404, None),
         ({"session_id": "nobody"}, 404, None),
     ],
