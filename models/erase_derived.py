@@ -86,8 +86,13 @@ def rewind_index(db: Transaction, tenant_id: UUID, session_id: str, *, from_seq:
 
 _READINGS = text(
     "delete from artifact_summary where tenant_id = :tenant_id and session_id = :session_id "
-    "returning artifact_id"
+    "returning artifact_id, focus_key"
 )
+_BORROWED = text(
+    "delete from artifact_summary where tenant_id = :tenant_id and origin = 'mined' "
+    "and focus_key = any(:focus_keys)"
+)
+"""What several sessions asked for is foreseen for others, in words that one of them had used."""
 
 
 def drop_readings(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> set[str]:
@@ -97,10 +102,14 @@ def drop_readings(db: Transaction, tenant_id: UUID, session_id: str, receipt: Re
         The artifacts, which may be read again for what the session says now.
     """
     place = {"tenant_id": tenant_id, "session_id": session_id}
-    artifact_ids = list(db.execute(_READINGS, place).scalars())
-    receipt.count("artifact_summary", len(artifact_ids))
+    gone = db.execute(_READINGS, place).all()
+    receipt.count("artifact_summary", len(gone))
+    if gone:
+        keys = sorted({row.focus_key for row in gone})
+        borrowed = db.execute(_BORROWED, {"tenant_id": tenant_id, "focus_keys": keys})
+        receipt.count("artifact_summary", borrowed.rowcount)
     receipt.count("artifact_plan", drop_session_plans(db, tenant_id, session_id))
-    return set(artifact_ids)
+    return {row.artifact_id for row in gone}
 
 
 _OF_TURNS = text(

@@ -66,7 +66,7 @@ _COLUMNS = text(
     """
     select table_name, column_name, data_type from information_schema.columns c
     where table_schema = 'public' and data_type in ('text', 'jsonb', 'ARRAY')
-        and column_name not in ('session_id', 'user_id', 'turn_id', 'artifact_id', 'catalog')
+        and column_name not in ('session_id', 'user_id', 'turn_id', 'artifact_id', 'focus_key', 'catalog')
         and (table_name <> 'llm_call' or column_name = 'detail')
         and (table_name <> 'message' or column_name = 'speaker')
         and exists (select from information_schema.columns k where k.table_schema = 'public'

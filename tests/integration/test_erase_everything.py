@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from models import session
+from models.artifact_summary import SummaryKey, Wish, want_summary
 from models.erase_derived import KEYED_OTHERWISE
 from models.erase_session import WITH_THE_SESSION
 from models.plan_erasure import find_erased_plans
@@ -115,6 +116,20 @@ def test_a_result_that_another_session_got_too_stays_there(client: TestClient, t
     assert tables_with(WORD)["artifact"] == shared
     erased(client, "/v1/sessions/s2")
     assert tables_with(WORD) == {}
+
+
+def test_words_that_were_foreseen_for_another_session_go_with_those_who_said_them(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    plant_everywhere(tenant_id, client, "s1", WORD, USER)
+    plant_everywhere(tenant_id, client, "s2", "otherword", "bert")
+    with session.transaction() as db:
+        artifact = "select min(artifact_id) from artifact_use where session_id = 's2'"
+        key = SummaryKey(db.execute(text(artifact)).scalar_one(), "focus-key", "large", "en")
+        want_summary(db, tenant_id, Wish(key, f"where is {WORD}", [WORD], "mined", "s2"), ttl_s=600)
+    erased(client, f"/v1/users/{USER}")
+    assert tables_with(WORD) == {}
+    assert tables_with("otherword")["artifact_summary"] == 1
 
 
 def test_learning_is_told_of_plans_that_taught_and_are_gone(client: TestClient, tenant_id: UUID) -> None:
