@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 from tests.fuzz import bodies
 from tests.fuzz.damage import damaged
@@ -45,6 +45,11 @@ class Actor:
     digests: list[str] = field(default_factory=list)
     compared: int = 0
     _made: int = 0
+
+    @classmethod
+    def of(cls, seed: str, door: Door) -> Self:
+        """An actor whose every choice follows from a seed."""
+        return cls(Random(seed), door, "f")  # noqa: S311 (repeatable, not secret)
 
     def number(self) -> int:
         """The next one: what carries it is new."""
@@ -122,6 +127,6 @@ def session_of(raw: bytes) -> Any:
     """Which session a line names; None where it cannot be read, and so cannot be stored."""
     try:
         found = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found.get("session_id") if isinstance(found, dict) else None

@@ -4,7 +4,7 @@ import base64
 from random import Random
 from typing import Any
 
-from tests.fuzz.texts import large, name, text, value, words
+from tests.fuzz.texts import large, name, text, words
 from tests.fuzz.turns import WIRES, Body, Scribe, tool, value_object
 
 WINDOWS = (None, None, 2, 60, 300, 900, 2_000, 6_000, 20_000, 128_000, 100_000_000)
@@ -241,8 +241,3 @@ def policy(rng: Random) -> Body:
 def random_wire(rng: Random) -> str:
     """One of the formats."""
     return rng.choice(WIRES)
-
-
-def junk(rng: Random) -> Any:
-    """A body of nothing that is known."""
-    return value(rng)

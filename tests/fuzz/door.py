@@ -24,10 +24,11 @@ _SHOWN_CHARS = 3_000
 
 
 class Witness:
-    """Sees the exceptions that the application answers with a 500."""
+    """Sees the exceptions that an application answers with a 500; knows its OpenAPI document."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, document: dict[str, Any]) -> None:
         self.app = app
+        self.document = document
         self.seen: list[str] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,7 +106,8 @@ class Door:
         """Send a request; whatever is wrong with the answer is kept."""
         url = path + (f"?{query}" if query else "")
         shown = f"{method} {url} {dict(headers or {})} {raw[:_SHOWN_CHARS]!r}"
-        sent = {"content-type": "application/json", **(headers or {})}
+        named = {"content-type": "application/json", **(headers or {})}
+        sent = {key.encode(): value.encode("latin-1") for key, value in named.items()}
         started = time.monotonic()
         got = self.client.request(method, url, content=raw, headers=sent)
         spent_s = time.monotonic() - started

@@ -1,20 +1,22 @@
 """A run of the fuzzer: so many requests from a seed, against the real application and database."""
 
-from collections import Counter
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from random import Random
 
 from fastapi.testclient import TestClient
 
 from api.app import make_app
 from tests.fuzz import others, sessions
 from tests.fuzz.actor import Actor
-from tests.fuzz.door import Door, Witness
+from tests.fuzz.document import fuzz_operation, operations
+from tests.fuzz.door import Door, Witness, encode
 from tests.fuzz.work import Background
 
-WORK_EVERY = 60
+DOCUMENT_SHARE = 6
+
+WORK_EVERY = 100
 """Steps between two looks at the due work."""
 
 STEPS: tuple[tuple[Callable[[Actor], None], float], ...] = (
@@ -57,33 +59,73 @@ class Result:
     background: Background
     compared: int
 
-    @property
-    def statuses(self) -> Counter[int]:
-        """How many answers of each status."""
-        found: Counter[int] = Counter()
-        for (_, status, _), times in self.door.counts.items():
-            found[status] += times
-        return found
-
 
 @contextmanager
 def open_door(key: str) -> Iterator[Door]:
     """The real application behind a door, called with a key."""
-    witness = Witness(make_app())
+    app = make_app()
+    witness = Witness(app, app.openapi())
     with TestClient(witness, raise_server_exceptions=False) as client:
         client.headers["Authorization"] = f"Bearer {key}"
         yield Door(client, witness)
 
 
-def fuzz(door: Door, seed: int, requests: int, label: str = "a") -> Result:
-    """Send about so many requests, in an order that the seed decides, and do the work that they make due."""
-    rng = Random(f"{seed} {label}")  # noqa: S311 (repeatable, not secret)
-    actor, background = Actor(rng, door, label), Background(door)
-    calls, weights = zip(*STEPS, strict=True)
+def fuzz_round(door: Door, seed: str, requests: int) -> Result:
+    """Send about so many requests: the document's first, a sixth of them, and then a platform's.
+
+    Args:
+        door: Where they go, with a tenant of its own.
+        seed: Decides every request.
+        requests: How many, >= 1.
+    """
     begun = door.requests
-    steps = 0
-    while door.requests - begun < requests:
-        rng.choices(calls, weights)[0](actor)
+    fuzz_document(door, seed, requests // DOCUMENT_SHARE)
+    return fuzz_platform(door, seed, requests - (door.requests - begun))
+
+
+def fuzz_document(door: Door, seed: str, requests: int) -> None:
+    """Send requests that the OpenAPI document allows, and that it forbids, to every call in it."""
+    known = _make_known(door)
+    calls = operations(door.witness.document)
+    for operation in calls:
+        examples = max(requests // (2 * len(calls)), 1)
+        fuzz_operation(door, operation, known, examples=examples, begin=zlib.crc32(seed.encode()))
+
+
+def _make_known(door: Door) -> dict[str, str | int]:
+    """Make something for the document's calls to find. Returns the parts of a path by their names."""
+    said = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "In hall seven."}]
+    door.send("turn", "POST", "/v1/sessions/known/turns", encode({"turn_id": "t", "messages": said}))
+    door.send("put catalog", "PUT", "/v1/catalogs/known", encode({"tools": [{"name": "look"}]}))
+    uploaded = door.send("upload", "POST", "/v1/attachments", encode({"content": "The pallet waits. " * 900}))
+    wanted = {"intent": "look for it", "catalog": "known", "model": "extractive"}
+    planned = door.send("plan", "POST", "/v1/plans", encode(wanted))
+    document = uploaded.body["attachment_id"]
+    return {
+        "session_id": "known",
+        "seq": 1,
+        "version": 1,
+        "name": "known",
+        "user_id": "nobody",
+        "attachment_id": document,
+        "artifact_id": document,
+        "plan_id": planned.body["plan_id"],
+    }
+
+
+def fuzz_platform(door: Door, seed: str, requests: int) -> Result:
+    """Send about so many requests as a platform does, and do the work that they make due.
+
+    Args:
+        door: Where they go, with a tenant of its own.
+        seed: Decides every request.
+        requests: How many, >= 1.
+    """
+    actor, background = Actor.of(seed, door), Background(door)
+    calls, weights = zip(*STEPS, strict=True)
+    until, steps = door.requests + requests, 0
+    while door.requests < until:
+        actor.rng.choices(calls, weights)[0](actor)
         steps += 1
         if steps % WORK_EVERY == 0:
             background.work()
