@@ -32,6 +32,7 @@ from api import (
 from api.description import describe_calls
 from api.limits import limits
 from api.mcp.door import PATH, McpDoor
+from api.request_ids import NameRequests
 from api.request_times import MeasureRequests, RequestTimes
 from api.settings import api_settings
 from context.tokens import count_text
@@ -109,5 +110,6 @@ def make_app() -> FastAPI:
     app.add_middleware(ServerTiming)
     app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()
     app.add_middleware(MeasureRequests, times=app.state.request_times)
+    app.add_middleware(NameRequests)
     app.openapi = cache(partial(describe_calls, app))  # type: ignore[method-assign]
     return app

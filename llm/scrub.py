@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Iterable
 
+from llm.provider_words import OF_PROVIDERS
+
 MAX_DETAIL_CHARS = 300
 _KEY = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|ghp)[-_][\w*.-]{4,}|\bAIza[\w*-]{6,}"  # the shapes of the common providers
@@ -16,6 +18,8 @@ _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})+")
 _SPACE = re.compile(r"\s+")
 _SHINGLE = 12
 """A run of this many characters that also occurs in the prompt is taken for a quotation of it."""
+
+_WORD = re.compile(r"[^\W_]{3,}")
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
@@ -32,7 +36,8 @@ def scrub(text: str, secrets: Iterable[str]) -> str:
     line = _KEY.sub("[key]", line)
     for key in _environment_keys():
         line = line.replace(key, "[key]")
-    return _without_quotations(line, [_SPACE.sub(" ", secret) for secret in secrets])[:MAX_DETAIL_CHARS]
+    texts = [_SPACE.sub(" ", secret) for secret in secrets]
+    return _without_words(_without_quotations(line, texts), texts)[:MAX_DETAIL_CHARS]
 
 
 def _environment_keys() -> list[str]:
@@ -41,6 +46,20 @@ def _environment_keys() -> list[str]:
         for name, value in os.environ.items()
         if name.endswith("_API_KEY") and len(value) >= _SHORTEST_KEY
     ]
+
+
+def _without_words(line: str, texts: list[str]) -> str:
+    """Hide single words that the prompt has too, but for those that every provider uses."""
+    said = {word.casefold() for text in texts for word in _WORD.findall(text)} - OF_PROVIDERS
+
+    def kept(found: re.Match[str]) -> str:
+        word = found[0]
+        unspaced = not word.isascii() and any(word in text for text in texts)  # such as Chinese
+        return "[prompt]" if unspaced or word.casefold() in said else word
+
+    return (
+        re.sub(r"\[prompt\](?:\s*\[prompt\])+", "[prompt]", _WORD.sub(kept, line)) if said or texts else line
+    )
 
 
 def _without_quotations(line: str, secrets: list[str]) -> str:

@@ -10,6 +10,7 @@ def configure_logging() -> None:
     """Write structured lines to standard error."""
     structlog.configure(
         processors=[
+            structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.format_exc_info,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import structlog
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from structlog.contextvars import bound_contextvars
 
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
@@ -54,7 +55,7 @@ def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: Worke
     if held is None:
         return NOT_DUE
     began = time.monotonic()
-    with _renewed(held, settings):
+    with bound_contextvars(work_id=work_id, tenant_id=str(held.tenant_id)), _renewed(held, settings):
         outcome = _attempt(held, handlers[held.kind], settings)
     count_work(held.kind, outcome, took_s=time.monotonic() - began)
     log.info("work_done", work_id=work_id, kind=held.kind, outcome=outcome, attempts=held.attempts)

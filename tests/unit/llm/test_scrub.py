@@ -63,6 +63,35 @@ def test_no_run_of_the_prompt_survives(prompt: str, around: str) -> None:
         assert not any(secret[at : at + 12] in left for at in range(len(secret) - 11))
 
 
+@pytest.mark.parametrize("quoted", ["vault", "'Souza'", "vault code", "4711-0815", "VAULT"])
+def test_a_single_word_of_the_prompt_does_not_survive(quoted: str) -> None:
+    left = scrub(f"Invalid value for the message: {quoted}.", [PROMPT])
+    assert left.startswith("Invalid value for the message: ")
+    assert not any(word in left.casefold() for word in ("vault", "souza", "4711", "0815"))
+
+
+def test_a_short_quotation_without_spaces_between_words_does_not_survive() -> None:
+    prompt = "金庫の暗証番号はアナだけが知っている"
+    assert "暗証番号" not in scrub("invalid message 暗証番号", [prompt])
+
+
+def test_the_words_of_providers_survive_in_a_prompt_that_has_them() -> None:
+    sentence = "This model's maximum context length is 8192 tokens, however you requested 9001 tokens."
+    assert (
+        scrub(sentence, ["Is 100 the maximum? What length has a context, however long, in tokens?"])
+        == sentence
+    )
+
+
+WORDS = st.text(st.sampled_from("bdfgkmpvz"), min_size=3, max_size=9)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=8), WORDS)
+def test_no_word_of_the_prompt_survives(words: list[str], other: str) -> None:
+    left = scrub(f"unsupported: {words[0]}, {other}", [" ".join(words)]).replace("[prompt]", "")
+    assert not set(words) & set(left.replace(",", "").split())
+
+
 @given(st.text(max_size=2000))
 def test_what_is_left_is_one_short_line(text: str) -> None:
     left = scrub(text, [])

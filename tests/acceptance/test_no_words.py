@@ -1,0 +1,128 @@
+"""A whole stack that was told secrets: no log, no view and no error text repeats a word of them."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from afterturn.stack.roles import Role
+from afterturn.stack.stack import Stack
+from llm.scripted import Mode, ScriptedServer, Step
+from tests.acceptance.platform import MARKER, ROLES, SECRET_KEY, SOON_S, Platform, dialogue, environment
+from tests.waiting import wait_until
+
+SESSION = "quiet"
+TASKS = "/tasks/datatable"
+ALL_TASKS = {
+    "draw": "1",
+    "start": "0",
+    "length": "500",
+    "order[0][column]": "0",
+    "order[0][dir]": "asc",
+    "columns[0][data]": "name",
+}
+ODD_BODIES: list[tuple[str, dict[str, Any]]] = [
+    ("/v1/sessions/odd/turns", {"turn_id": "t", "messages": [{"role": MARKER, "content": MARKER}]}),
+    ("/v1/sessions/odd/turns", {"turn_id": "t", "messages": [], MARKER: MARKER}),
+    ("/v1/sessions/odd/context", {"model": "m", "messages": MARKER}),
+    (f"/v1/{MARKER}", {}),
+    ("/v1/plans", {"intent": MARKER, "catalog": "none", "model": "m"}),
+]
+
+
+@pytest.fixture(scope="module")
+def told() -> Iterator[tuple[Platform, Stack, list[str]]]:
+    """A stack, Flower included, that heard the marker in every way; and what it answered to odd requests."""
+    with ScriptedServer() as model, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(model).items():
+            patch.setenv(name, value)
+        with Stack(roles=(*ROLES, Role.FLOWER)) as stack:
+            platform = Platform(stack, model)
+            yield platform, stack, talk(platform, stack, model)
+            platform.close()
+
+
+def talk(platform: Platform, stack: Stack, model: ScriptedServer) -> list[str]:
+    """Turns, contexts, plans, odd requests, and a model that repeats the marker in refusals and errors."""
+    for step in (Step(Mode.BAD_REQUEST, text=MARKER), Step(Mode.REFUSAL, text=f"I cannot say {MARKER}.")):
+        model.next(step)
+    with httpx.Client(
+        base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=20
+    ) as client:
+        for number in range(1, 8):
+            turn = {"turn_id": f"t{number}", "messages": dialogue(number), "plan": {"intent": MARKER}}
+            assert client.post(f"/v1/sessions/{SESSION}/turns", json=turn).is_success
+            asked = {"role": "user", "content": f"Where is {MARKER}?"}
+            wish = {"model": "gpt-4o-mini", "focus": MARKER, "messages": [asked]}
+            assert client.post(f"/v1/sessions/{SESSION}/context", json=wish).is_success
+        assert client.post("/v1/preflight", json={"message": MARKER}).is_success
+        refused = [client.post(path, json=body) for path, body in ODD_BODIES]
+    wait_until(lambda: tried(platform), within_s=SOON_S, what="the model was asked and refused")
+    assert all(answer.is_client_error for answer in refused), [answer.status_code for answer in refused]
+    return [answer.text for answer in refused]
+
+
+def tried(platform: Platform) -> bool:
+    return bool(
+        platform.rows("select 1 from llm_call where failure is not null and session_id = %s", SESSION)
+    )
+
+
+def test_no_log_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
+    platform, _, _ = told
+    logs = {path.name: path.read_text(errors="replace") for path in platform.logs.iterdir()}
+    assert {"api.log", "worker.log", "dispatcher.log", "beat.log", "flower.log", "postgres.log"} <= set(logs)
+    assert "preflight_classified" in logs["api.log"]
+    assert "work_done" in logs["worker.log"]
+    assert {name for name, text in logs.items() if MARKER in text or SECRET_KEY in text} == set()
+
+
+def test_every_line_of_ours_says_whose_it_is(told: tuple[Platform, Stack, list[str]]) -> None:
+    platform, _, _ = told
+    for file in ("api.log", "worker.log"):
+        lines = [line for line in (platform.logs / file).read_text().splitlines() if line.startswith("{")]
+        assert lines
+        for line in map(json.loads, lines):
+            assert {"request_id", "work_id"} & line.keys(), line
+
+
+def test_flower_shows_tasks_by_name_and_number(told: tuple[Platform, Stack, list[str]]) -> None:
+    _, stack, _ = told
+    shown = ""
+    ends = time.monotonic() + SOON_S
+    while "summaries.summarize" not in shown and time.monotonic() < ends:
+        shown = httpx.get(f"{stack.at.flower_url}{TASKS}", params=ALL_TASKS, timeout=20).text
+    tasks = json.loads(shown)["data"]
+    assert {task["name"] for task in tasks} >= {"summaries.summarize", "maintenance.tick"}
+    for task in tasks:
+        assert re.fullmatch(r"[\[(]?\d*,?[\])]?", task["args"] or ""), task
+        assert task["kwargs"] in {"{}", "", None}
+    assert MARKER not in shown
+
+
+def test_no_error_that_is_kept_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
+    platform, _, _ = told
+    kept = platform.rows("select failure, detail from llm_call where failure is not null")
+    kept += platform.rows("select last_error, last_outcome, refused_because from due_work")
+    kept += platform.rows("select reason, model from provider_gate")
+    kept += platform.rows("select rejected_because, model from summary")
+    assert kept
+    assert MARKER not in str(kept)
+
+
+def test_no_metric_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
+    _, stack, _ = told
+    page = httpx.get(f"{stack.at.base_url}/metrics", timeout=20)
+    assert page.status_code == httpx.codes.OK
+    assert MARKER not in page.text
+    assert SESSION not in page.text
+
+
+def test_a_refusal_names_fields_and_repeats_no_value(told: tuple[Platform, Stack, list[str]]) -> None:
+    """A field that the caller itself named is told to it; what it said is not."""
+    _, _, refused = told
+    assert [MARKER in json.loads(text).get("detail", "") for text in refused].count(True) <= 1

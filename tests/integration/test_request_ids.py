@@ -1,0 +1,70 @@
+"""Every line that a request or a piece of work logs says which one it was."""
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+from uuid import UUID
+
+import pytest
+import structlog
+from fastapi.testclient import TestClient
+from structlog.testing import LogCapture
+
+from models import session
+from models.work import Claim, WorkKind, find_work, want
+from tests.integration.works import QUICK
+from workers.jobs.lifecycle import run_work
+
+log = structlog.get_logger()
+
+Lines = list[MutableMapping[str, Any]]
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    """What is logged, with what every line of a process has."""
+    capture = LogCapture()
+    before = structlog.get_config()
+    structlog.configure(processors=[structlog.contextvars.merge_contextvars, capture])
+    yield capture.entries
+    structlog.configure(**before)
+
+
+def classify(client: TestClient, **headers: str) -> str:
+    """A request that logs a line; returns the name that it was answered with."""
+    answer = client.post("/v1/preflight", json={"message": "hello"}, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.headers["x-request-id"]
+
+
+def test_a_request_is_named_in_its_answer_and_its_lines(client: TestClient, lines: Lines) -> None:
+    names = [classify(client), classify(client)]
+    logged = [line["request_id"] for line in lines if line["event"] == "preflight_classified"]
+    assert logged == names
+    assert names[0] != names[1]
+
+
+def test_a_caller_may_name_its_request(client: TestClient) -> None:
+    assert classify(client, **{"X-Request-Id": "trace-0042.a"}) == "trace-0042.a"
+
+
+@pytest.mark.parametrize("given", ["what do you know of me", "short", "x" * 65, "a\tb-------"])
+def test_a_name_that_could_be_words_is_not_taken(client: TestClient, given: str) -> None:
+    assert classify(client, **{"X-Request-Id": given}) != given
+
+
+def test_what_work_logs_has_its_id(tenant_id: UUID, lines: Lines) -> None:
+    with session.transaction() as db:
+        want(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+        found = find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+    assert found is not None
+
+    def handle(_: Claim) -> str:
+        log.info("something_happened")
+        raise RuntimeError("words of a user")
+
+    assert run_work(found.work_id, {WorkKind.SUMMARIZE: handle}, QUICK).startswith("put off")
+    told = {line["event"]: line for line in lines}
+    assert set(told) == {"something_happened", "work_failed", "work_done"}
+    assert {line["work_id"] for line in told.values()} == {found.work_id}
+    assert told["something_happened"]["tenant_id"] == str(tenant_id)
+    assert "words of a user" not in str(lines)
