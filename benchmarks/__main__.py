@@ -5,7 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-HELPERS = {"__main__", "cache_replay", "past_plans", "ranking_data", "report", "rouge", "token_truth"}
+HELPERS = {
+    "__main__",
+    "cache_replay",
+    "focus_data",
+    "past_plans",
+    "ranking_data",
+    "report",
+    "rouge",
+    "token_truth",
+}
 
 
 def names() -> list[str]:

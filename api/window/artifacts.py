@@ -14,6 +14,7 @@ from context.artifacts.superseded import Reason, Superseded
 from context.artifacts.types import Artifact
 from context.extract import extract
 from context.focus import GENERAL_KEY, Focus, nearest, normalise
+from context.planning.compared import compare_texts
 from context.planning.deterministic import Wanted
 from context.planning.execute import EXTRACT_TOKENS, Available, Extract
 from context.planning.questions import Asking, asking
@@ -21,7 +22,6 @@ from context.planning.room import room_for_artifacts
 from context.planning.whole import asks_for_all
 from context.shelf import Shelf
 from context.tokens import count_text
-from context.words import query_terms
 from models.artifact_lookup import Candidate, ReadySummary, find_candidates, find_exact, load_ready
 from models.artifact_summary import SummaryKey
 from models.artifact_use import Use, find_old, load_uses
@@ -31,9 +31,6 @@ from models.session import Transaction, reading
 
 LOOKUP_TOKENS = 1_000
 """The most tokens of an extract for one exact thing; more of it would be what nobody asked for."""
-
-TELLING_TERMS = 3
-"""A question of fewer words of its own may be about anything."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +193,12 @@ def _read(
     }
     ids = [artifact.artifact_id for artifact in artifacts]
     model = question.chosen.summarizer or None
-    whole = _whole(artifacts, texts, focus)
+    indexes = {one: text.index for one, text in texts.items() if text.index is not None}
+    whole = frozenset(
+        artifact.artifact_id
+        for artifact in artifacts
+        if (index := indexes.get(artifact.artifact_id)) and asks_for_all(focus, artifact.title, index)
+    )
     focused = [one for one in ids if one not in whole]
     exact = find_exact(db, question.tenant_id, focused, focus.key, model=model)
     exact |= find_exact(db, question.tenant_id, sorted(whole), GENERAL_KEY, model=model)
@@ -213,18 +215,8 @@ def _read(
     }
     summaries = exact | {artifact_id: summary for artifact_id, (summary, _) in near.items()}
     latest = artifacts[-1].artifact_id
-    relevance = _relevance(texts, question.wanted, focus, latest)
+    relevance = {} if focus.is_general else compare_texts(indexes, question.wanted.text, latest=latest)
     return _Found(focus, old, relevance, whole, frozenset(exact), summaries, available)
-
-
-def _whole(artifacts: Sequence[Artifact], texts: Mapping[str, ArtifactText], focus: Focus) -> frozenset[str]:
-    """The artifacts of which the question asks for all, as far as they are indexed."""
-    indexed = {
-        artifact.artifact_id: (artifact.title, text.index)
-        for artifact in artifacts
-        if (text := texts.get(artifact.artifact_id)) and text.index is not None
-    }
-    return frozenset(one for one, (title, index) in indexed.items() if asks_for_all(focus, title, index))
 
 
 def _near(
@@ -242,26 +234,6 @@ def _near(
         if best and summary:
             found[artifact_id] = (summary, best[1])
     return found
-
-
-def _relevance(
-    texts: Mapping[str, ArtifactText], wanted: Wanted, focus: Focus, latest: str
-) -> dict[str, float]:
-    """The share of the question's words that a whole text has, where it is indexed.
-
-    That a text has none of them proves something of a question with several words of its own only, and
-    nothing of the latest artifact: "how many does it say?" has no word of what it asks about.
-    """
-    terms = query_terms(wanted.text)
-    if not terms or focus.is_general:
-        return {}
-    shares = {
-        artifact_id: sum(text.index.frequency(term) > 0 for term in terms) / len(terms)
-        for artifact_id, text in texts.items()
-        if text.index is not None
-    }
-    tells = len(terms) >= TELLING_TERMS
-    return {one: share for one, share in shares.items() if share > 0 or (tells and one != latest)}
 
 
 def _available(

@@ -11,6 +11,7 @@ from api.window.prepare import canonical_room, choose_models
 from api.window.recall import recall
 from api.window.request import ContextRequest, Given
 from api.window.tails import notes_of, read_tail
+from context.artifacts.open_turn import fit_restored
 from context.artifacts.split import pointed_artifacts
 from context.assemble import Notes, Unread, Window, WindowRequest, build_messages
 from context.budget import Budget
@@ -84,14 +85,14 @@ def fill_window(sought: Sought, tail: Tail | None = None) -> Filled:
 def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     """Read what there is of history and of artifacts, and what of older turns bears on the new messages.
 
-    A turn that is still open is read as it was sent, large results and all: the model is in the middle of it.
+    A turn that is still open is read as it was sent, large results and all, as far as there is room.
     """
     tenant_id, request, given = sought.tenant_id, sought.request, sought.given
     standing, budget = sought.standing, sought.budget
     known = tail or load_tail(tenant_id, standing, request.model, budget)
-    messages, shown = _open(tenant_id, standing, known.messages, given.new)
-    question = find_question(given.said, messages)
     notes = notes_of(standing)
+    messages, shown = _open(sought, known.messages, room_tokens=_room(sought, notes, ()).whole)
+    question = find_question(given.said, messages)
     shelving = gather_artifacts(
         ArtifactQuestion(
             tenant_id=tenant_id,
@@ -133,14 +134,18 @@ def load_tail(tenant_id: UUID, standing: Standing | None, model: str, budget: Bu
 
 
 def _open(
-    tenant_id: UUID, standing: Standing | None, tail: Sequence[Message], new: Sequence[Message]
+    sought: Sought, tail: Sequence[Message], *, room_tokens: int
 ) -> tuple[Sequence[Message], frozenset[str]]:
-    """Put results back into the turn that the new messages go on with; name the artifacts that it shows."""
-    going_on = open_turn_of(tail, new)
+    """Put results back into the turn that the new messages go on with; name the artifacts that it shows.
+
+    Results that do not fit stay pointers, the oldest first, and are read like those of earlier turns.
+    """
+    going_on, standing = open_turn_of(tail, sought.given.new), sought.standing
     if standing is None or not any(message.answer_ids for message in going_on):
         return tail, frozenset()
     with reading() as db:
-        restored = restore_messages(db, tenant_id, standing.session.session_id, going_on)
+        whole = restore_messages(db, sought.tenant_id, standing.session.session_id, going_on)
+    restored = fit_restored(going_on, whole, room_tokens=room_tokens)
     shown = {
         artifact_id
         for before, after in zip(going_on, restored, strict=True)

@@ -317,3 +317,33 @@ def test_a_question_without_further_steps_is_not_read_for_again(platform: Platfo
     platform.turn("Read the report.", long_report())
     assert how_of(platform.ask(BERTH, **SMALL)) == "extract"
     assert focuses() == []
+
+
+def step(call_id: str, result: str) -> list[dict[str, Any]]:
+    """A further call of a turn that goes on, and its result."""
+    call = {"id": call_id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call_id, "content": result},
+    ]
+
+
+def test_in_a_turn_that_outgrows_its_window_old_results_are_read_for_its_question(platform: Platform) -> None:
+    newest = long_report("Hall nine is full.", lines=100)
+    platform.turn(BERTH, long_report(), newest, end=False)
+    first = next(one for one in unread() if one != newest_artifact())
+    platform.do(WorkKind.ARTIFACT, first, Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))
+    answer = platform.ask(messages=step("n1", "seen"), context_window=5_000, max_tokens=300)
+    results = [message["content"] for message in answer["messages"] if message["role"] == "tool"]
+    assert first in results[0]
+    assert results[1:] == [newest, "seen"]
+    assert how_of(answer) == "exact"
+    assert NOTES in shown_artifacts(answer)
+
+
+def newest_artifact() -> str:
+    with session.reading() as db:
+        found: str = db.execute(
+            text("select artifact_id from artifact_use order by seq desc limit 1")
+        ).scalar_one()
+    return found

@@ -1,0 +1,131 @@
+"""Conversations of others as they would reach artifacts: what came in, and what was asked afterwards."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+
+from context.artifacts.kinds import kind_of
+from context.artifacts.split import split_results
+from context.artifacts.toolcalls import read_calls
+from context.artifacts.types import ContentKind
+from context.extract import PassageIndex
+from context.tokens.text import count_text
+from context.types import JsonObject, Message, Role, Wire
+from context.wire import describe
+from tests.data import DATA, read_jsonl
+
+DOCUMENT = "document"
+"""What stands for a tool where a person brought the text."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """An artifact of a replay."""
+
+    artifact_id: str
+    tool: str
+    kind: ContentKind
+    content: str
+    tokens: int
+
+    @property
+    def index(self) -> PassageIndex:
+        """Its passages, indexed once."""
+        return _index(self.content, self.kind)
+
+
+@cache
+def _index(content: str, kind: ContentKind) -> PassageIndex:
+    return PassageIndex.build(content, kind)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A request: a message of a user, or an agent's further step; and what came in behind it.
+
+    Attributes:
+        said: The user's messages, those of this turn and of all before it, newest last.
+        is_step: Whether an agent goes on within the turn.
+        has_tools: Whether the model may call tools.
+        came: The large results of the calls that the answer made.
+    """
+
+    said: tuple[Message, ...]
+    is_step: bool = False
+    has_tools: bool = False
+    came: tuple[Text, ...] = ()
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One session: what it had before its first message, and its events."""
+
+    replay_id: str
+    half: int
+    events: Sequence[Event]
+    uploaded: Sequence[Text] = field(default=())
+
+
+def half_of(group: str) -> int:
+    """Which half a group of sessions belongs to: one tunes, the other checks."""
+    return hashlib.sha256(group.encode()).digest()[-1] & 1
+
+
+def read_agents(name: str, group: str, *, least_chars: int) -> list[Replay]:
+    """Read trajectories of agents.
+
+    Args:
+        name: The folder.
+        group: The field by which they belong together: no group is in both halves.
+        least_chars: From how many characters on a result is an artifact.
+    """
+    rows = read_jsonl(DATA / name / "trajectories.jsonl")
+    return [
+        Replay(str(row["id"]), half_of(str(row[group])), tuple(_events(row["messages"], least_chars)))
+        for row in rows
+    ]
+
+
+def _events(bodies: Sequence[JsonObject], least_chars: int) -> Iterator[Event]:
+    """One request stands before every message of the model."""
+    messages = [_message(seq, body) for seq, body in enumerate(bodies, 1)]
+    answers = [at for at, message in enumerate(messages) if message.role is Role.ASSISTANT]
+    for at, after in pairwise([*answers, len(messages)]):
+        came = [
+            text
+            for place in range(at, after)
+            if messages[place].answer_ids
+            for text in _large(messages[place], messages[:place], least_chars)
+        ]
+        said = tuple(message for message in messages[:at] if message.starts_turn)
+        is_step = bool(messages[at - 1].answer_ids)
+        yield Event(said, is_step=is_step, has_tools=True, came=tuple(came))
+
+
+def _large(message: Message, before: Sequence[Message], least_chars: int) -> list[Text]:
+    split = split_results(message, least_chars=least_chars, calls=read_calls(before))
+    return [Text(one.artifact_id, one.tool, one.kind, one.content, one.tokens) for one in split.artifacts]
+
+
+def _message(seq: int, body: JsonObject) -> Message:
+    fact = describe(body, Wire.OPENAI)
+    return Message(seq, fact.role, 0, json.dumps(body), fact.call_ids, fact.answer_ids)
+
+
+def read_meetings() -> list[Replay]:
+    """Read meetings: a document each, uploaded before the first question; the questions in their order."""
+    return list(map(_meeting, read_jsonl(DATA / "qmsum" / "meetings.jsonl.gz")))
+
+
+def _meeting(row: JsonObject) -> Replay:
+    content = "\n".join(f"{speaker}: {words}" for speaker, words in row["turns"])
+    text = Text(row["id"], DOCUMENT, kind_of(content), content, count_text(content))
+    asked = [
+        _message(seq, {"role": "user", "content": one["query"]})
+        for seq, one in enumerate((*row["general"], *row["specific"]), 1)
+    ]
+    events = [Event(tuple(asked[: place + 1])) for place in range(len(asked))]
+    return Replay(row["id"], half_of(row["id"]), events, (text,))
