@@ -1,7 +1,7 @@
 """Remember what erasing leaves behind it: how far generations went, and which learning must begin anew.
 
-Locks: ACCESS EXCLUSIVE and SHARE ROW EXCLUSIVE on tenant for an instant: the column has a constant default, and
-the table a foreign key; SHARE on turn while its partial index is built: no turn is accepted meanwhile.
+Locks: ACCESS EXCLUSIVE and SHARE ROW EXCLUSIVE on tenant for an instant: the column has a constant default,
+and the table a foreign key; SHARE on turn while its partial index is built: no turn is accepted meanwhile.
 Old code: erases nothing, and reads neither.
 Back: drops all of it; what was learned from erased plans stays until it is learned anew.
 """
