@@ -177,7 +177,7 @@ _counts = Counts()
 
 
 def count(name: Counted, *labels: str, by: float = 1) -> None:
-    """Count in this process; see `Counts.add`. It costs about a microsecond and never waits for Postgres."""
+    """Count in this process; see `Counts.add`. It costs microseconds and never waits for Postgres."""
     _counts.add(name, *labels, by=by)
 
 
