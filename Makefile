@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test lint format bench clean
+.PHONY: venv lock demo up test lint format bench soak soak-fuzz clean
 
 venv: $(STAMP)
 
@@ -44,6 +44,14 @@ format: venv
 
 bench: venv
 	$(PY) -m benchmarks
+
+# What takes too long for `make test`. A run that found something repeats: make soak-fuzz FUZZ="--seed N --round R".
+soak: soak-fuzz
+
+FUZZ ?= --requests 100000
+
+soak-fuzz: venv
+	$(PY) -m tests.fuzz $(FUZZ)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -26,13 +26,13 @@ def check_window(
     """
     if not answer.ok:
         return
-    for what in _faults(answer.body, sent):
+    for what in _faults(answer.body, sent, is_cut=promised.is_cut):
         door.blame(f"window: {what}", answer)
     for what in _hidden(answer.body, promised, live):
         door.blame(f"window: {what}", answer)
 
 
-def _faults(found: dict[str, Any], sent: dict[str, Any]) -> list[str]:
+def _faults(found: dict[str, Any], sent: dict[str, Any], *, is_cut: bool) -> list[str]:
     certificate = found["certificate"]
     wire = Wire(sent.get("wire", "openai"))
     used = certificate["input_tokens"]
@@ -42,7 +42,7 @@ def _faults(found: dict[str, Any], sent: dict[str, Any]) -> list[str]:
         "no room for the answer": used + certificate["max_tokens"] <= certificate["context_window"],
         "larger than was asked for": certificate["context_window"] <= asked_window,
         "over the caller's budget": used <= (sent.get("budget") or used),
-        "tail is torn": certificate["tail_contiguous"],
+        "tail is torn": certificate["tail_contiguous"] or is_cut,
         "pairs are torn": certificate["tool_pairs_intact"],
         "parts do not add up": sum(block["tokens"] for block in certificate["blocks"]) == used,
         "tools out of nothing": bool(sent.get("tools") or sent.get("catalog")) or not found["tools"],
