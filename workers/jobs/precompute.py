@@ -84,7 +84,11 @@ def precompute_artifact(
 
 
 def _prepare_index(held: Claim, known: Known) -> PassageIndex:
-    """The prepared index, or a new one; one that cannot be read is made anew."""
+    """The prepared index, or a new one; one that cannot be read is made anew.
+
+    It is stored without a look at the lease: whoever makes it makes the same one, and intake takes the same
+    rows in the other order.
+    """
     if known.passages is not None:
         try:
             return PassageIndex.from_bytes(known.passages)
@@ -92,8 +96,6 @@ def _prepare_index(held: Claim, known: Known) -> PassageIndex:
             log.warning("passage_index_unreadable", work_id=held.work_id)
     index = PassageIndex.build(known.artifact.content, known.artifact.kind)
     with transaction() as db:
-        if not hold(db, held):
-            raise LeaseLostError
         save_passages(db, held.tenant_id, held.key, index.to_bytes(), version=INDEX_VERSION)
     return index
 
