@@ -6,7 +6,9 @@ import typer
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from sqlalchemy import NullPool, create_engine
 
+from models.row_security import raise_wall
 from models.settings import database_settings
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
@@ -30,8 +32,20 @@ def config(database_url: str) -> Config:
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
-    """Apply every migration that is missing. Two callers at once take it in turn."""
+    """Apply every migration that is missing, and hold new tables to tenants where that is set.
+
+    Two callers at once take it in turn.
+    """
     command.upgrade(config(database_url), revision)
+    if revision == "head" and database_settings().row_security:
+        hold_to_tenants(database_url)
+
+
+def hold_to_tenants(database_url: str) -> list[str]:
+    """Have the database itself hold every table to tenants. Returns those that it did not hold before."""
+    owner = create_engine(database_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with owner.connect() as db:
+        return raise_wall(db)
 
 
 def downgrade(database_url: str, revision: str) -> None:

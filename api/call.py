@@ -16,6 +16,7 @@ from api.settings import ApiSettings, api_settings
 from api.validation import validation_error
 from context.errors import InvalidInputError
 from context.sanitize import REPLACEMENT, clean_json, parse_json
+from models.row_security import keep_to
 from models.session import reading
 from models.tenant import Caller, find_caller
 
@@ -64,6 +65,7 @@ class Call:
             limits.charge(caller.key_id)
         if scope not in caller.scopes:
             raise ProblemError("forbidden", f"this key lacks the scope {scope!r}", scope=scope)
+        keep_to(caller.tenant_id)
         return caller
 
     def body(self, model: type[Model]) -> Model:

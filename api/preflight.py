@@ -24,6 +24,7 @@ from models.habits import FULL_WEIGHT
 from models.preflight import Topic, find_policy, find_topic, load_asked, remember_topic
 from models.preflight_record import Made, record_decision
 from models.prior import SetKind, SetPlace, SetState, load_set
+from models.row_security import keep_to
 from models.session import Transaction, hinting, reading
 from models.settings import preflight_settings
 from models.work import WorkKind, want
@@ -226,6 +227,7 @@ def _recording(tenant_id: UUID, made: Made) -> BackgroundTask | None:
 
 
 def _record(tenant_id: UUID, made: Made, *, remembers: bool, records: bool) -> None:
+    keep_to(tenant_id)
     try:
         with hinting() as db:
             if remembers and made.session_id is not None:

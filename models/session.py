@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from models.row_security import name_in_transaction, name_on_connection, present_tenant, role_for
 from models.settings import DatabaseSettings, database_settings
 
 Transaction: TypeAlias = Connection
@@ -27,12 +28,15 @@ BRIEF_CONNECTIONS = 8
 """How many reads that may fail run at once in a process."""
 
 
-def make_engine(settings: DatabaseSettings, *, autocommit: bool = False, **more: Any) -> Engine:
+def make_engine(
+    settings: DatabaseSettings, *, autocommit: bool = False, role: str = "", **more: Any
+) -> Engine:
     """Open a pool whose every connection commits durably and gives up in time.
 
     Args:
         settings: Where, and the limits.
         autocommit: Whether each statement stands alone; without it, a transaction holds several.
+        role: As whom its connections act; without one, as whom they log in.
         more: Further parameters of the server's sessions.
 
     Returns:
@@ -46,6 +50,7 @@ def make_engine(settings: DatabaseSettings, *, autocommit: bool = False, **more:
             "lock_timeout": settings.lock_timeout_ms,
             "idle_in_transaction_session_timeout": settings.idle_in_transaction_timeout_ms,
             "timezone": "UTC",
+            **({"role": role} if role else {}),
             **more,
         }.items()
     )
@@ -81,20 +86,23 @@ def _test_if_idle(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> 
         raise DisconnectionError from error
 
 
-@lru_cache(maxsize=2)
-def _engine_of(_pid: int) -> Engine:
-    return make_engine(database_settings())
+@lru_cache(maxsize=4)
+def _engine_of(_pid: int, role: str) -> Engine:
+    return make_engine(database_settings(), role=role)
 
 
 def engine() -> Engine:
     """The pool of this process. A forked child gets its own: sockets are never shared."""
-    return _engine_of(os.getpid())
+    return _engine_of(os.getpid(), "")
 
 
 @contextmanager
 def transaction() -> Iterator[Transaction]:
     """Commit everything done inside, or roll all of it back."""
-    with engine().begin() as connection:
+    tenant_id = present_tenant()
+    with _engine_of(os.getpid(), role_for(tenant_id)).begin() as connection:
+        if tenant_id is not None:
+            name_in_transaction(connection, tenant_id)
         yield connection
 
 
@@ -110,9 +118,10 @@ def hinting() -> Iterator[Transaction]:
         yield db
 
 
-@lru_cache(maxsize=2)
-def _reading_engine(_pid: int, database_url: str) -> Engine:
-    return make_engine(database_settings().model_copy(update={"database_url": database_url}), autocommit=True)
+@lru_cache(maxsize=4)
+def _reading_engine(_pid: int, database_url: str, role: str) -> Engine:
+    settings = database_settings().model_copy(update={"database_url": database_url})
+    return make_engine(settings, autocommit=True, role=role)
 
 
 @contextmanager
@@ -121,12 +130,16 @@ def reading() -> Iterator[Transaction]:
 
     From a pool of its own: to turn a connection to and fro at every read would double its cost.
     """
-    with _reading_engine(os.getpid(), database_settings().database_url).connect() as connection:
+    tenant_id = present_tenant()
+    pool = _reading_engine(os.getpid(), database_settings().database_url, role_for(tenant_id))
+    with pool.connect() as connection:
+        if tenant_id is not None:
+            name_on_connection(connection, tenant_id)
         yield connection
 
 
 @lru_cache(maxsize=4)
-def _brief_engine(_pid: int, database_url: str, timeout_ms: int) -> Engine:
+def _brief_engine(_pid: int, database_url: str, timeout_ms: int, role: str) -> Engine:
     limits = {
         "database_url": database_url,
         "statement_timeout_ms": timeout_ms,
@@ -135,7 +148,8 @@ def _brief_engine(_pid: int, database_url: str, timeout_ms: int) -> Engine:
         "pool_timeout_s": timeout_ms / 1000,
     }
     # To compile a plan would take longer than the statement may run.
-    return make_engine(database_settings().model_copy(update=limits), autocommit=True, jit="off")
+    settings = database_settings().model_copy(update=limits)
+    return make_engine(settings, autocommit=True, role=role, jit="off")
 
 
 @contextmanager
@@ -144,6 +158,9 @@ def reading_briefly(timeout_ms: int) -> Iterator[Transaction]:
 
     The connections are few and apart: what is slow here takes none from those who must have one.
     """
-    pool = _brief_engine(os.getpid(), database_settings().database_url, timeout_ms)
+    tenant_id = present_tenant()
+    pool = _brief_engine(os.getpid(), database_settings().database_url, timeout_ms, role_for(tenant_id))
     with pool.connect() as connection:
+        if tenant_id is not None:
+            name_on_connection(connection, tenant_id)
         yield connection

@@ -22,6 +22,9 @@ class DatabaseSettings(BaseSettings):
     pool_size: int = Field(16, ge=1, description="Connections a process keeps open.")
     pool_overflow: int = Field(24, ge=0, description="Connections it may add under load.")
     pool_timeout_s: float = Field(5, gt=0, description="How long a call waits for a connection.")
+    row_security: bool = Field(
+        default=False, description="Whether the database itself holds each call to its tenant's rows."
+    )
     statement_timeout_ms: int = Field(15_000, ge=1, description="The longest a statement may run.")
     lock_timeout_ms: int = Field(5_000, ge=1, description="The longest a statement waits for a lock.")
     idle_in_transaction_timeout_ms: int = Field(

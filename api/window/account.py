@@ -31,6 +31,7 @@ from models.artifact_summary import ReadingState, SummaryKey, Wish, want_summary
 from models.call_prices import find_prices
 from models.conversation import SessionState, hold_generation
 from models.planning_settings import planning_settings
+from models.row_security import keep_to
 from models.session import Transaction, hinting, reading
 from models.settings import artifact_settings
 from models.work import WorkKind, want
@@ -111,6 +112,7 @@ def remember_use(tenant_id: UUID, session: SessionState | None, shelving: Shelvi
     records = shelved.execution.records
     if not records:
         return
+    keep_to(tenant_id)
     session_id = session.session_id if session else None
     ways = Counter(record.how or "none" for record in records)
     used = {record.artifact_id for record in records if record.how in (How.EXACT, How.NEAR)}

@@ -16,6 +16,7 @@ from context.usage import measure_growth, model_key, read_report
 from models.calibration import find_calibration, keep_calibration, load_reported_turns
 from models.conversation import SessionState, find_session
 from models.log import AcceptedTurn, NewTurn
+from models.row_security import keep_to
 from models.session import reading, transaction
 
 log = structlog.get_logger()
@@ -98,6 +99,7 @@ def learning(tenant_id: UUID, stored: Iterable[tuple[NewTurn, AcceptedTurn]]) ->
 
 
 def _learn_all(tenant_id: UUID, lessons: list[_Lesson]) -> None:
+    keep_to(tenant_id)
     for lesson in lessons:
         try:
             _learn(tenant_id, lesson)

@@ -36,8 +36,9 @@ NOBODYS = Ids(
 )
 VARIES = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}|\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-]\d\d:\d\d)|art_[0-9a-f]{32}"
+    r"|(?<=_age_s\":)[\d.]+"
 )
-"""What differs between two calls that ask the same: new ids, and times."""
+"""What differs between two calls that ask the same: new ids, times and ages."""
 
 CASES: dict[str, tuple[Way, Door]] = {" ".join(way): (way, door) for way, door in DOORS.items()} | dict(MORE)
 
