@@ -5,9 +5,10 @@ A feature is a number: what is learned holds no text of any message.
 
 from collections.abc import Sequence
 from enum import IntEnum
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import blake2b
 from itertools import chain, pairwise
+from operator import xor
 
 from context.words import content_terms
 
@@ -18,10 +19,9 @@ _MAX_KNOWN_CHARS = 32
 
 KEY_BITS = 44
 _KIND_BITS = 2
-_HASH_BITS = KEY_BITS - _KIND_BITS
-_HASH_MASK = (1 << _HASH_BITS) - 1
+_HASH_MASK = (1 << KEY_BITS) - (1 << _KIND_BITS)
 _MIX = 0x2545F4914F6CDD1D
-_ALL_BITS = (1 << 64) - 1
+_MIX_ALL = 0x9E3779B97F4A7C15
 
 
 class Kind(IntEnum):
@@ -34,6 +34,7 @@ class Kind(IntEnum):
 
 
 KIND_MASK = (1 << _KIND_BITS) - 1
+_PAIR, _EXACT, _CATEGORY = int(Kind.PAIR), int(Kind.EXACT), int(Kind.CATEGORY)
 
 
 def feature_keys(intent: str, category: str = "") -> list[int]:
@@ -48,14 +49,15 @@ def feature_keys(intent: str, category: str = "") -> list[int]:
     """
     words = _read(intent).split()
     known = max(map(len, words), default=0) <= _MAX_KNOWN_CHARS
-    hashes = list(dict.fromkeys(chain.from_iterable(map(_known_hashes if known else _written_hashes, words))))
-    if not hashes:
+    keys = list(dict.fromkeys(chain.from_iterable(map(_known_keys if known else _written_keys, words))))
+    if not keys:
         return []
-    if len(hashes) > MAX_TERMS:
-        hashes = hashes[: MAX_TERMS // 2] + hashes[-MAX_TERMS // 2 :]
-    keys = [number << _KIND_BITS for number in hashes]
-    keys += [_pair_key(first, second) for first, second in pairwise(hashes)]
-    keys.append(_exact_key(hashes))
+    if len(keys) > MAX_TERMS:
+        keys = keys[: MAX_TERMS // 2] + keys[-MAX_TERMS // 2 :]
+    pairs = _pair_keys(keys)
+    exact = _exact_key(keys, pairs)
+    keys += pairs
+    keys.append(exact)
     if category:
         keys.append(_category_key(category))
     return keys
@@ -75,12 +77,12 @@ def feature_names(intent: str, category: str = "") -> dict[int, str]:
     terms = list(dict.fromkeys(chain.from_iterable(content_terms(word) for word in words)))
     if len(terms) > MAX_TERMS:
         terms = terms[: MAX_TERMS // 2] + terms[-MAX_TERMS // 2 :]
-    hashes = list(map(_term_hash, terms))
-    names = {number << _KIND_BITS: f"'{term}'" for term, number in zip(terms, hashes, strict=True)}
-    for pair, (first, second) in zip(pairwise(terms), pairwise(hashes), strict=True):
-        names[_pair_key(first, second)] = f"'{' '.join(pair)}'"
+    keys = list(map(_word_key, terms))
+    pairs = _pair_keys(keys)
+    names = {key: f"'{term}'" for term, key in zip(terms, keys, strict=True)}
+    names |= {key: f"'{' '.join(pair)}'" for key, pair in zip(pairs, pairwise(terms), strict=True)}
     if terms:
-        names[_exact_key(hashes)] = "the same request"
+        names[_exact_key(keys, pairs)] = "the same request"
     if category:
         names[_category_key(category)] = f"category {category}"
     return names
@@ -91,39 +93,36 @@ def _read(intent: str) -> str:
     return intent if len(intent) <= MAX_CHARS else f"{intent[:half]}\n{intent[-half:]}"
 
 
-def _written_hashes(word: str) -> Sequence[int]:
-    return _known_hashes(word) if len(word) <= _MAX_KNOWN_CHARS else _hashes(word)
+def _written_keys(word: str) -> Sequence[int]:
+    return _known_keys(word) if len(word) <= _MAX_KNOWN_CHARS else _keys(word)
 
 
-def _hashes(word: str) -> tuple[int, ...]:
-    return tuple(map(_term_hash, content_terms(word)))
+def _keys(word: str) -> tuple[int, ...]:
+    return tuple(map(_word_key, content_terms(word)))
 
 
-_known_hashes = lru_cache(maxsize=65_536)(_hashes)
+_known_keys = lru_cache(maxsize=65_536)(_keys)
 """Most words of a history have stood in it before, with the same marks around them."""
 
 
-def _pair_key(first: int, second: int) -> int:
-    mixed = (first * _MIX + second) & _ALL_BITS
-    return ((mixed ^ (mixed >> 29)) & _HASH_MASK) << _KIND_BITS | Kind.PAIR
+def _pair_keys(words: Sequence[int]) -> list[int]:
+    return [(first * _MIX + second) & _HASH_MASK | _PAIR for first, second in pairwise(words)]
 
 
-def _exact_key(hashes: Sequence[int]) -> int:
-    mixed = 0
-    for number in hashes:
-        mixed = (mixed * _MIX + number + 1) & _ALL_BITS
-    return ((mixed ^ (mixed >> 29)) & _HASH_MASK) << _KIND_BITS | Kind.EXACT
+def _exact_key(words: Sequence[int], pairs: Sequence[int]) -> int:
+    """A request is known by its first word and all that follows each of its words."""
+    return reduce(xor, pairs, words[0] * _MIX_ALL) & _HASH_MASK | _EXACT
 
 
 def _category_key(category: str) -> int:
-    return _term_hash(category) << _KIND_BITS | Kind.CATEGORY
+    return _word_key(category) | _CATEGORY
 
 
-def _term_hash(term: str) -> int:
+def _word_key(term: str) -> int:
     digest = blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") & _HASH_MASK
 
 
 def name_hash(name: str) -> int:
     """Make a number of 32 bits of an entry's id: by it a set of priors knows which entries there were."""
-    return _term_hash(name) & 0xFFFF_FFFF
+    return _word_key(name) >> _KIND_BITS & 0xFFFF_FFFF

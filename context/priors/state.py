@@ -100,17 +100,19 @@ def _count(state: State, plan: JoinedPlan) -> None:
     if plan.counts:
         state.plans += 1
         state.days[plan.day] = state.days.get(plan.day, 0.0) + weight
-    keys = feature_keys(plan.intent, plan.category)
-    shifted = [key << TOOL_BITS for key in keys]
-    for ok in (True, False):
-        pairs, totals = (state.good, state.tool_good) if ok else (state.bad, state.tool_bad)
+    keys = [key << TOOL_BITS for key in feature_keys(plan.intent, plan.category)]
+    for ok, pairs, totals in (
+        (True, state.good, state.tool_good),
+        (False, state.bad, state.tool_bad),
+    ):
         for name in _distinct(plan, ok=ok):
             tool = state.number(name)
             if tool is None:
                 continue
             totals[tool] += weight
-            for key in shifted:
-                pairs[key | tool] = pairs.get(key | tool, 0.0) + weight
+            for key in keys:
+                place = key | tool
+                pairs[place] = pairs.get(place, 0.0) + weight
 
 
 def _distinct(plan: JoinedPlan, *, ok: bool) -> Iterable[str]:
