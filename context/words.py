@@ -66,7 +66,8 @@ def index_terms(text: str) -> list[str]:
         text: Any text in any script, cleaned of lone surrogates.
 
     Returns:
-        Each term once, in the order of first use; none for a text without letters and digits.
+        Each term once, in the order of first use, none of them empty; none for a text without letters and
+        digits.
     """
     return list(dict.fromkeys(_terms(text)))
 
@@ -138,7 +139,7 @@ def word_pieces(word: str) -> Iterator[str]:
         The word itself where it is spelled with letters alone.
     """
     if word.isascii():
-        yield word
+        yield from filter(None, [word])
         return
     for piece in filter(None, _UNSPACED.split(word)):
         if len(piece) == 1 or not _UNSPACED.match(piece):
@@ -169,7 +170,7 @@ def _known_terms(run: str) -> tuple[str, ...]:
 def _run_terms(run: str, little: frozenset[str]) -> Iterator[str]:
     words = run_words(run)
     if len(words) > 1 and ("_" in run or _HAS_DIGIT.search(run)):
-        yield fold_word(run)[:_MAX_WORD_CHARS]
+        yield from filter(None, [fold_word(run)[:_MAX_WORD_CHARS]])
     for word in words:
         folded = fold_word(word)
         if folded in little or word.casefold() in little:
@@ -185,5 +186,5 @@ def _stem(word: str) -> str:
     """A stemmer keeps its word in itself: each call has its own, so that threads cannot mix theirs."""
     for letters, language in _STEMMERS:
         if letters.fullmatch(word):
-            return str(snowballstemmer.stemmer(language).stemWord(word))
+            return str(snowballstemmer.stemmer(language).stemWord(word)) or word
     return word

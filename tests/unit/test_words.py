@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.words import QUERY_TERMS, index_terms, query_terms
+from context.words import QUERY_TERMS, content_terms, index_terms, query_terms
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
@@ -79,3 +79,15 @@ def test_terms_are_distinct_bounded_and_the_same_in_every_normal_form(text: str)
 @given(WORDS)
 def test_a_question_asks_for_nothing_that_its_text_is_not_indexed_by(text: str) -> None:
     assert set(query_terms(text)) <= set(index_terms(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["\u064b\u064b_1", "\u0301 \u0650\u064b", "\u0650", "ήσα", "\u0640\u0640", "أال"]
+)
+def test_what_folding_and_stemming_leave_nothing_of_is_no_empty_term(text: str) -> None:
+    assert "" not in [*index_terms(text), *query_terms(text), *content_terms(text)]
+
+
+@given(st.text(st.sampled_from("اأيونتسلكمفبهة\u0640\u064b\u0650\u0670_1 ήσαης"), max_size=30))
+def test_no_term_of_any_word_is_empty(text: str) -> None:
+    assert "" not in [*index_terms(text), *query_terms(text)]
