@@ -72,7 +72,7 @@ def _add_system(draft: _Draft, entry: Entry) -> None:
 
 
 def _add_native(draft: _Draft, entry: Entry) -> None:
-    """Add a stored message; fields beside role and content would be refused, so they stay behind."""
+    """Add a stored message, without what would be refused: other fields, words before a tool's results."""
     native = entry.native
     if native is None:
         return
@@ -80,10 +80,16 @@ def _add_native(draft: _Draft, entry: Entry) -> None:
     extra = [key[:40] for key in body if key not in _FIELDS]
     if extra:
         draft.losses.append(Loss(entry.seq, LossKind.FIELDS, f"has no place for {', '.join(extra[:6])}"))
-    blocks = _renamed(_native_blocks(body), dict(entry.renames))
+    stored = _native_blocks(body)
+    ordered = _results_first(stored) if body["role"] == "user" else stored
+    is_moved = any(one is not other for one, other in zip(stored, ordered, strict=True))
+    if is_moved:
+        draft.losses.append(Loss(entry.seq, LossKind.ORDER, "a tool's results were put before other words"))
+    blocks = _renamed(ordered, dict(entry.renames))
     raw = native.raw
-    if extra or entry.renames:
-        raw = dump({"role": body["role"], "content": blocks if entry.renames else body["content"]})
+    if extra or entry.renames or is_moved:
+        content = blocks if entry.renames or is_moved else body["content"]
+        raw = dump({"role": body["role"], "content": content})
     _add(draft, _Piece(body["role"], blocks, raw), entry)
 
 

@@ -372,3 +372,13 @@ def test_reasoning_that_led_to_nothing_is_left_out_and_named(
     assert sent.pairs_intact
     assert len(found.dropped) == len(sent.dropped) == len(items) - len(left)
     assert kinds(found.dropped) | kinds(sent.dropped) <= {LossKind.REASONING}
+
+
+def test_a_tools_results_stand_before_the_words_that_were_sent_before_them() -> None:
+    words: JsonObject = {"type": "text", "text": "Here they are."}
+    mixed: JsonObject = {"role": "user", "content": [result("a"), words, result("b")]}
+    asked: JsonObject = {"role": "assistant", "content": [use("a"), use("b")]}
+    found = to(Wire.ANTHROPIC, [USER, asked, mixed], Wire.ANTHROPIC)
+    assert found.bodies()[2]["content"] == [result("a"), result("b"), words]
+    assert check_pairs(found.bodies(), Wire.ANTHROPIC) == []
+    assert kinds(found.dropped) == {LossKind.ORDER}
