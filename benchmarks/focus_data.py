@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -12,6 +13,9 @@ from context.artifacts.split import split_results
 from context.artifacts.toolcalls import read_calls
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
+from context.focus import normalise
+from context.planning.deterministic import Wanted
+from context.planning.standing import standing_question
 from context.tokens.text import count_text
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
@@ -19,6 +23,14 @@ from tests.data import DATA, read_jsonl
 
 DOCUMENT = "document"
 """What stands for a tool where a person brought the text."""
+
+
+Mined = Mapping[tuple[int, str], Sequence[tuple[str, float]]]
+"""By half and tool, what its artifacts were asked for in several sessions, with shares."""
+
+
+SHARED = 2
+"""What one session alone asked is its own business."""
 
 
 @dataclass(frozen=True)
@@ -129,3 +141,28 @@ def _meeting(row: JsonObject) -> Replay:
     ]
     events = [Event(tuple(asked[: place + 1])) for place in range(len(asked))]
     return Replay(row["id"], half_of(row["id"]), events, (text,))
+
+
+def mine(replays: Sequence[Replay]) -> Mined:
+    """Count in each half what the artifacts of a tool are asked for; what one session asked is its own."""
+    asked: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    sessions: dict[tuple[int, str, str], set[str]] = defaultdict(set)
+    words: dict[str, str] = {}
+    for replay in replays:
+        tools = {text.tool for text in replay.uploaded}
+        for event in replay.events:
+            query = Wanted(standing_question([], event.said)).query
+            key = normalise(query).key
+            words.setdefault(key, query)
+            for tool in tools:
+                asked[replay.half, tool][key] += 1
+                sessions[replay.half, tool, key].add(replay.replay_id)
+            tools |= {text.tool for text in event.came}
+    return {
+        where: [
+            (words[key], count / counts.total())
+            for key, count in counts.most_common()
+            if len(sessions[*where, key]) >= SHARED
+        ]
+        for where, counts in asked.items()
+    }

@@ -18,7 +18,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.focus_data import DOCUMENT, Event, Replay, Text, read_agents, read_meetings
+from benchmarks.focus_data import DOCUMENT, Event, Mined, Replay, Text, mine, read_agents, read_meetings
 from benchmarks.report import save
 from context.artifacts.content import preview_of
 from context.artifacts.types import Artifact, ArtifactDecision, ArtifactType, ProcessingStrategy
@@ -45,15 +45,13 @@ LEAST_CHARS_AIRLINE = 1_000
 """The airline's results have 500 to 7,000 characters: with the usual limit, two would be artifacts."""
 
 INPUT_TOKENS, SUMMARY_TOKENS, FOCUSES, WISHES = 24_000, 500, 4, 2
+LOOK_UP_TOKENS = 1_000
+"""The most that a window shows of an artifact for one exact thing."""
 PRICE_SHARE = 0.25
-SHARED = 2
 TUNING, CHECKING = 0, 1
 START = datetime(2024, 1, 1, tzinfo=UTC)
 GENERAL = normalise("")
 HOWS = ("exact", "near", "extract", "none")
-
-Mined = Mapping[tuple[int, str], Sequence[tuple[str, float]]]
-"""By half and tool, what its artifacts were asked for in several sessions, with shares."""
 
 
 @dataclass(frozen=True)
@@ -221,9 +219,9 @@ class Run:
             how = "extract" if has_words else how
         summary = min(SUMMARY_TOKENS, text.tokens // 3)
         self.ledger.tokens["whole"] += text.tokens
-        self.ledger.tokens["shown"] += (
-            summary if how in ("exact", "near") else min(EXTRACT_TOKENS, text.tokens)
-        )
+        most = LOOK_UP_TOKENS if is_look_up else EXTRACT_TOKENS
+        shown = summary if how in ("exact", "near") else min(most, text.tokens)
+        self.ledger.tokens["shown"] += shown
         self.ledger.reads["same" if event.is_step else "later", how] += 1
         if best and how in ("exact", "near"):
             self.ledger.hits[ready[best[0]]] += 1
@@ -260,31 +258,6 @@ def _artifact(place: int, text: Text) -> Artifact:
     )
 
 
-def mine(replays: Sequence[Replay]) -> Mined:
-    """Count in each half what the artifacts of a tool are asked for; what one session asked is its own."""
-    asked: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
-    sessions: dict[tuple[int, str, str], set[str]] = defaultdict(set)
-    words: dict[str, str] = {}
-    for replay in replays:
-        tools = {text.tool for text in replay.uploaded}
-        for event in replay.events:
-            query = Wanted(standing_question([], event.said)).query
-            key = normalise(query).key
-            words.setdefault(key, query)
-            for tool in tools:
-                asked[replay.half, tool][key] += 1
-                sessions[replay.half, tool, key].add(replay.replay_id)
-            tools |= {text.tool for text in event.came}
-    return {
-        where: [
-            (words[key], count / counts.total())
-            for key, count in counts.most_common()
-            if len(sessions[*where, key]) >= SHARED
-        ]
-        for where, counts in asked.items()
-    }
-
-
 def run(replays: Sequence[Replay], way: Way, mined: Mined, half: int) -> Ledger:
     """Replay one half."""
     made = Run(way, mined)
@@ -308,6 +281,7 @@ def row_of(data: str, way: Way, half: int, ledger: Ledger) -> dict[str, Any]:
         "exact_or_near": ledger.share(("exact", "near")),
         "same_turn": [ledger.count(turn="same"), ledger.share(("exact", "near"), "same")],
         "later_turns": [ledger.count(turn="later"), ledger.share(("exact", "near"), "later")],
+        "counts": {" ".join(key): count for key, count in ledger.reads.items()},
         "left_out": ledger.left_out,
         "made": dict(ledger.made),
         "hits": dict(ledger.hits),
@@ -315,6 +289,22 @@ def row_of(data: str, way: Way, half: int, ledger: Ledger) -> dict[str, Any]:
         "made_tokens_a_hit": made / hits if hits else None,
         "cost_of_whole": [ledger.spent(1), ledger.spent(PRICE_SHARE)],
     }
+
+
+def all_sets(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Add up the sets, way by way, of the half that checks."""
+    found = []
+    for way in WAYS:
+        ledger = Ledger()
+        for row in rows:
+            if (row["way"], row["half"]) == (way.name, CHECKING):
+                ledger.artifacts += row["artifacts"]
+                ledger.left_out += row["left_out"]
+                for name in ("made", "hits", "tokens"):
+                    getattr(ledger, name).update(row[name])
+                ledger.reads.update({tuple(key.split()): count for key, count in row["counts"].items()})
+        found.append(row_of("all sets", way, CHECKING, ledger))
+    return found
 
 
 def show(rows: Sequence[Mapping[str, Any]], title: str) -> None:
@@ -376,7 +366,7 @@ def main() -> None:
         curve += [row_of(name, way, CHECKING, run(replays, way, mined, CHECKING)) for way in CURVE]
         every = Way("all", topics=10, focuses=15, worth=False)
         tuning.append(row_of(name, every, TUNING, run(replays, every, mined, TUNING)))
-    show(rows, "What was read ahead")
+    show([*rows, *all_sets(rows)], "What was read ahead")
     show(curve, "What more costs, and brings")
     show_hits(tuning)
     save("focus_hits", {"rows": rows, "curve": curve, "tuning": tuning})

@@ -37,13 +37,13 @@ HITS = {
     FocusOrigin.TURN: 3.8,
     FocusOrigin.REQUEST: 1.3,
     FocusOrigin.GENERAL: 0.45,
-    FocusOrigin.OPEN_WORK: 0.07,
+    FocusOrigin.OPEN_WORK: 0.06,
     FocusOrigin.TOPIC: 0.01,
 }
 """How many requests a summary answers, by who predicted its focus: measured on replays, see the decision on
 reading ahead. What was asked for by name needs no guess."""
 
-REPEATED = 0.07
+REPEATED = 0.06
 """The same for a question of a talk without tools, that was answered: it hardly ever comes again."""
 
 

@@ -198,7 +198,7 @@ def test_a_question_that_a_worker_has_read_is_not_asked_once_it_is_erased(
             claimed = "select 1 from due_work where kind = 'artifact' and state = 'running'"
             with session.reading() as db:
                 wait_until(lambda: db.execute(text(claimed)).first(), within_s=30, what="it is claimed")
-            held_up.execute(text("select 1 from due_work where kind = 'artifact' for update"))
+            held_up.execute(text("select 1 from artifact for update"))
             started.set()
             waits = "select 1 from pg_locks where not granted"
             with session.reading() as db:
