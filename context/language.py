@@ -78,11 +78,11 @@ _SHARED = {
 _ALONE = {"han": "zh", "hangul": "ko", "hebrew": "he", "greek": "el", "thai": "th"}
 _OWN_CYRILLIC = {"ru": "ыэё", "uk": "їєґ", "be": "ў", "sr": "ђћџјљњ"}
 _KANA_SHARE = 0.08
-_NOT_PROSE = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|<[^<>\n]{1,80}>"
-    r"|\S*[\\/_@#{}=$|~^*+<>]\S*|\S*\w[.:]\w\S*|\S*\d\S*|\b\w*[a-z][A-Z]\w*|\b[A-Z]{2,}\b",
-    re.DOTALL,
-)
+_QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|<[^<>\n]{1,80}>", re.DOTALL)
+_RUN = re.compile("[^\\s\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\u300c-\u300f]+")
+"""What stands together in writing; where words stand together too, up to the next mark."""
+_TECHNICAL = re.compile(r"[\\/_@#{}=$|~^*+<>\d]|\w[.:]\w|[a-z][A-Z]|\A\W*[A-Z]{2,}\W*\Z")
+"""What makes a run an identifier, a path or a number: one look at each character, however long it is."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _MAX_CHARS = 20_000
 _MIN_LETTERS = 6
@@ -191,7 +191,11 @@ def _primary(code: str | None) -> str:
 
 
 def _prose(text: str) -> str:
-    return _NOT_PROSE.sub(_keep_other_scripts, text[:_MAX_CHARS])
+    return _RUN.sub(_unless_technical, _QUOTED.sub(_keep_other_scripts, text[:_MAX_CHARS]))
+
+
+def _unless_technical(match: re.Match[str]) -> str:
+    return _keep_other_scripts(match) if _TECHNICAL.search(match[0]) else match[0]
 
 
 def _keep_other_scripts(match: re.Match[str]) -> str:
