@@ -7,6 +7,7 @@ from threading import Lock
 from uuid import UUID
 
 from api.catalog_cache import LoadedCatalog
+from context.plans.category import category_of
 from context.priors.score import BoundPriors, score_priors
 from context.priors.types import NO_PRIORS, Priors
 from models.prior import SetKind, SetPlace, find_active_version, load_bound_priors
@@ -33,7 +34,9 @@ class PriorsInForce:
 
     def say(self, intent: str, *, explain: bool = False) -> Priors:
         """What history says of an intent; nothing without a set."""
-        return score_priors(self.bound, intent, explain=explain) if self.bound else NO_PRIORS
+        if self.bound is None:
+            return NO_PRIORS
+        return score_priors(self.bound, intent, category=category_of(intent), explain=explain)
 
 
 _WORDS_ALONE = PriorsInForce()

@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import asdict, dataclass
 
 from context.language import detect_language
+from context.plans.category import category_of
 from context.plans.verbs import (
     ACTIONS,
     CLAUSE_MARKS,
@@ -53,6 +54,7 @@ class IntentFeatures:
         is_conditional: Whether it depends on something, or repeats.
         has_address: Whether it holds a web address.
         complexity: How much planning it needs, in [0, 1].
+        category: What it is about, as preflight names it; empty where that is not recognized.
     """
 
     language: str
@@ -62,6 +64,7 @@ class IntentFeatures:
     is_conditional: bool
     has_address: bool
     complexity: float
+    category: str = ""
 
     def as_json(self) -> JsonObject:
         """The features as they are stored."""
@@ -108,6 +111,7 @@ def read_features(intent: str) -> IntentFeatures:
         is_conditional=conditional,
         has_address=_ADDRESS.search(text) is not None,
         complexity=_complexity(words, asks, ordered=ordered, conditional=conditional),
+        category=category_of(text),
     )
 
 

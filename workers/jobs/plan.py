@@ -14,6 +14,7 @@ from context.catalog.fit import LARGE_CUT
 from context.catalog.ladder import Ladder
 from context.catalog.read import read_catalog
 from context.catalog.types import Catalog
+from context.plans.category import category_of
 from context.plans.lexical import lexical_plan
 from context.plans.planner import Planner
 from context.plans.prompt import PlanQuestion
@@ -54,7 +55,9 @@ class _Task:
 
     def priors_of(self, intent: str) -> Mapping[str, float]:
         """What past plans of this catalog say of its entries."""
-        return score_priors(self.bound, intent) if self.bound else NO_PRIORS
+        if self.bound is None:
+            return NO_PRIORS
+        return score_priors(self.bound, intent, category=category_of(intent))
 
 
 def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
