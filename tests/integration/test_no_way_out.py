@@ -1,0 +1,160 @@
+"""Addresses in what users, tools and documents say are text: a server that they name is never called."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from context.gate import GateSettings
+from llm.gateway import Gateway
+from llm.scripted import Mode, ScriptedServer, Step
+from llm.settings import LlmSettings
+from models import session
+from models.budget import Caps
+from models.work import WorkKind, claim, find_work
+from tests.integration.doors import WINDOW
+from tests.integration.reading import Platform, long_report
+from tests.integration.summarizing import THRESHOLDS
+from tests.waiting import wait_until
+from workers.jobs.summarize import summarize_session
+
+
+class Canary:
+    """A server that somebody could be made to call; it counts who does."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.calls = 0
+        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._count)
+        self._thread.start()
+
+    def _count(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            with connection:
+                if connection.recv(4) == b"stop":
+                    return
+                self.calls += 1
+
+    def close(self) -> None:
+        """Stop counting."""
+        with socket.create_connection(self._listener.getsockname()) as connection:
+            connection.sendall(b"stop")
+        self._thread.join()
+        self._listener.close()
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    one = Canary()
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(default=Step(Mode.SUMMARY)) as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Platform:
+    server.reset()
+    return Platform(client, tenant_id, server)
+
+
+def image(address: str) -> list[dict[str, Any]]:
+    return [
+        {"type": "text", "text": f"What is at {address}/text ?"},
+        {"type": "image_url", "image_url": {"url": f"{address}/image.png"}},
+    ]
+
+
+def post(client: TestClient, path: str, body: dict[str, Any]) -> None:
+    answer = client.post(path, json=body)
+    assert answer.status_code in {200, 201, 202}, answer.text
+
+
+def summarize(platform: Platform) -> str:
+    """Summarize the session through the real gateway."""
+    chosen = LlmSettings(
+        llm_api_base=platform.server.base_url, llm_api_key="sk-test", summarizer_model="openai/scripted"
+    )
+    with session.transaction() as db:
+        db.exec_driver_sql("update due_work set due_at = now() - interval '1 s' where state = 'ready'")
+        work = find_work(db, platform.tenant_id, WorkKind.SUMMARIZE, platform.session_id)
+        assert work is not None
+        held = claim(db, work.work_id, lease_s=60, max_crashes=9)
+    assert held is not None
+    return summarize_session(
+        held,
+        complete=Gateway(chosen, Caps()).complete,
+        llm=chosen,
+        thresholds=THRESHOLDS,
+        gate=GateSettings(),
+    )
+
+
+def test_a_server_that_a_conversation_names_is_never_called(platform: Platform, canary: Canary) -> None:
+    client, at = platform.client, canary.address
+    for number in range(6):
+        said = [
+            {"role": "user", "content": image(at)},
+            {"role": "assistant", "content": f"See {at}/{number}."},
+        ]
+        post(client, f"/v1/sessions/{platform.session_id}/turns", {"turn_id": f"i{number}", "messages": said})
+    platform.turn(f"Read {at}/report", long_report(f"The report is at {at}/fact."))
+    document = {
+        "content": f'<p>See it.<img src="{at}/a.png"><iframe src="{at}/b"></iframe></p>' * 50,
+        "source": f"{at}/doc",
+    }
+    post(client, "/v1/attachments", {**document, "media_type": "text/html", "title": at})
+    window = {**WINDOW, "messages": [{"role": "user", "content": image(at)}]}
+    inline = {"content": document["content"], "source": at, "media_type": "text/html"}
+    post(client, f"/v1/sessions/{platform.session_id}/context", {**window, "attachments": [inline]})
+    post(client, "/v1/preflight", {"message": f"open {at}", "attachments": [{"url": f"{at}/x.png"}]})
+    assert summarize(platform)
+    with session.reading() as db:
+        [artifact_id] = db.execute(text("select distinct artifact_id from artifact_use")).scalars()
+    platform.do(WorkKind.ARTIFACT, artifact_id, Step(Mode.OK, f"- See {at}/notes."))
+    assert len(platform.server.requests) >= 2
+    assert canary.calls == 0
+
+
+def test_a_model_is_sent_words_alone(platform: Platform, canary: Canary) -> None:
+    for number in range(6):
+        said = [
+            {"role": "user", "content": image(canary.address)},
+            {"role": "assistant", "content": f"It shows box {number}."},
+        ]
+        path = f"/v1/sessions/{platform.session_id}/turns"
+        post(platform.client, path, {"turn_id": f"i{number}", "messages": said})
+    assert summarize(platform)
+    sent = [message for asked in platform.server.requests for message in asked.body["messages"]]
+    assert sent
+    assert {type(message["content"]) for message in sent} == {str}
+
+
+def test_the_canary_would_have_noticed(canary: Canary) -> None:
+    host, port = canary.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    wait_until(lambda: canary.calls == 1, within_s=10, what="the call is counted")
+
+
+@pytest.mark.parametrize("model", ["http://127.0.0.1:1/x", "openai/x?api_base=http://127.0.0.1:1"])
+def test_a_request_chooses_no_model_that_the_operator_did_not(client: TestClient, model: str) -> None:
+    for field in ("summarizer_model", "planner_model"):
+        answer = client.post("/v1/sessions/s/context", json={**WINDOW, field: model})
+        assert answer.status_code in {200, 422}
+    with session.reading() as db:
+        held = db.execute(
+            text("select count(*) from due_work where key like :model"), {"model": f"%{model}%"}
+        )
+        assert held.scalar() == 0
