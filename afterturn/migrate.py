@@ -8,8 +8,8 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import NullPool, create_engine
 
-from models.row_security import raise_wall
 from models.settings import database_settings
+from models.tenant_wall import raise_wall
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from models.row_security import name_in_transaction, name_on_connection, present_tenant, role_for
+from models.row_security import as_role, name_in_transaction, name_on_connection, present_tenant, role_for
 from models.settings import DatabaseSettings, database_settings
 
 Transaction: TypeAlias = Connection
@@ -50,7 +50,7 @@ def make_engine(
             "lock_timeout": settings.lock_timeout_ms,
             "idle_in_transaction_session_timeout": settings.idle_in_transaction_timeout_ms,
             "timezone": "UTC",
-            **({"role": role} if role else {}),
+            **as_role(role),
             **more,
         }.items()
     )

@@ -15,8 +15,9 @@ from sqlalchemy.exc import DBAPIError
 
 from afterturn.migrate import hold_to_tenants
 from models import session, settings
-from models.row_security import POLICY, ROLE, keep_to
+from models.row_security import ROLE, VIEWS, keep_to
 from models.tenant import ensure_tenant
+from models.tenant_wall import POLICY, SEEN_THROUGH_VIEWS
 from models.work import WorkKind, want
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS
@@ -71,8 +72,9 @@ def tables(db: Connection) -> list[str]:
     """Every table that knows tenants."""
     rows = db.execute(
         text(
-            "select table_name from information_schema.columns "
-            "where table_schema = 'public' and column_name = 'tenant_id' order by 1"
+            "select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid "
+            "where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace "
+            "and a.attname = 'tenant_id' order by 1"
         )
     )
     return [str(name) for name in rows.scalars()]
@@ -151,6 +153,7 @@ def test_who_names_no_tenant_or_an_unknown_one_finds_nothing(
     assert sum(len(rows) for rows in rows_of(owner.tenant_id).values()) > 20
     with engine.begin() as db:
         db.execute(text(f"set local role {ROLE}"))
+        db.execute(text(f"set local search_path = {VIEWS}, public"))
         assert set(counted(db).values()) == {0}
         db.execute(text("select set_config('afterturn.tenant', :named, true)"), {"named": named})
         assert set(counted(db).values()) == {0}
@@ -292,3 +295,41 @@ def test_what_is_left_for_after_the_answer_is_done_behind_the_wall(owner: Owner,
         assert owner.client.post(f"/v1/sessions/{SESSION}/turns", json=turn).status_code == 202
     assert len(rows_of(owner.tenant_id)["preflight_decision"]) == before + 1
     assert used & {*rows_of(owner.tenant_id)} <= BEFORE_A_TENANT_IS_KNOWN
+
+
+def test_a_search_of_older_turns_is_served_by_its_index_behind_the_wall(owner: Owner, engine: Engine) -> None:
+    with engine.begin() as db:
+        db.execute(
+            text(
+                "insert into recall_passage select :tenant_id, :session_id, 0, 1000 + n, 1, 1, 0, 0, 1, "
+                "'user', 'word', 5, array[n, n + 1] from generate_series(100, 20000) n"
+            ),
+            {"tenant_id": owner.tenant_id, "session_id": SESSION},
+        )
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as db:
+        db.execute(text("analyze recall_passage"))
+
+    def look() -> tuple[str, int]:
+        search = "select start from recall_passage where keys && array[500::bigint] limit 600"
+        with session.reading() as db:
+            plan = "\n".join(db.execute(text(f"explain {search}")).scalars())
+            return plan, len(db.execute(text(search)).all())
+
+    plan, found = behind_the_wall(owner.tenant_id, look)
+    assert "ix_recall_passage_keys" in plan
+    assert found == 2
+    with session.transaction() as db:
+        other = ensure_tenant(db, "second")
+    assert behind_the_wall(other, look)[1] == 0
+
+
+def test_no_other_table_is_searched_by_what_the_wall_would_make_slow(engine: Engine) -> None:
+    with engine.connect() as db:
+        others = db.execute(
+            text(
+                "select distinct t.relname from pg_index i join pg_class c on c.oid = i.indexrelid "
+                "join pg_am a on a.oid = c.relam join pg_class t on t.oid = i.indrelid "
+                "where a.amname <> 'btree' and t.relnamespace = 'public'::regnamespace"
+            )
+        )
+        assert set(others.scalars()) == set(SEEN_THROUGH_VIEWS)
