@@ -151,7 +151,7 @@ class _Assembly:
         if shelf is None:
             return left
         whole = self.price(count_of([message for turn in self.history.turns for message in turn]))
-        room = min(max(int(left * shelf.room_share), left - whole), left)
+        room = min(max(int(left * shelf.room_share), left - whole), int(left * shelf.most_share))
         self.shelved = fill_shelf(shelf, room, self.price)
         return left - self.shelved.cost
 

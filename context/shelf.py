@@ -29,12 +29,14 @@ class Shelf:
         plan: A decision about each.
         available: What there is of each, by id.
         room_share: The most of the room that they take from history, in [0, 1].
+        most_share: The most of the room that they take in any case, in [0, 1].
         extract_tokens: The most tokens of one extract.
     """
 
     plan: ArtifactPlan = NO_PLAN
     available: Mapping[str, Available] = field(default_factory=dict)
     room_share: float = ROOM_SHARE
+    most_share: float = 1.0
     extract_tokens: int = EXTRACT_TOKENS
 
 

@@ -36,6 +36,9 @@ class PlanningSettings(BaseSettings):
         (), description="Models that a request may choose for planning and summaries, by commas."
     )
     artifact_room_share: float = Field(0.5, ge=0, le=1, description="What artifacts may take from history.")
+    artifact_most_share: float = Field(
+        0.25, gt=0, le=1, description="What artifacts of earlier turns may take of the room in any case."
+    )
     artifact_newest: int = Field(50, ge=1, le=500, description="How many uses of a session are looked at.")
     artifact_read_bytes: int = Field(
         8 * 2**20, ge=2**16, description="How much text of artifacts one request reads."

@@ -40,15 +40,18 @@ class Room:
     Attributes:
         whole: What is left beside what must be sent.
         raw: What raw history would take of it.
+        most_share: The most of it that artifacts take.
     """
 
     whole: int
     raw: int = 0
+    most_share: float = 1.0
 
     @property
     def for_artifacts(self) -> int:
-        """What history leaves, and a share at least."""
-        return room_for_artifacts(self.whole, self.raw, share=planning_settings().artifact_room_share)
+        """What history leaves, and a share at least; of what nobody attached no more than another share."""
+        room = room_for_artifacts(self.whole, self.raw, share=planning_settings().artifact_room_share)
+        return min(room, int(self.whole * self.most_share))
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,7 @@ def gather_artifacts(question: ArtifactQuestion) -> Shelving:
         planned.plan,
         found.available,
         room_share=settings.artifact_room_share,
+        most_share=question.room.most_share,
         extract_tokens=LOOKUP_TOKENS if exact else EXTRACT_TOKENS,
     )
     return Shelving(

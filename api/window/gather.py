@@ -21,7 +21,11 @@ from context.planning.standing import standing_question
 from context.recall.question import find_question
 from context.types import Message
 from models.freshness import Standing
+from models.planning_settings import planning_settings
 from models.session import reading
+
+ARTIFACT_TOKENS = 1_500
+"""What artifacts of earlier turns may take of a small window, whatever share of it that is."""
 
 
 @dataclass(frozen=True)
@@ -160,4 +164,6 @@ def _room(sought: Sought, notes: Notes | None, messages: Sequence[Message]) -> R
     fixed = given.tools_tokens + (given.system.tokens if given.system else 0)
     fixed += sum(message.tokens for message in given.new) + ((notes.tokens or 0) if notes else 0)
     whole = max(canonical_room(sought.budget, sought.request.model) - fixed, 0)
-    return Room(whole, sum(message.tokens for message in messages))
+    most = max(planning_settings().artifact_most_share, min(ARTIFACT_TOKENS / max(whole, 1), 1.0))
+    raw = sum(message.tokens for message in messages)
+    return Room(whole, raw, 1.0 if sought.request.attachments else most)

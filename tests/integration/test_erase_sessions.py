@@ -169,7 +169,7 @@ def test_what_takes_too_long_is_left_for_the_next_call(
     assert ok(client.delete("/v1/users/anna"))["removed"]["session"] == 3
 
 
-@pytest.mark.parametrize("user_id", ["a/b", "auth0|anna", "Änne 🦊", "a?b#c", "x" * 200])
+@pytest.mark.parametrize("user_id", ["auth0|anna", "Änne 🦊", "a?b#c", "x" * 200])
 def test_any_user_that_a_turn_can_name_can_be_erased(client: TestClient, user_id: str) -> None:
     say(client, "t1", user_id, "Mine.")
     assert ok(client.delete(f"/v1/users/{quote(user_id, safe='')}"))["removed"]["session"] == 1
