@@ -1,5 +1,6 @@
 """Errors as RFC 9457 problem documents: a stable type, a sentence, numbers where they help."""
 
+import json
 from typing import Any
 
 import orjson
@@ -65,7 +66,15 @@ def problem(code: str, status_code: int, detail: str, numbers: dict[str, Any] | 
     headers = dict(HEADERS_OF_STATUS.get(status_code, {}))
     if numbers and "retry_after_s" in numbers:
         headers["Retry-After"] = str(numbers["retry_after_s"])
-    return Response(orjson.dumps(document, default=str), status_code, headers, "application/problem+json")
+    return Response(_written(document), status_code, headers, "application/problem+json")
+
+
+def _written(document: dict[str, Any]) -> bytes:
+    """A number that a caller sent may be larger than the fast encoder takes."""
+    try:
+        return orjson.dumps(document, default=str)
+    except TypeError:
+        return json.dumps(document, default=str).encode()
 
 
 def problem_of(error: AfterturnError) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class PlanRequest(Body):
 class StepReport(Body):
     """How one step ended."""
 
-    order: int = Field(ge=1, description="The step, as the plan numbers it.")
+    order: int = Field(ge=1, le=10_000, description="The step, as the plan numbers it.")
     outcome: Outcome = Field(description="How it ended.")
     error: str | None = Field(None, max_length=10_000, description="What went wrong, where something did.")
 

@@ -262,3 +262,12 @@ def test_a_key_that_may_only_read_cannot_ask_for_plans(room: Planning) -> None:
     body = {"intent": "draft a blog", "catalog": CATALOG, "model": MODEL}
     assert room.client.post("/v1/plans", json=body, headers=reader).status_code == 403
     assert room.client.get("/v1/my-plans", headers=reader).status_code == 200
+
+
+def test_a_number_beyond_every_plan_is_refused_by_name(room: Planning) -> None:
+    plan_id = room.ask("find a page")
+    for order in (10_001, 10**30):
+        body = {"steps": [{"order": order, "outcome": "ok"}]}
+        answer = room.client.post(f"/v1/plans/{plan_id}/outcome", json=body)
+        assert answer.status_code == 422, answer.text
+        assert "order" in answer.json()["detail"]
