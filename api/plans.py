@@ -11,7 +11,7 @@ from api.call import Body, BodyCall, Parameters, check_id, documented
 from api.encoding import encode
 from api.errors import ProblemError, not_found
 from api.waiting import wait_for_work
-from context.plans.features import intent_sha, read_features
+from context.plans.features import IntentFeatures, intent_sha, read_features
 from context.plans.outcomes import Merged, Outcome, StepOutcome
 from context.plans.projection import project_plans
 from context.plans.types import PlanMode
@@ -81,24 +81,23 @@ def ask_for_plan(call: BodyCall) -> Response:
     """Have an intent planned: 202 while it is made, 200 once there is a plan or a reason for none."""
     caller = call.caller("write")
     request = call.body(PlanRequest)
+    if not request.intent.strip():
+        raise ProblemError("invalid-input", "intent: says nothing", field="intent")
+    features = read_features(request.intent)
     with transaction() as db:
-        plan_id = want_plan(
-            db, caller.tenant_id, _wanted(db, caller.tenant_id, request), awaited=bool(request.wait_ms)
-        )
+        wanted = _wanted(db, caller.tenant_id, request, features)
+        plan_id = want_plan(db, caller.tenant_id, wanted, awaited=bool(request.wait_ms))
     if request.wait_ms:
         wait_for_work(caller.tenant_id, WorkKind.PLAN, str(plan_id), request.wait_ms)
     return _answer(caller.tenant_id, plan_id, pending=status.HTTP_202_ACCEPTED)
 
 
-def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest) -> WantedPlan:
+def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest, features: IntentFeatures) -> WantedPlan:
     """What is asked for, once its catalog and its session are found.
 
     Raises:
-        ProblemError: The intent says nothing, nobody can be erased by this user's id, or there is no such
-            catalog or session.
+        ProblemError: Nobody can be erased by this user's id, or there is no such catalog or session.
     """
-    if not request.intent.strip():
-        raise ProblemError("invalid-input", "intent: says nothing", field="intent")
     if request.user_id:
         check_id(request.user_id, "user_id")
     digest = find_digest(db, tenant_id, request.catalog)
@@ -106,7 +105,6 @@ def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest) -> WantedPla
         raise not_found("catalog")
     if request.session_id is not None and find_session(db, tenant_id, request.session_id) is None:
         raise not_found("session")
-    features = read_features(request.intent)
     return WantedPlan(
         intent=request.intent,
         intent_sha=intent_sha(request.intent),

@@ -22,6 +22,7 @@ router = APIRouter(prefix="/v1/preflight", tags=["preflight"])
 
 MOST_ATTACHMENTS = 200
 MOST_TOOLS = 20_000
+MOST_NAME_CHARS = 200
 _KINDS_OF_ATTACHMENT = ("media_type", "mime_type", "content_type", "type", "filename", "name", "title")
 
 
@@ -108,9 +109,18 @@ def tool_names(tools: list[str | JsonObject]) -> list[str]:
     """Name the caller's tools, each once.
 
     Raises:
-        ProblemError: One of them has no name.
+        ProblemError: One of them has no name, or one that no model takes.
     """
     names = [tool if isinstance(tool, str) else tool_name(tool) for tool in tools]
+    long = next((place for place, name in enumerate(names) if len(name) > MOST_NAME_CHARS), None)
+    if long is not None:
+        field = f"tools[{long}]"
+        raise ProblemError(
+            "invalid-input",
+            f"{field}: a name of more than {MOST_NAME_CHARS} characters",
+            field=field,
+            limit=MOST_NAME_CHARS,
+        )
     if "" in names:
         field = f"tools[{names.index('')}]"
         raise ProblemError("invalid-input", f"{field}: has no name", field=field)

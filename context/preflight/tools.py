@@ -9,7 +9,9 @@ from context.preflight.types import Category
 
 _CALLING = frozenset({"use", "using", "call", "calling", "run", "with", "via", "through", "invoke", "tool"})
 _NAMES_KEPT = 8_192
-_LISTS_KEPT = 256
+_LISTS_KEPT = 64
+_MOST_KEPT = 2_000
+"""A longer list of tools is not kept: nobody sends the same one often enough to pay for its memory."""
 
 
 def wanted_tools(categories: Sequence[Category], config: PreflightConfig) -> tuple[str, ...]:
@@ -56,7 +58,7 @@ def choose_tools(
 
 def named_tools(tools: Sequence[str], words: Sequence[str]) -> list[str]:
     """List the tools that a message asks for by name; `words` are its words, folded, in order."""
-    by_head = _by_head(tuple(tools))
+    by_head = (_by_head if len(tools) <= _MOST_KEPT else _by_head.__wrapped__)(tuple(tools))
     return [name for head in by_head.keys() & set(words) for name in by_head[head] if is_named(name, words)]
 
 

@@ -219,3 +219,11 @@ def test_what_a_user_asks_about_tips_the_scales(client: TestClient, tenant_id: U
     after = ask(client, message, session_id=SESSION)["scores"]
     assert after["crypto"] == pytest.approx(before["crypto"] + 0.2, abs=0.002)
     assert after["coding"] == before["coding"]
+
+
+@pytest.mark.parametrize(("length", "status"), [(200, 200), (201, 422)])
+def test_a_name_that_no_model_takes_is_refused_and_not_kept(
+    client: TestClient, length: int, status: int
+) -> None:
+    answer = client.post("/v1/preflight", json={"message": "hey", "tools": ["x" * length]})
+    assert answer.status_code == status, answer.text
