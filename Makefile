@@ -51,7 +51,7 @@ soak: soak-fuzz
 FUZZ ?= --requests 100000
 
 soak-fuzz: venv
-	$(PY) -m tests.fuzz $(FUZZ)
+	$(PY) -m tests.integration.fuzz $(FUZZ)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

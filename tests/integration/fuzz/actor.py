@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Self
 
-from tests.fuzz import bodies
-from tests.fuzz.damage import damaged
-from tests.fuzz.door import Answer, Door, encode
-from tests.fuzz.ledger import Promised, check_log
-from tests.fuzz.texts import name
-from tests.fuzz.turns import Body, Scribe
-from tests.fuzz.windows import check_window
+from tests.integration.fuzz import bodies
+from tests.integration.fuzz.damage import damaged
+from tests.integration.fuzz.door import Answer, Door, encode
+from tests.integration.fuzz.ledger import Promised, check_log
+from tests.integration.fuzz.texts import name
+from tests.integration.fuzz.turns import Body, Scribe
+from tests.integration.fuzz.windows import check_window
 
 DAMAGE = 0.12
 """How often a body is made wrong."""

@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import text
 
 from models import session
-from tests.fuzz.actor import Actor
-from tests.fuzz.door import Answer, Door, encode
-from tests.fuzz.ledger import Promised, check_log
-from tests.fuzz.run import fuzz_platform
-from tests.fuzz.windows import check_window
+from tests.integration.fuzz.actor import Actor
+from tests.integration.fuzz.door import Answer, Door, encode
+from tests.integration.fuzz.ledger import Promised, check_log
+from tests.integration.fuzz.run import fuzz_platform
+from tests.integration.fuzz.windows import check_window
 
 REQUESTS = 1_400
 SAID = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "In hall seven."}]

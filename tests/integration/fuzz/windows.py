@@ -5,8 +5,8 @@ from typing import Any
 
 from context.types import Wire
 from context.wire import check_pairs
-from tests.fuzz.door import Answer, Door
-from tests.fuzz.ledger import Promised
+from tests.integration.fuzz.door import Answer, Door
+from tests.integration.fuzz.ledger import Promised
 
 _MESSAGES = re.compile(r"messages (\d+)-(\d+)")
 _LEFT_OUT = re.compile(r"message (\d+): .*, message left out$")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schemathesis import APIOperation, Case, GenerationMode, SerializationContext
 from schemathesis.core.result import Ok
 
-from tests.fuzz.door import Door
+from tests.integration.fuzz.door import Door
 
 Operation: TypeAlias = APIOperation[Any, Any, Any, Any]
 AnyCase: TypeAlias = Case[Any]

@@ -1,4 +1,4 @@
-"""Fuzz the API, round after round: `python -m tests.fuzz --requests 100000 [--seed N] [--round R]`."""
+"""Fuzz the API, round after round: `python -m tests.integration.fuzz --requests N [--seed N] [--round R]`."""
 
 import argparse
 import logging
@@ -17,7 +17,7 @@ from afterturn.stack.stack import Stack
 from models import session
 from models.settings import database_settings
 from models.tenant import SCOPES, create_key, ensure_tenant
-from tests.fuzz.run import Result, fuzz_round, open_door
+from tests.integration.fuzz.run import Result, fuzz_round, open_door
 
 A_ROUND = 2_500
 SHOWN_FAULTS = 20

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from tests.fuzz.door import encode
-from tests.fuzz.texts import NUMBERS, ODD, deep, name, text, value
+from tests.integration.fuzz.door import encode
+from tests.integration.fuzz.texts import NUMBERS, ODD, deep, name, text, value
 
 EXTREMES: tuple[Any, ...] = (
     *NUMBERS,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.fuzz.door import Door
-from tests.fuzz.run import fuzz_document
+from tests.integration.fuzz.door import Door
+from tests.integration.fuzz.run import fuzz_document
 
 REQUESTS = 600
 

@@ -1,9 +1,9 @@
 """What else a platform calls: documents, catalogs, plans, preflight; and what nobody ever should call."""
 
-from tests.fuzz import bodies
-from tests.fuzz.actor import Actor
-from tests.fuzz.door import encode, segment
-from tests.fuzz.texts import name, text, value
+from tests.integration.fuzz import bodies
+from tests.integration.fuzz.actor import Actor
+from tests.integration.fuzz.door import encode, segment
+from tests.integration.fuzz.texts import name, text, value
 
 
 def upload(actor: Actor) -> None:

@@ -4,8 +4,8 @@ import base64
 from random import Random
 from typing import Any
 
-from tests.fuzz.texts import large, name, text, words
-from tests.fuzz.turns import WIRES, Body, Scribe, tool, value_object
+from tests.integration.fuzz.texts import large, name, text, words
+from tests.integration.fuzz.turns import WIRES, Body, Scribe, tool, value_object
 
 WINDOWS = (None, None, 2, 60, 300, 900, 2_000, 6_000, 20_000, 128_000, 100_000_000)
 MODELS = ("gpt-4o", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-pro", "qwen/qwen-2.5-7b", "x", "名/前")

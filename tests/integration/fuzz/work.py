@@ -7,7 +7,7 @@ from sqlalchemy import text
 
 from models import session
 from models.hints import take_hints
-from tests.fuzz.door import Door, Fault
+from tests.integration.fuzz.door import Door, Fault
 from workers.jobs.lifecycle import run_work
 from workers.settings import worker_settings
 from workers.tasks import _handlers

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any
 
 from context.sanitize import clean_json
-from tests.fuzz.door import Door, Fault, segment
+from tests.integration.fuzz.door import Door, Fault, segment
 
 _DEEP = 500
 

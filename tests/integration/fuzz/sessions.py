@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 from context.sanitize import clean_json
-from tests.fuzz import bodies
-from tests.fuzz.actor import MOST_TURNS, Actor, session_of
-from tests.fuzz.door import Answer, encode, segment
-from tests.fuzz.ledger import Promised
-from tests.fuzz.texts import name, text, value
+from tests.integration.fuzz import bodies
+from tests.integration.fuzz.actor import MOST_TURNS, Actor, session_of
+from tests.integration.fuzz.door import Answer, encode, segment
+from tests.integration.fuzz.ledger import Promised
+from tests.integration.fuzz.texts import name, text, value
 
 READ_ENDS = (0, 1, -1, 5, 2**63 - 1, 2**63, 10**30, "x", "", "1.5", "%00", "%D9%A3")
 VERSIONS = (1, 0, -1, "x", 2**31 - 1, 2**31, 10**30)

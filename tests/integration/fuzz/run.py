@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fastapi.testclient import TestClient
 
 from api.app import make_app
-from tests.fuzz import others, sessions
-from tests.fuzz.actor import Actor
-from tests.fuzz.document import fuzz_operation, operations
-from tests.fuzz.door import Door, Witness, encode
-from tests.fuzz.work import Background
+from tests.integration.fuzz import others, sessions
+from tests.integration.fuzz.actor import Actor
+from tests.integration.fuzz.document import fuzz_operation, operations
+from tests.integration.fuzz.door import Door, Witness, encode
+from tests.integration.fuzz.work import Background
 
 DOCUMENT_SHARE = 6
 

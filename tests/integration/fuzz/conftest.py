@@ -6,19 +6,9 @@ from uuid import UUID
 import pytest
 
 from api.settings import api_settings
-from tests.fuzz.door import Door
-from tests.fuzz.run import open_door
-from tests.integration.conftest import (
-    db,
-    empty_db,
-    engine,
-    make_key,
-    postgres_url,
-    servers,
-    tenant_id,
-)
-
-__all__ = ["db", "empty_db", "engine", "postgres_url", "servers", "tenant_id"]
+from tests.integration.conftest import make_key
+from tests.integration.fuzz.door import Door
+from tests.integration.fuzz.run import open_door
 
 
 @pytest.fixture
