@@ -21,7 +21,7 @@ from models.settings import preflight_settings
 router = APIRouter(prefix="/v1/preflight", tags=["preflight"])
 
 MOST_ATTACHMENTS = 200
-MOST_TOOLS = 20_000
+MOST_TOOLS = 5_000
 MOST_NAME_CHARS = 200
 _KINDS_OF_ATTACHMENT = ("media_type", "mime_type", "content_type", "type", "filename", "name", "title")
 

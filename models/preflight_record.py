@@ -25,6 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.artifacts.toolcalls import read_calls
+from context.preflight.policy import KNOWN_TOOLS
 from context.preflight.replay import PastDecision, past_categories
 from context.preflight.types import Evidence, Preflight, Previous
 from context.types import Message, Role, Wire
@@ -34,6 +35,13 @@ from models.session import Transaction
 
 PAGE = 500
 """How many decisions are read or joined at a time."""
+
+MOST_NAMES = 200
+"""A decision keeps no more names of tools than this, those that preflight knows first."""
+MOST_NAME_CHARS = 200
+"""A longer name is not kept."""
+LEFT_OUT = "record.names_left_out."
+"""With a number: the reason that says how many names a decision does not keep."""
 
 
 class PreflightDecision(Base):
@@ -124,14 +132,8 @@ class Made:
 
 def record_decision(db: Transaction, tenant_id: UUID, made: Made) -> None:
     """Write a decision down, without a word of the message."""
-    found, tools = made.found, made.tools
-    kept = (
-        None if found.tool_allowlist is None and tools is None else list(found.tool_allowlist or tools or ())
-    )
-    if found.tool_allowlist is not None:
-        kept = list(found.tool_allowlist)
-    hidden = None if tools is None else [name for name in tools if name not in set(kept or ())]
-    previous = made.previous
+    found, previous = made.found, made.previous
+    names = _names(made)
     db.execute(
         insert(PreflightDecision).values(
             tenant_id=tenant_id,
@@ -144,12 +146,43 @@ def record_decision(db: Transaction, tenant_id: UUID, made: Made) -> None:
             chars=found.evidence.chars,
             confidence=found.confidence,
             previous=_previous_json(previous) if previous else None,
-            reasons=list(found.reasons),
-            kept=kept,
-            hidden=hidden,
-            pinned=list(made.pinned),
+            reasons=[*found.reasons, f"{LEFT_OUT}{names.left_out}"]
+            if names.left_out
+            else list(found.reasons),
+            kept=names.kept,
+            hidden=names.hidden,
+            pinned=names.pinned,
         )
     )
+
+
+@dataclass(frozen=True)
+class _Names:
+    kept: list[str] | None
+    hidden: list[str] | None
+    pinned: list[str]
+    left_out: int
+
+
+def _names(made: Made) -> _Names:
+    """The names of a decision, bounded: a replay goes by those that preflight knows, so they come first."""
+    allowed, tools = made.found.tool_allowlist, made.tools
+    kept = tools if allowed is None else allowed
+    stays = set(kept or ())
+    hidden = None if tools is None else [name for name in tools if name not in stays]
+    there = dict.fromkeys([*made.pinned, *(kept or ()), *(hidden or ())])
+    short = sorted((name for name in there if len(name) <= MOST_NAME_CHARS), key=_is_unknown)
+    named = set(short[:MOST_NAMES])
+    return _Names(
+        None if kept is None else [name for name in dict.fromkeys(kept) if name in named],
+        None if hidden is None else [name for name in dict.fromkeys(hidden) if name in named],
+        [name for name in made.pinned if name in named],
+        len(there) - len(named),
+    )
+
+
+def _is_unknown(name: str) -> bool:
+    return name not in KNOWN_TOOLS
 
 
 def _previous_json(previous: Previous) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def replay(past: Iterable[PastDecision], config: PreflightConfig, *, weights: We
         )
         names = [str(category) for category in found.categories] or [NO_CATEGORY]
         by_category.update(names)
-        missing = [] if one.used is None else _blocked(found, one.used)
+        missing = [] if one.used is None else _blocked(found, one)
         blocked.update((name, tool) for name in names for tool in missing)
         counts.update(
             decisions=1,
@@ -128,11 +128,13 @@ def replay(past: Iterable[PastDecision], config: PreflightConfig, *, weights: We
     )
 
 
-def _blocked(found: Preflight, used: Sequence[str]) -> list[str]:
+def _blocked(found: Preflight, one: PastDecision) -> list[str]:
+    """The calls that it hides; of a tool that the record does not name, nobody can say whether it would."""
     if found.tool_allowlist is None:
         return []
     kept = set(found.tool_allowlist)
-    return [tool for tool in used if tool not in kept]
+    known = None if one.tools is None else set(one.tools)
+    return [tool for tool in one.used or () if tool not in kept and (known is None or tool in known)]
 
 
 def past_categories(names: Iterable[str]) -> tuple[Category, ...]:

@@ -8,10 +8,10 @@ from context.preflight.policy import TOOLS
 from context.preflight.types import Category
 
 _CALLING = frozenset({"use", "using", "call", "calling", "run", "with", "via", "through", "invoke", "tool"})
-_NAMES_KEPT = 8_192
 _LISTS_KEPT = 64
-_MOST_KEPT = 2_000
-"""A longer list of tools is not kept: nobody sends the same one often enough to pay for its memory."""
+_MOST_KEPT = 500
+_MOST_CHARS_KEPT = 20_000
+"""A longer list of tools is not kept: what callers send must not decide how much memory is taken."""
 
 
 def wanted_tools(categories: Sequence[Category], config: PreflightConfig) -> tuple[str, ...]:
@@ -58,7 +58,8 @@ def choose_tools(
 
 def named_tools(tools: Sequence[str], words: Sequence[str]) -> list[str]:
     """List the tools that a message asks for by name; `words` are its words, folded, in order."""
-    by_head = (_by_head if len(tools) <= _MOST_KEPT else _by_head.__wrapped__)(tuple(tools))
+    is_kept = len(tools) <= _MOST_KEPT and sum(map(len, tools)) <= _MOST_CHARS_KEPT
+    by_head = (_by_head if is_kept else _by_head.__wrapped__)(tuple(tools))
     return [name for head in by_head.keys() & set(words) for name in by_head[head] if is_named(name, words)]
 
 
@@ -67,13 +68,12 @@ def _by_head(tools: tuple[str, ...]) -> dict[str, list[str]]:
     """The same tools come with request after request."""
     found: dict[str, list[str]] = {}
     for name in tools:
-        found.setdefault(_parts(name)[0], []).append(name)
+        found.setdefault(_folded(name).partition("_")[0], []).append(name)
     return found
 
 
-@lru_cache(_NAMES_KEPT)
-def _parts(name: str) -> tuple[str, ...]:
-    return tuple(name.casefold().replace("-", "_").split("_"))
+def _folded(name: str) -> str:
+    return name.casefold().replace("-", "_")
 
 
 def is_named(name: str, words: Sequence[str]) -> bool:
@@ -86,7 +86,7 @@ def is_named(name: str, words: Sequence[str]) -> bool:
     Returns:
         Whether all words of a longer name stand together, or a single one follows "use", "call", "with the".
     """
-    parts = _parts(name)
+    parts = tuple(_folded(name).split("_"))
     for place, word in enumerate(words):
         if word == parts[0] and tuple(words[place : place + len(parts)]) == parts:
             before = [one for one in words[max(place - 2, 0) : place] if one != "the"]

@@ -227,3 +227,9 @@ def test_a_name_that_no_model_takes_is_refused_and_not_kept(
 ) -> None:
     answer = client.post("/v1/preflight", json={"message": "hey", "tools": ["x" * length]})
     assert answer.status_code == status, answer.text
+
+
+@pytest.mark.parametrize(("count", "status"), [(5_000, 200), (5_001, 422)])
+def test_more_tools_than_anyone_has_are_refused(client: TestClient, count: int, status: int) -> None:
+    answer = client.post("/v1/preflight", json={"message": "hey", "tools": [f"t{n}" for n in range(count)]})
+    assert answer.status_code == status, answer.text

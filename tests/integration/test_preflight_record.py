@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 
 from afterturn.preflight import app as command
 from context.preflight.config import read_config
+from context.preflight.policy import KNOWN_TOOLS
 from context.preflight.replay import Verdict, replay
 from models import session
 from models.preflight_record import (
+    MOST_NAMES,
     forget_old_decisions,
     join_decisions,
     load_decisions,
@@ -40,6 +42,16 @@ def test_a_decision_is_recorded_with_its_numbers_and_no_word_of_the_message(clie
     assert row.used is None
     assert "xanadu" not in str(tuple(row)).lower()
     assert "weather" not in str(tuple(row)).lower()
+
+
+def test_of_many_tools_a_decision_names_few_and_counts_the_others(client: TestClient) -> None:
+    tools = [f"own_{number}" for number in range(1_000)]
+    ask(client, "what is the weather in Xanadu?", session_id=SESSION, tools=[*tools, *TOOLS])
+    (row,) = decisions()
+    named = {*row.kept, *row.hidden, *row.pinned}
+    assert len(named) == MOST_NAMES
+    assert named >= set(TOOLS) & KNOWN_TOOLS
+    assert f"record.names_left_out.{len(tools) + len(TOOLS) - MOST_NAMES}" in row.reasons
 
 
 def test_decisions_are_sampled(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

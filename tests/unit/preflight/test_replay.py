@@ -49,6 +49,10 @@ def test_a_call_of_a_hidden_tool_is_blocked_by_its_category() -> None:
     assert found.blocked == {("research", "browser"): 1}
 
 
+def test_a_call_of_a_tool_that_the_record_does_not_name_is_not_judged() -> None:
+    assert replay([past("what is the weather?", "left_out")], PreflightConfig()).blocked == {}
+
+
 def test_few_enough_blocked_calls_are_safe() -> None:
     record = [past("what is the weather?", "web_search") for _ in range(40)]
     found = replay([*record, past("what is the weather?", "browser")], PreflightConfig())
