@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from context.clip import clip, drop_encoded, one_line
+from context.sanitize import decode_inner
 
 _FAILURE = re.compile(
     r"\A[\s\[(>*#-]*(?:uncaught |unhandled |fatal |tool |internal )?[\w.]{0,40}(?:error|exception|failure)s?"
@@ -45,7 +46,7 @@ def render_arguments(arguments: str, argument_chars: int, all_chars: int) -> str
         One line.
     """
     try:
-        values: Any = json.loads(arguments) if arguments else {}
+        values: Any = decode_inner(arguments) if arguments else {}
     except (ValueError, RecursionError):
         values = arguments
     if not isinstance(values, Mapping):

@@ -175,7 +175,7 @@ def _decoded(text: str) -> object | None:
         return None
     try:
         value: object = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value
 

@@ -102,6 +102,26 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH) -> tuple[Any, bool]:
     return _cleaned(value), True
 
 
+def decode_inner(text: str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
+    """Decode JSON that stands inside a clean text, such as a call's arguments or a tool's result.
+
+    Escapes in it name what the door never saw: NUL and halves of surrogate pairs come out of them.
+
+    Args:
+        text: Clean text, of one JSON value if it is any.
+        parse_constant: What becomes of NaN and infinities; they are kept as floats where None.
+
+    Returns:
+        The value with clean text.
+
+    Raises:
+        ValueError: It is not JSON.
+        RecursionError: It is nested too deeply.
+    """
+    value = json.loads(text, parse_constant=parse_constant)
+    return _cleaned(value) if _DIRTY_ESCAPE.search(text) else value
+
+
 def _is_clean(text: str) -> bool:
     if "\0" in text:
         return False

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from context.sanitize import clean_text
 from llm.door import Wire, load, use_wire
 from llm.failures import Cause, LlmFailure, failure_of
 from llm.requests import CompletionRequest, Usage
@@ -160,7 +161,7 @@ def read_response(response: Any) -> RawReply:
     """Take the words and the usage out of litellm's response, and say what is wrong with it."""
     usage = getattr(response, "usage", None)
     choice = response.choices[0] if response.choices else None
-    text = (choice.message.content or "") if choice else ""
+    text = clean_text(choice.message.content or "") if choice else ""
     finish = str(choice.finish_reason or "") if choice else ""
     return RawReply(
         text=text,

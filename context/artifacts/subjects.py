@@ -24,6 +24,7 @@ from context.artifacts.verbs import (
     SOMETIMES_WRITES,
     WRITES,
 )
+from context.sanitize import decode_inner
 
 _FIELD = "\n"
 _MAX_KEY_CHARS = 400
@@ -176,7 +177,7 @@ def _decoded(arguments: str | Mapping[str, Any]) -> Mapping[str, Any] | None:
     if isinstance(arguments, Mapping):
         return arguments
     try:
-        values = json.loads(arguments) if arguments.strip() else {}
+        values = decode_inner(arguments) if arguments.strip() else {}
     except (ValueError, RecursionError):
         return None
     return values if isinstance(values, dict) else None

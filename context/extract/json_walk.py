@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, Span
+from context.sanitize import decode_inner
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][\w$-]{0,60}\Z")
@@ -58,7 +59,7 @@ class _Open:
         index, written = member
         if self.kind != "{":
             return f"[{index}]" if self.kind else ""
-        key = str(json.loads(written))
+        key = str(decode_inner(written))
         if _PLAIN_KEY.match(key):
             return f".{key}"
         return f"[{json.dumps(key[:_LONGEST_KEY], ensure_ascii=False)}]"

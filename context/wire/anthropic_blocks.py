@@ -2,10 +2,10 @@
 
 import base64
 import binascii
-import json
 from typing import Never
 from urllib.parse import urlsplit
 
+from context.sanitize import decode_inner
 from context.types import JsonObject, Role, Wire
 from context.wire.media import note_for
 from context.wire.neutral import (
@@ -84,7 +84,7 @@ def parse_arguments(text: str) -> JsonObject | None:
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = decode_inner(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -160,6 +160,10 @@ def test_words_are_handed_on_as_they_came_for_the_gate_to_judge(ask: Ask, mode: 
     assert ask(mode).text.strip()
 
 
+def test_words_come_without_what_no_database_holds(ask: Ask) -> None:
+    assert ask(Step(Mode.OK, text="a\0b")).text == "ab"
+
+
 def test_a_rate_limit_says_how_long_to_wait(ask: Ask) -> None:
     with pytest.raises(LlmFailure) as failed:
         ask(Step(Mode.RATE_LIMITED, retry_after_s=17))
