@@ -94,7 +94,8 @@ def large(rng: Random) -> str:
     drawn = rng.randrange(6)
     if drawn == 0:
         return json.dumps(
-            [{"id": n, name(rng): words(rng, 80)} for n in range(size // 100)], ensure_ascii=False
+            [{"id": n, name(rng): words(rng, 80)} for n in range(size // 100)],
+            ensure_ascii=rng.random() < 0.5,
         )
     if drawn == 1:
         return "\n".join(

@@ -1,5 +1,6 @@
 """A grammar of turns in each wire format: roles, parts, parallel calls, large results, forged pointers."""
 
+import json
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -217,6 +218,8 @@ def arguments(rng: Random) -> str:
     drawn = rng.random()
     if drawn < 0.7:
         return f'{{"path": "{rng.choice(("a.py", "b.md", "../c"))}", "n": {rng.randint(0, 9)}}}'
+    if drawn < 0.8:
+        return json.dumps({rng.choice(("path", "query", "command", name(rng))): value(rng)})
     return rng.choice(("", "{}", "null", '{"path": "a', "[1, 2]", '{"a": NaN}', text(rng, 60), "9" * 400))
 
 
