@@ -58,7 +58,8 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
 
     What history calls stays whatever preflight says of the new message, and so do the tools whose own words
     answer it best: a category knows the usual tools, the ranking knows this caller's. A hint goes before its
-    words where the tenant's policy says so and there are tools to speak of.
+    words where the tenant's policy says so and there are tools to speak of. What no user wrote is not
+    classified.
 
     Raises:
         ProblemError: There is no such catalog, or both it and tools are named.
@@ -75,6 +76,7 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
         attachments=[each.media_type for each in request.attachments or ()],
         tools=offered.names if offered.tools is not None else None,
         pinned=pinned,
+        kind=request.kind,
     )
     found = judged.found
     known = offered.names if offered.tools is not None else KNOWN_TOOLS

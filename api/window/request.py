@@ -13,6 +13,7 @@ from api.window.attachments import MOST_ATTACHMENTS, RequestAttachment
 from api.window.tails import system_message
 from api.window.tools import NO_TOOLS_CHOSEN, ChosenTools
 from context.budget import Budget, choose_budget
+from context.preflight.types import Kind
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Wire
@@ -37,6 +38,7 @@ class ContextRequest(Body):
     budget: int | None = Field(None, ge=1, le=MAX_WINDOW, description="A lower limit of input tokens.")
     wire: Wire = Field(Wire.OPENAI, description="The format of `messages`, in and out.")
     wait_ms: int = Field(0, ge=0, description="How long to wait for work that is under way.")
+    kind: Kind = Field(Kind.USER, description="What the request comes from.")
     planner_model: str | None = Field(None, max_length=200, description="The model that plans.")
     summarizer_model: str | None = Field(None, max_length=200, description="The model that summarizes.")
 

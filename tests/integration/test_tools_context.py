@@ -71,6 +71,29 @@ def test_a_tool_of_the_callers_own_stays_where_the_words_point_at_it(platform: P
     assert "book_berth" in names(answer)
 
 
+@pytest.mark.parametrize("kind", ["heartbeat", "subagent", "cron"])
+def test_what_no_user_wrote_keeps_every_tool_and_its_words(platform: Platform, kind: str) -> None:
+    answer = platform.ask("hey, thanks!", tools=TOOLS, kind=kind)
+    assert names(answer) == list(PLAIN_TOOLS)
+    assert answer["messages"][-1]["content"] == "hey, thanks!"
+
+
+def test_what_no_user_wrote_does_not_change_what_the_session_is_about(platform: Platform) -> None:
+    platform.turn("Fix the bug in parser.py.", "Done.")
+    platform.ask("Fix the bug in parser.py.", tools=TOOLS)
+    platform.ask("What is the weather in Oslo?", tools=TOOLS, kind="cron")
+    answer = platform.ask("yes, go", tools=TOOLS)
+    assert answer["preflight"]["inherited"] is True
+    assert "coding" in answer["preflight"]["categories"]
+    assert "research" not in answer["preflight"]["categories"]
+
+
+def test_a_kind_that_is_none_is_refused(client: TestClient) -> None:
+    request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "x"}], "kind": "robot"}
+    answer = client.post("/v1/sessions/s1/context", json=request)
+    assert (answer.status_code, answer.json()["field"]) == (422, "kind")
+
+
 def test_the_hint_stands_before_the_new_message_where_there_are_tools(platform: Platform) -> None:
     with_tools = platform.ask("hey, thanks!", tools=TOOLS)["messages"][-1]["content"]
     without = platform.ask("hey, thanks!")["messages"][-1]["content"]
