@@ -21,7 +21,7 @@ from context.catalog.read import CatalogLimits, read_catalog
 from context.errors import InvalidInputError
 from context.plans.answer import NOTHING_FITS
 from context.profiles.find import catalog_budget
-from context.ranking.rank import rank
+from context.ranking.rank import rank, serves_nothing
 from context.ranking.types import Ranked, Ranking
 from context.sanitize import parse_json
 from context.tokens import count_text
@@ -189,8 +189,8 @@ def compact_for_model(name: Name, call: BodyCall) -> Response:
 
 
 def gap_warning(ranking: Ranking) -> str | None:
-    """Say that nothing in the catalog serves an intent, where a ranking finds so."""
-    if not ranking.gap.is_gap:
+    """Say that nothing in the catalog serves an intent, where neither words nor history find anything."""
+    if not serves_nothing(ranking):
         return None
     words = ", ".join(ranking.gap.unexplained)
     return f"{NOTHING_FITS}; no entry speaks of: {words}" if words else NOTHING_FITS

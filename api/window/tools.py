@@ -22,7 +22,7 @@ from context.plans.answer import NOTHING_FITS
 from context.priors.types import NO_PRIORS, Priors
 from context.profiles.find import catalog_budget
 from context.ranking.index import RankingIndex
-from context.ranking.rank import rank
+from context.ranking.rank import rank, serves_nothing
 from context.ranking.tools import index_tools
 from context.types import JsonObject, Message, Wire
 
@@ -181,7 +181,7 @@ def _rank(offered: Offered, question: str) -> tuple[list[str], str | None]:
     ranking = rank(offered.index(), question, priors=offered.priors(question))
     names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
     ranked = [names.get(entry.entry_id, entry.entry_id) for entry in ranking.entries]
-    return ranked, NOTHING_FITS if ranking.gap.is_gap else None
+    return ranked, NOTHING_FITS if serves_nothing(ranking) else None
 
 
 def _log_cut(model: str, compaction: Compaction) -> None:

@@ -10,15 +10,13 @@ from context.plans.features import split_asks
 from context.plans.supersede import prefer_pipelines
 from context.plans.types import PlanDraft, PlanMode, PlanStep
 from context.ranking.index import RankingIndex
-from context.ranking.rank import rank
+from context.ranking.rank import rank, serves_nothing
 from context.ranking.types import Ranked
 
 PriorsOf: TypeAlias = Callable[[str], Mapping[str, float]]
 """From an intent to what history says of entries, by id, each in [0, 1]."""
 
 _MAX_ASK_CHARS = 120
-_TELLING_PRIOR = 0.01
-"""History that speaks for an entry this much is believed even where no word of the request is the entry's."""
 
 
 def lexical_plan(
@@ -54,7 +52,7 @@ def _best(ask: str, index: RankingIndex, priors_of: PriorsOf | None) -> Ranked |
     first = ranking.entries[0] if ranking.entries else None
     if first is None or first.score <= 0:
         return None
-    return first if first.prior >= _TELLING_PRIOR or not ranking.gap.is_gap else None
+    return None if serves_nothing(ranking) else first
 
 
 def _steps(found: Sequence[tuple[str, Ranked]]) -> list[PlanStep]:

@@ -65,5 +65,12 @@ class Priors(Mapping[str, float]):
         return len(self.support)
 
 
+TELLING = 0.01
+"""Support from which history is believed even where no word of an intent is the entry's.
+
+Of a catalog that history hardly knows, ten plans for the very same words give about as much, and a single
+word less than this; the more of the catalog was tried, the more each says.
+"""
+
 NO_PRIORS = Priors()
 """What is known without history."""

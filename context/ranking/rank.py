@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from context.priors.types import Priors
+from context.priors.types import TELLING, Priors
 from context.ranking.combine import combine_scores
 from context.ranking.entries import RankedEntries
 from context.ranking.explain import explain_entries
@@ -52,6 +52,16 @@ def rank(
         reasons=explain_entries(index, read, places, _known_reasons(index, priors)) if explain else {},
     )
     return Ranking(entries=entries, gap=judge_gap(index, read, lexical))
+
+
+def serves_nothing(ranking: Ranking) -> bool:
+    """Tell whether neither words nor history speak for what a ranking has first.
+
+    Args:
+        ranking: With at least its first entry, if the catalog has one.
+    """
+    entries = ranking.entries
+    return ranking.gap.is_gap and not (len(entries) > 0 and entries[0].prior >= TELLING)
 
 
 def is_unsure(entries: Sequence[Ranked]) -> bool:

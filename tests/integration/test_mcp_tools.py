@@ -10,6 +10,7 @@ from sqlalchemy import Engine, text
 from models import session
 from tests.integration.agents import ERAS, Agent, listening, request
 from tests.integration.conftest import make_key
+from tests.integration.learned import learn_often
 from tests.integration.test_artifacts_api import ANSWER, FOCUS, REPORT, fulfil
 from tests.waiting import wait_until
 
@@ -105,6 +106,15 @@ def test_where_no_tool_fits_none_is_found_and_the_gap_is_named(agent: Agent, cat
     found = agent.answer("find_tools", catalog=catalog, query="refund the invoice")
     assert (found["tools"], found["hidden"]) == ([], 3)
     assert "invoice" in found["gap_warning"]
+
+
+def test_what_served_a_query_before_is_found_without_a_warning(
+    agent: Agent, catalog: str, tenant_id: UUID
+) -> None:
+    others = {f"please do {tool}": tool for tool in ("mail.send", "repo.clone", "web.search", "audio.mix")}
+    learn_often(tenant_id, catalog, {"zork the frobnicator": "image.draw", **others})
+    found = agent.answer("find_tools", catalog=catalog, query="zork the frobnicator", limit=1)
+    assert ([tool["name"] for tool in found["tools"]], found["gap_warning"]) == (["image.draw"], None)
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from context.priors.prior_set import make_prior_set
 from context.priors.score import bind_priors, score_priors
 from context.priors.state import see_catalog
-from context.priors.types import NO_PRIORS, JoinedPlan
+from context.priors.types import NO_PRIORS, TELLING, JoinedPlan
 from tests.unit.priors.plans import DAY, TOOLS, any_intent, any_plan, bound, counted, history, plan
 
 
@@ -38,6 +38,13 @@ def test_with_little_evidence_support_shrinks() -> None:
     ]
     assert support == sorted(support)
     assert support[0] < support[2] / 2
+
+
+def test_requests_made_before_are_telling_and_one_word_of_a_large_catalog_is_not() -> None:
+    large = bound(history(20), entries=[*TOOLS, *(f"tool{number}" for number in range(200))])
+    again = score_priors(large, "forecast rain household")
+    assert again["weather"] >= TELLING
+    assert max(score_priors(large, "forecast zymurgy").values()) < TELLING
 
 
 def test_the_history_of_one_tool_alone_supports_nothing() -> None:

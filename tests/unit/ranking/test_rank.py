@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.catalog.types import Catalog, Entry
+from context.priors.types import TELLING
 from context.ranking.index import build_index
 from context.ranking.intent import MAX_CHARS, MAX_TERMS, read_intent
-from context.ranking.rank import is_unsure, rank
+from context.ranking.rank import is_unsure, rank, serves_nothing
 from context.ranking.types import Ranked
 from tests.unit.ranking.shelves import OFFICE, index_of, matched, order_of, pack, pipeline
 
@@ -231,6 +232,25 @@ def ranked(*scores: float) -> list[Ranked]:
 )
 def test_a_first_entry_that_hardly_leads_is_unsure(scores: tuple[float, ...], unsure: bool) -> None:
     assert is_unsure(ranked(*scores)) is unsure
+
+
+@pytest.mark.parametrize(
+    ("intent", "prior", "nothing"),
+    [
+        ("mow the lawn", 0.0, True),
+        ("mow the lawn", TELLING * 0.9, True),
+        ("mow the lawn", TELLING, False),
+        ("send an email", 0.0, False),
+    ],
+)
+def test_history_that_is_sure_enough_serves_where_words_do_not(
+    intent: str, prior: float, *, nothing: bool
+) -> None:
+    assert serves_nothing(rank(OFFICE, intent, priors={"play_song": prior}, limit=1)) is nothing
+
+
+def test_an_empty_catalog_serves_nothing_whatever_history_says() -> None:
+    assert serves_nothing(rank(index_of(), "mow the lawn", priors={"play_song": 1.0}))
 
 
 def test_an_index_is_never_changed_by_ranking() -> None:
