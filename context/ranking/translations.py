@@ -8,6 +8,7 @@ news: 新闻 新聞 资讯 ニュース 뉴스 новости новость أ�
 search find: 搜索 搜寻 查找 查询 检索 検索 探す 검색 찾기 поиск найти найди искать ищи ابحث بحث البحث buscar busca búsqueda encontrar pesquisar chercher rechercher recherche suchen suche finden cercare ricerca ara arama bul खोज खोजें
 get: 获取 取得 가져 получить получи احصل obtener obter obtenir abrufen holen ottenere getir
 list: 列表 列出 一覧 リスト 목록 список قائمة lista liste
+generate: 生成 產生 생성
 create make: 创建 新建 生成 制作 作成 作る 만들 생성 создать создай сделать сделай أنشئ إنشاء crear crea criar créer erstellen erstelle creare oluştur बनाएं बनाओ
 delete remove: 删除 移除 削除 삭제 удалить удали احذف حذف eliminar borrar excluir apagar supprimer löschen lösche eliminare cancella हटाएं
 update edit: 更新 修改 编辑 編集 수정 편집 обновить изменить редактировать تحديث تعديل actualizar editar atualizar modifier aktualisieren bearbeiten ändern aggiornare modificare güncelle düzenle
@@ -17,8 +18,8 @@ write: 写入 撰写 书写 写作 書く 쓰기 작성 написать нап�
 save store: 保存 存储 存入 저장 сохранить сохрани احفظ حفظ guardar salvar enregistrer sauvegarder speichern salvare kaydet सहेजें
 translate translation language: 翻译 翻譯 翻訳 번역 перевод переведи перевести ترجم ترجمة traducir traduce traducción traduzir tradução traduire traduction übersetzen übersetze übersetzung tradurre traduzione çevir çeviri अनुवाद
 summarize summary: 总结 摘要 概括 要約 요약 кратко резюме суммировать لخص ملخص تلخيص resumir resumen resume resumo résumer résumé zusammenfassen zusammenfassung riassumere riassunto özetle özet सारांश
-image picture photo: 图片 图像 照片 画像 写真 이미지 사진 картинка картинку изображение фото фотография صورة صور imagen foto fotografía imagem image photo bild immagine resim görüntü fotoğraf चित्र तस्वीर
-draw drawing: 画画 绘画 绘制 描く 그리기 нарисуй рисунок ارسم رسم dibujar dibuja dibujo desenhar desenho dessiner dessine dessin zeichnen zeichne disegnare disegno çiz
+image picture photo: 图片 圖片 圖像 图像 照片 画像 写真 이미지 사진 картинка картинку изображение фото фотография صورة صور imagen foto fotografía imagem image photo bild immagine resim görüntü fotoğraf चित्र तस्वीर
+draw drawing: 画画 绘画 绘制 繪圖 描く 描いて 그리기 그려 нарисуй рисунок ارسم رسم dibujar dibuja dibujo desenhar desenho dessiner dessine dessin zeichnen zeichne disegnare disegno çiz
 video: 视频 影片 動画 ビデオ 동영상 비디오 видео ролик فيديو vídeo vidéo
 audio voice speech sound: 音频 语音 声音 音声 음성 소리 аудио голос звук речь صوت صوتي voz sonido som voix stimme sprache voce suono आवाज़
 music: 音乐 音樂 音楽 음악 музыка музыку موسيقى música musique musik musica müzik संगीत
@@ -78,7 +79,7 @@ download: 下载 下載 ダウンロード 다운로드 скачать загр�
 upload: 上传 上傳 アップロード 업로드 загрузка رفع subir carregar téléverser hochladen caricare yükle
 web website page: 网页 网站 網頁 ページ サイト 웹사이트 웹페이지 сайт страница веб موقع صفحة página sitio site page webseite seite sito pagina sayfa
 browser: 浏览 瀏覽 ブラ 브라우저 браузер متصفح navegador navigateur
-screenshot: 截图 截屏 スクリーンショット 스크린샷 скриншот لقطة captura capture bildschirmfoto schermata
+screenshot: 截图 截圖 截屏 屏幕快照 スクリーンショット スクショ 스크린샷 스샷 скриншот لقطة captura capture bildschirmfoto schermata
 code program: 代码 编程 程序 コード プログラム 코드 프로그램 код программа программу كود برنامج código programa code programme quellcode programm codice kod
 database: 数据库 資料庫 データベース 데이터베이스 база قاعدة base banco datenbank veritabanı
 data: 数据 資料 データ 데이터 данные بيانات datos dados données daten dati veri डेटा
@@ -90,6 +91,7 @@ time date: 时间 日期 時間 時刻 日付 시간 날짜 время дата 
 history: 历史 歴史 역사 기록 история تاريخ historia história histoire geschichte storia tarih
 trend popular hot: 热门 热榜 热搜 热点 趋势 排行 人気 急上昇 ランキング 인기 트렌드 популярный тренд тренды شائع رائج tendencia popular tendência tendance populaire beliebt trend tendenza popüler
 technology: 科技 技术 技術 기술 технологии техника تقنية تكنولوجيا tecnología tecnologia technologie technik teknoloji
+blog: 博客 部落格 網誌 ブログ 블로그 блог مدونة ब्लॉग
 article post: 文章 帖子 記事 기사 게시글 статья пост مقال منشور artículo artigo article artikel beitrag articolo makale
 social media: 微博 社交 ソーシャル 소셜 соцсети социальные تواصل اجتماعي redes sociales sociais réseaux sociaux soziale sociali sosyal
 education course learn: 教育 课程 学习 授業 学ぶ 교육 강의 학습 образование курс курсы учить обучение تعليم دورة تعلم educación curso aprender educação apprendre cours bildung kurs lernen corso imparare eğitim öğren शिक्षा

@@ -4,6 +4,7 @@ import pytest
 
 from context.ranking.asking import asking_terms, tool_terms
 from context.ranking.lexicon import fit_lexicon, load_lexicon
+from context.ranking.rank import rank
 from context.ranking.synonyms import FILE_KINDS, SYNONYMS, TOPICS
 from context.ranking.translations import TRANSLATIONS
 from context.words import index_terms
@@ -56,6 +57,38 @@ def test_another_word_for_it_finds_the_tool(intent: str, tool: str) -> None:
 )
 def test_an_intent_in_another_language_finds_an_english_tool(intent: str, tool: str) -> None:
     assert order_of(OFFICE, intent)[0] == tool
+
+
+STUDIO = index_of(
+    pack("generate_image", "Generate an image from a description."),
+    pack("write_blog", "Write a blog post."),
+    pack("take_screenshot", "Take a screenshot of a page."),
+    pack("read_page", "Read a web page."),
+    pack("play_song", "Play a song."),
+)
+
+
+@pytest.mark.parametrize(
+    ("intent", "tool"),
+    [
+        ("写一篇博客", "write_blog"),
+        ("寫一篇部落格", "write_blog"),
+        ("ブログを書いて", "write_blog"),
+        ("블로그를 써줘", "write_blog"),
+        ("给网页截图", "take_screenshot"),
+        ("幫我截圖", "take_screenshot"),
+        ("スクリーンショットを撮って", "take_screenshot"),
+        ("스크린샷 찍어줘", "take_screenshot"),
+        ("生成图片", "generate_image"),
+        ("生成圖片", "generate_image"),
+        ("画像生成", "generate_image"),
+        ("이미지 생성", "generate_image"),
+    ],
+)
+def test_everyday_words_of_east_asia_find_an_english_tool(intent: str, tool: str) -> None:
+    ranking = rank(STUDIO, intent)
+    assert ranking.entries[0].entry_id == tool
+    assert not ranking.gap.is_gap
 
 
 @pytest.mark.parametrize(
