@@ -234,6 +234,7 @@ def test_categories_are_those_whose_score_is_enough(message: str) -> None:
 
 @given(st.text(alphabet=st.characters(categories=["L"]), min_size=5, max_size=60))
 def test_no_word_of_a_message_is_among_its_reasons(word: str) -> None:
+    word = f"zqx{word}"
     found = classify(f"fix the bug in {word}.py and call {word}_now()")
     assert all(word not in reason for reason in (*found.reasons, *found.evidence.features))
 
