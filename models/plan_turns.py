@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
 
+import structlog
 from sqlalchemy import func, select, text, update
 
 from context.plans.features import intent_sha, read_features
@@ -16,29 +17,47 @@ from models.plan import Plan, PlanMethod, PlanSource, PlanStatus, outcome_number
 from models.plan_outcome import announce_outcome
 from models.session import Transaction
 
+log = structlog.get_logger()
+
 
 @dataclass(frozen=True)
 class TurnPlan:
-    """A plan, and the turn that it came with."""
+    """A plan, and the turn that it came with.
+
+    Attributes:
+        session_id: The turn's conversation.
+        turn_id: The turn.
+        user_id: Its user.
+        plan: What was read of the plan.
+        row: What is stored where it is no plan of ours; None where it has no steps.
+    """
 
     session_id: str
     turn_id: str
     user_id: str | None
     plan: ReportedPlan
+    row: Mapping[str, Any] | None
 
 
 def plans_of_turns(turns: Iterable[NewTurn]) -> list[TurnPlan | None]:
-    """Read the plans that came with turns; call it before their sessions are locked.
+    """Read the plans that came with turns; call it before their sessions are locked: intents may be long.
+
+    A plan that cannot be read is left out, whatever the reason: its turn is stored all the same.
 
     Returns:
         For each turn its plan, where it names steps or a plan of ours; else None.
     """
-    return [_plan_of(turn) for turn in turns]
+    return [_plan_of(turn) if turn.plan else None for turn in turns]
 
 
 def _plan_of(turn: NewTurn) -> TurnPlan | None:
-    plan = read_reported_plan(turn.plan, turn.messages) if turn.plan else None
-    return TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan) if plan else None
+    try:
+        plan = read_reported_plan(turn.plan or {}, turn.messages)
+        row = _row(turn, plan) if plan and plan.steps else None
+    except Exception as error:  # noqa: BLE001 (a plan is worth less than the turn that brought it)
+        log.warning("turn_plan_unreadable", error=type(error).__name__)
+        return None
+    return TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan, row) if plan else None
 
 
 def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> None:
@@ -56,18 +75,18 @@ def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]
     announce_outcome(db, tenant_id)
     rest = _join_followed(db, tenant_id, plans)
     if rest:
-        db.execute(_INSERT, {"tenant_id": tenant_id, **_columns([_row(plan) for plan in rest])})
+        db.execute(_INSERT, {"tenant_id": tenant_id, **_columns(rest)})
 
 
-def _join_followed(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> list[TurnPlan]:
-    """Join outcomes to plans of ours; returns the plans that are none of ours and have steps of their own."""
+def _join_followed(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
+    """Join outcomes to plans of ours; returns the rows of those that are none of ours and have steps."""
     ids = sorted({plan.plan.follows for plan in plans if plan.plan.follows})
     known = _lock(db, tenant_id, ids) if ids else {}
-    rest: list[TurnPlan] = []
+    rest: list[Mapping[str, Any]] = []
     for plan in plans:
         row = known.get(plan.plan.follows) if plan.plan.follows else None
         if row is None or row["session_id"] not in (None, plan.session_id):
-            rest += [plan] if plan.plan.steps else []
+            rest += [plan.row] if plan.row else []
             continue
         open_steps = [step for step in row["steps"] if not step.get("outcome")]
         merged = merge_outcomes(row["steps"], plan.plan.outcomes_of(open_steps))
@@ -125,14 +144,13 @@ _INSERT = text(
 """All plans of many turns in one statement: one round trip, whatever the number."""
 
 
-def _row(turn_plan: TurnPlan) -> dict[str, Any]:
-    plan = turn_plan.plan
+def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
     features = read_features(plan.intent)
     return {
         "plan_id": uuid4(),
-        "session_id": turn_plan.session_id,
-        "turn_id": turn_plan.turn_id,
-        "user_id": turn_plan.user_id,
+        "session_id": turn.session_id,
+        "turn_id": turn.turn_id,
+        "user_id": turn.user_id,
         "intent": plan.intent,
         "intent_sha": intent_sha(plan.intent),
         "features": json.dumps(features.as_json()),

@@ -11,8 +11,10 @@ from sqlalchemy.exc import OperationalError
 
 from context.plans.outcomes import Outcome, StepOutcome
 from models import session
+from models.log import NewTurn
 from models.plan import MadePlan, Plan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.plan_outcome import catalogs_with_outcomes, join_outcomes, read_outcomes, settled_through
+from models.plan_turns import plans_of_turns
 
 TURNS = "/v1/sessions/s1/turns"
 
@@ -142,6 +144,23 @@ def test_plans_of_many_turns_in_one_call_are_all_kept(client: TestClient, tenant
 def test_an_odd_plan_never_costs_the_turn(client: TestClient, tenant_id: UUID, plan: dict[str, Any]) -> None:
     assert client.post(TURNS, json={**turn("t1", None), "plan": plan}).status_code == 202
     assert plans(tenant_id) == []
+
+
+def test_a_plan_that_cannot_be_read_is_left_out_and_refuses_nothing() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(20_000):
+        deep = {"x": deep}
+    broken = NewTurn("s1", "t1", b"1" * 32, [], plan={"steps": [{"tool": "a", "args": deep}]})
+    sound = NewTurn("s1", "t2", b"2" * 32, [], plan={"steps": ["blog.draft"], "intent": "draft"})
+    assert [read.turn_id if read else None for read in plans_of_turns([broken, sound])] == [None, "t2"]
+
+
+def test_an_intent_is_read_before_a_session_is_locked() -> None:
+    turn_of_long_intent = NewTurn("s1", "t1", b"1" * 32, [], plan={"steps": ["a"], "intent": "draft it"})
+    [read] = plans_of_turns([turn_of_long_intent])
+    assert read is not None
+    assert read.row is not None
+    assert json.loads(read.row["features"])["words"] > 0
 
 
 def test_a_sessions_plans_go_with_it(client: TestClient) -> None:
