@@ -16,6 +16,7 @@ from context.plans.outcomes import (
     read_tool_ends,
 )
 from context.plans.types import PlanMode, PlanStep
+from context.sanitize import REPLACEMENT
 from context.types import JsonObject, Message
 
 MAX_INTENT_CHARS = 20_000
@@ -37,7 +38,7 @@ class ReportedPlan:
         follows: The plan of ours that the turn followed; None where it names none.
         intent: What the user wanted: the plan's own word for it, else the user's message.
         mode: Ordered steps, or one pick.
-        catalog: The catalog's name, where the plan names one.
+        catalog: The catalog's name, where the plan names one that a catalog can have.
         model: The model that planned, where it says so.
         steps: As they are stored, with their outcomes; empty where the plan names only its id.
         ends: What the turn's tool calls came to.
@@ -75,7 +76,7 @@ def read_reported_plan(plan: JsonObject, messages: Sequence[Message]) -> Reporte
         follows=follows,
         intent=_intent(plan, messages),
         mode=PlanMode.ROUTE if plan.get("mode") == PlanMode.ROUTE else PlanMode.PLAN,
-        catalog=_name(plan, ("catalog",)),
+        catalog=_catalog(plan.get("catalog")),
         model=_name(plan, ("model", "planner_model")),
         steps=tuple(_with_ends(steps, ends)),
         ends=ends,
@@ -120,6 +121,13 @@ def _step(order: int, tool: str, item: JsonObject) -> JsonObject:
 def _name(source: Mapping[str, object], keys: Sequence[str]) -> str | None:
     value = next((source[key] for key in keys if isinstance(source.get(key), str) and source[key]), None)
     return one_line(str(value), MAX_NAME_CHARS) if value else None
+
+
+def _catalog(value: object) -> str | None:
+    """A name that a catalog can be stored under, as it is: a part of a name is the name of another."""
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_NAME_CHARS or not value.isprintable():
+        return None
+    return None if value in {".", ".."} or any(mark in value for mark in ("/", "\\", REPLACEMENT)) else value
 
 
 def _uuid(value: object) -> UUID | None:

@@ -178,6 +178,20 @@ def test_the_plans_own_intent_comes_before_the_message() -> None:
     assert (found.intent, found.catalog, found.model, found.mode) == ("write", "main", "m", "route")
 
 
+@pytest.mark.parametrize("name", ["a" * 201, "a/b", "a\\b", "..", "a\nb", "a\ufffd", "", 7, ["main"]])
+def test_a_name_that_no_catalog_can_have_is_dropped_and_never_cut(name: object) -> None:
+    found = read({"steps": ["a"], "catalog": name})
+    assert found is not None
+    assert found.catalog is None
+
+
+@pytest.mark.parametrize("name", ["a" * 200, "my  catalog", "目录"])
+def test_a_catalogs_name_is_kept_as_it_is(name: str) -> None:
+    found = read({"steps": ["a"], "catalog": name})
+    assert found is not None
+    assert found.catalog == name
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=10),
     lambda inner: (
