@@ -81,6 +81,7 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         status: The HTTP status; None when there was none.
         limit_tokens: The model's real window, where an overflow names it; None when it does not.
         detail: The provider's words without keys and without the prompt, at most 300 characters.
+        model: The model that was asked last, which may be a fallback; None where none is known.
     """
 
     code = "llm-failure"
@@ -101,6 +102,7 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         self.retry_after_s = retry_after_s
         self.limit_tokens = limit_tokens
         self.detail = detail[:MAX_DETAIL_CHARS]
+        self.model: str | None = None
         words = f"{self.kind} ({cause})"
         super().__init__(
             f"{words}: {self.detail}" if detail else words, status=status, retry_after_s=retry_after_s

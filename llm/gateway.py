@@ -126,7 +126,9 @@ class Gateway:
             raise
         price_usd = self._settle(attempt, raw, failure)
         if failure is not None or raw is None:
-            raise failure or LlmFailure(Cause.NO_CONTENT)
+            failure = failure or LlmFailure(Cause.NO_CONTENT)
+            failure.model = request.model
+            raise failure
         return _reply(attempt, raw, price_usd)
 
     def _reserve(self, request: CompletionRequest, deadline_s: float) -> _Attempt:

@@ -65,10 +65,12 @@ class Planning:
         assert found is not None
         return found
 
-    def do(self, plan_id: UUID, *steps: Step | Mode, caps: Caps | None = None, wait_s: float = 900) -> str:
+    def do(
+        self, plan_id: UUID, *steps: Step | Mode, caps: Caps | None = None, wait_s: float = 900, **llm: Any
+    ) -> str:
         """Do the plan's work as a worker does, the model answering by these steps first."""
         self.server.next(*steps)
-        settings = LlmSettings(llm_api_base=self.server.base_url, llm_api_key="sk-test")
+        settings = LlmSettings(llm_api_base=self.server.base_url, llm_api_key="sk-test", **llm)
         gateway = Gateway(settings, caps or Caps())
         return run_work(
             self.work(plan_id).work_id,

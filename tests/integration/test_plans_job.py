@@ -189,6 +189,40 @@ def test_a_plan_that_waited_too_long_is_given_up_visibly(room: Planning) -> None
     assert room.server.count == 0
 
 
+def test_a_plan_that_expires_keeps_its_last_error_and_what_it_cost(room: Planning) -> None:
+    plan_id = room.ask("draft a blog")
+    room.do(plan_id, Mode.UNAVAILABLE)
+    with session.transaction() as db:
+        db.execute(text("update due_work set due_at = now()"))
+    assert room.do(plan_id, wait_s=0) == "expired"
+    plan = room.plan(plan_id)
+    assert "retry-backoff (server)" in str(plan.failure_detail)
+    assert plan.usage is not None
+    assert (plan.usage["calls"], plan.usage["failed_calls"], len(plan.call_ids)) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("mode", "cause"), [(Mode.MISSING_MODEL, "missing-model"), (Mode.BAD_REQUEST, "invalid-request")]
+)
+def test_what_no_waiting_mends_ends_at_once_with_its_cause(room: Planning, mode: Mode, cause: str) -> None:
+    plan = room.make("draft a blog", mode)
+    assert (plan.status, plan.failure, len(plan.call_ids)) == ("failed", cause, 1)
+    assert plan.failure_detail
+    assert room.find_work(plan.plan_id) is None
+
+
+def test_a_first_pass_that_finds_no_model_ends_the_plan(passing: Planning) -> None:
+    plan = passing.make(UNSURE, Mode.MISSING_MODEL)
+    assert (plan.failure, len(plan.call_ids)) == ("missing-model", 1)
+
+
+def test_a_fallback_that_does_not_exist_leaves_the_plan_to_its_own_model(room: Planning) -> None:
+    plan_id = room.ask("draft a blog")
+    steps = (Mode.UNAVAILABLE, Mode.MISSING_MODEL)
+    assert room.do(plan_id, *steps, llm_fallback_models="openai/other").startswith("put off")
+    assert room.plan(plan_id).status == "wanted"
+
+
 def test_the_builtin_model_plans_from_words_alone(room: Planning) -> None:
     plan = room.make(MULTI_INTENT, model="extractive")
     assert (plan.status, plan.method) == ("ready", "lexical")

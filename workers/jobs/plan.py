@@ -31,7 +31,7 @@ from models.plan_calls import WorkCalls, calls_of_work
 from models.prior import SetKind, SetPlace, SetState, load_set
 from models.profile import load_profile
 from models.session import reading, transaction
-from models.work import Claim, finish, forget_done, hold
+from models.work import Claim, find_work, finish, forget_done, hold
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.planning import Answered, Complete, Desk, ask_planner
 
@@ -65,7 +65,8 @@ def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
 
     No transaction is open while a model answers. What was made is kept only if the lease still holds and
     nobody answered before. A model that is away, or a cap that is used up, puts the work off; a question
-    that waited for longer than `most_wait_s` is given up, visibly.
+    that waited for longer than `most_wait_s` is given up, visibly; one that its model can never answer, at
+    once.
 
     Returns:
         What came of it.
@@ -80,7 +81,7 @@ def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
     if isinstance(task, FailedPlan):
         return _end(held, task, f"failed: {task.cause}")
     if datetime.now(UTC).timestamp() - task.plan.created_at.timestamp() > most_wait_s:
-        return _end(held, FailedPlan("expired", f"nobody could be asked within {most_wait_s:g} s"), "expired")
+        return _end(held, _expired(held, task, most_wait_s), "expired")
     if task.plan.model == EXTRACTIVE:
         draft = lexical_plan(
             task.plan.intent,
@@ -198,6 +199,21 @@ def _fail(held: Claim, task: _Task, calls: WorkCalls, answered: Answered) -> str
     )
     log.warning("plan_failed", work_id=held.work_id, cause=failed.cause, calls=len(calls.call_ids))
     return _end(held, failed, f"failed: {failed.cause}")
+
+
+def _expired(held: Claim, task: _Task, most_wait_s: float) -> FailedPlan:
+    """What kept the plan from being made, and what was spent on it all the same."""
+    with reading() as db:
+        work = find_work(db, held.tenant_id, held.kind, held.key)
+        calls = calls_of_work(db, held.tenant_id, held.work_id, since=task.plan.created_at)
+    last = f"; last: {work.last_error}" if work and work.last_error else ""
+    return FailedPlan(
+        cause="expired",
+        detail=f"nobody could be asked within {most_wait_s:g} s{last}",
+        usage=_usage(calls, None),
+        call_ids=calls.call_ids,
+        duration_ms=_duration_ms(task),
+    )
 
 
 def _end(held: Claim, failed: FailedPlan | None, outcome: str) -> str:

@@ -28,7 +28,7 @@ from context.ranking.types import Ranking
 from context.sanitize import clean_text
 from context.tokens import count_message
 from context.types import JsonObject
-from llm.failures import FailureKind, LlmFailure
+from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 
 log = structlog.get_logger()
@@ -44,6 +44,9 @@ _NO_ANSWER = {
 """Failures that are about this question, by what a plan's row calls them."""
 
 _REFUSED = "refused"
+
+_FINAL = frozenset({Cause.MISSING_MODEL, Cause.INVALID_REQUEST})
+"""Failures of the model that was asked for that neither waiting nor another wording ends."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,15 @@ def ask_planner(desk: Desk) -> Answered:
         LlmFailure: The model is away, or nobody may use it now.
         AfterturnError: A cap is used up, or the breaker is open.
     """
+    try:
+        return _ask_twice(desk)
+    except LlmFailure as failure:
+        if failure.cause not in _FINAL or failure.model != desk.planner.model:
+            raise
+        return Answered(None, str(failure.cause), failure.detail, None, {})
+
+
+def _ask_twice(desk: Desk) -> Answered:
     ranking = rank(desk.index, desk.question.intent, priors=desk.priors)
     answered = _ask(desk, desk.planner, ranking)
     if answered.cause in (None, _REFUSED):
@@ -159,7 +171,11 @@ def _fit(desk: Desk, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | 
 
 
 def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...]:
-    """The ids of the first pass; none where it fails in any way: the lexical result stays."""
+    """The ids of the first pass; none where it fails in any way: the lexical result stays.
+
+    Raises:
+        LlmFailure: There is no such model: the breaker would hide that from the question itself.
+    """
     catalog = desk.ladder.catalog
     messages = filter_messages(desk.question, planner, filter_lines(catalog, planner, ranked_ids))
     profile = planner.profile
@@ -175,6 +191,8 @@ def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...
     try:
         return read_picks(desk.complete(request).text, catalog)
     except AfterturnError as error:
+        if isinstance(error, LlmFailure) and error.cause is Cause.MISSING_MODEL:
+            raise
         log.info("filter_pass_failed", work_id=desk.work_id, code=error.code)
         return ()
 
