@@ -5,7 +5,7 @@ import pytest
 from tests.integration.fuzz.door import Door
 from tests.integration.fuzz.run import fuzz_document
 
-REQUESTS = 600
+REQUESTS = 900
 
 
 @pytest.mark.timeout(600)

@@ -46,7 +46,8 @@ def _faults(found: dict[str, Any], sent: dict[str, Any], *, is_cut: bool) -> lis
         "pairs are torn": certificate["tool_pairs_intact"],
         "parts do not add up": sum(block["tokens"] for block in certificate["blocks"]) == used,
         "tools out of nothing": bool(sent.get("tools") or sent.get("catalog")) or not found["tools"],
-        "nothing to say": bool(found["messages"]),
+        # A new message that is blank, in a format that takes none, is left out and named.
+        "nothing to say": bool(found["messages"] or certificate["losses"]),
     }
     broken = [what for what, holds in rules.items() if not holds]
     if certificate["tool_pairs_intact"]:
