@@ -126,7 +126,7 @@ def remember_use(tenant_id: UUID, session: SessionState | None, shelving: Shelvi
             touch_used(db, tenant_id, keys)
             touch_artifacts(db, tenant_id, [record.artifact_id for record in records if record.how])
             if current:
-                _wish(db, tenant_id, session_id, _missed(shelving, records))
+                _wish(db, tenant_id, session_id, _missed(shelving, records), model=shelving.summarizer)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
 
@@ -161,10 +161,15 @@ def _is_worth_it(artifact: Artifact, hits: float) -> bool:
 
 
 def _wish(
-    db: Transaction, tenant_id: UUID, session_id: str | None, missed: Iterable[tuple[Artifact, Focus]]
+    db: Transaction,
+    tenant_id: UUID,
+    session_id: str | None,
+    missed: Iterable[tuple[Artifact, Focus]],
+    *,
+    model: str,
 ) -> None:
     for artifact, focus in missed:
-        key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language)
+        key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language, model)
         if is_settled(db, tenant_id, key):
             continue
         owner = None if focus.is_general else session_id

@@ -98,6 +98,7 @@ class Shelving:
         artifacts: All that were looked at.
         whole: Of which of them the question asks for all.
         goes_on: Whether the turn probably has further steps, which ask the same again.
+        summarizer: The model that summarizes for this request; empty for the settings' own.
     """
 
     shelf: Shelf | None = None
@@ -107,6 +108,7 @@ class Shelving:
     artifacts: Sequence[Artifact] = ()
     whole: frozenset[str] = frozenset()
     goes_on: bool = False
+    summarizer: str = ""
 
     @property
     def keys(self) -> dict[str, SummaryKey]:
@@ -143,7 +145,14 @@ def gather_artifacts(question: ArtifactQuestion) -> Shelving:
         extract_tokens=LOOKUP_TOKENS if exact else EXTRACT_TOKENS,
     )
     return Shelving(
-        shelf, planned, found.focus, found.summaries, artifacts, found.whole, goes_on=question.goes_on
+        shelf,
+        planned,
+        found.focus,
+        found.summaries,
+        artifacts,
+        found.whole,
+        goes_on=question.goes_on,
+        summarizer=question.chosen.summarizer,
     )
 
 

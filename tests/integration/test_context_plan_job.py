@@ -23,6 +23,9 @@ from tests.waiting import wait_until
 
 CRANES = "What is said about the cranes and the rain?"
 SMALL: dict[str, Any] = {"context_window": 3_000, "max_tokens": 300}
+AGENT: dict[str, Any] = {
+    "tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
+}
 PRICES = {"openai/scripted": {"input": "1", "output": "2"}}
 
 
@@ -227,6 +230,23 @@ class TestModels:
         platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.OK, "- Container MSKU-481516 waits in the rain."))
         answer = platform.ask("Summarize the report.", summarizer_model="openai/scripted-notes", **SMALL)
         assert "exact" not in {record["how"] for record in used(answer)["artifacts_processed"]}
+
+    def test_a_summary_that_it_missed_is_written_by_the_summarizer_of_the_request(
+        self, platform: Platform
+    ) -> None:
+        agent = {"summarizer_model": "openai/scripted-notes", **SMALL, **AGENT}
+        platform.ask("Summarize what the report says of cranes and rain.", **agent)
+        with session.reading() as db:
+            wanted = db.execute(
+                text("select artifact_id from artifact_summary where model = 'openai/scripted-notes'")
+            ).scalars()
+            artifacts = set(wanted)
+        assert artifacts
+        platform.server.reset()
+        for artifact in artifacts:
+            platform.do(WorkKind.ARTIFACT, artifact)
+        asked = [seen.body["model"] for seen in platform.server.requests]
+        assert "scripted-notes" in asked
 
 
 def newest_artifact() -> str:

@@ -69,14 +69,15 @@ def read_for(reader: Reader, wish: Wish) -> MadeSummary:
     Raises:
         LlmFailure: The model did not answer; the wish stays.
     """
+    model = wish.key.model or reader.llm.summarizer_model
     cap = input_cap(reader.llm, reader.settings)
     while True:
         asked = _input(reader, wish, cap)
         try:
-            reply = reader.complete(_question(reader, asked))
+            reply = reader.complete(_question(reader, asked, model))
         except LlmFailure as failure:
             if failure.kind in _REFUSED_ANSWERS:
-                return _rejected(reader, asked, _REFUSED_ANSWERS[failure.kind])
+                return _rejected(reader, asked, _REFUSED_ANSWERS[failure.kind], model=model)
             if failure.kind is not FailureKind.SHRINK_INPUT or cap <= LEAST_INPUT_TOKENS:
                 raise
             cap = max(min(cap, reader.artifact.tokens) // 2, LEAST_INPUT_TOKENS)
@@ -111,12 +112,12 @@ def _input(reader: Reader, wish: Wish, cap: int) -> ArtifactInput:
     return replace(asked, text=part.text, is_excerpt=True)
 
 
-def _question(reader: Reader, asked: ArtifactInput) -> CompletionRequest:
+def _question(reader: Reader, asked: ArtifactInput, model: str) -> CompletionRequest:
     messages = artifact_messages(asked)
     return CompletionRequest(
         tenant_id=reader.tenant_id,
         purpose=Purpose.ARTIFACT,
-        model=reader.llm.summarizer_model,
+        model=model,
         messages=messages,
         max_output_tokens=min(reader.llm.summarizer_max_output_tokens, reader.budget_tokens * 2 + 200),
         input_tokens=sum(count_message(message) for message in messages),
@@ -137,7 +138,7 @@ def _judged(reader: Reader, asked: ArtifactInput, reply: CompletionReply) -> Mad
         language=asked.language if own_words else UNKNOWN,
     )
     if verdict.reason is not None:
-        return _rejected(reader, asked, verdict.reason, reply)
+        return _rejected(reader, asked, verdict.reason, model=reply.model, calls=(reply.call_id,))
     return MadeSummary(
         model=reply.model,
         prompt_version=ARTIFACT_PROMPT_VERSION,
@@ -157,13 +158,18 @@ def _method(asked: ArtifactInput, reply: CompletionReply) -> str:
 
 
 def _rejected(
-    reader: Reader, asked: ArtifactInput, reason: ArtifactReason, reply: CompletionReply | None = None
+    reader: Reader,
+    asked: ArtifactInput,
+    reason: ArtifactReason,
+    *,
+    model: str,
+    calls: tuple[UUID, ...] = (),
 ) -> MadeSummary:
     log.warning("artifact_summary_refused", work_id=reader.work_id, reason=reason)
     return MadeSummary(
-        model=reply.model if reply else reader.llm.summarizer_model,
+        model=model,
         prompt_version=ARTIFACT_PROMPT_VERSION,
         language=asked.language,
-        call_ids=(reply.call_id,) if reply else (),
+        call_ids=calls,
         rejected_because=reason,
     )
