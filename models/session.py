@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 from typing import Any, TypeAlias
 
 import psycopg
@@ -26,6 +26,9 @@ HINT_LOCK_MS = 100
 
 BRIEF_CONNECTIONS = 8
 """How many reads that may fail run at once in a process."""
+
+# Pools are kept as long as their process, one for each way to connect that the settings name: a pool that
+# a bounded cache dropped would leave its connections open until the garbage collector finds them.
 
 
 def make_engine(
@@ -86,7 +89,7 @@ def _test_if_idle(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> 
         raise DisconnectionError from error
 
 
-@lru_cache(maxsize=4)
+@cache
 def _engine_of(_pid: int, role: str) -> Engine:
     return make_engine(database_settings(), role=role)
 
@@ -118,7 +121,7 @@ def hinting() -> Iterator[Transaction]:
         yield db
 
 
-@lru_cache(maxsize=4)
+@cache
 def _reading_engine(_pid: int, database_url: str, role: str) -> Engine:
     settings = database_settings().model_copy(update={"database_url": database_url})
     return make_engine(settings, autocommit=True, role=role)
@@ -138,7 +141,7 @@ def reading() -> Iterator[Transaction]:
         yield connection
 
 
-@lru_cache(maxsize=4)
+@cache
 def _brief_engine(_pid: int, database_url: str, timeout_ms: int, role: str) -> Engine:
     limits = {
         "database_url": database_url,

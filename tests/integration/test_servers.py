@@ -1,6 +1,8 @@
 """The embedded servers keep what they promise."""
 
+import gc
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from afterturn.stack.request import Addresses
+from models import session
 
 
 @pytest.mark.parametrize(
@@ -61,3 +64,13 @@ def test_an_emptied_database_keeps_its_migrations(empty_db: Engine) -> None:
 @pytest.mark.parametrize("name", ["api-key", "stack.json", "valkey.conf", "lock"])
 def test_files_with_secrets_are_private(servers: Addresses, name: str) -> None:
     assert (Path(servers.directory) / name).stat().st_mode & 0o077 == 0
+
+
+def test_no_way_to_connect_drops_a_connection_that_is_open(engine: Engine) -> None:  # noqa: ARG001 (its settings)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
+        for timeout_ms in range(1_000, 1_008):
+            with session.reading_briefly(timeout_ms) as db:
+                db.execute(text("select 1"))
+        gc.collect()
+    assert [str(warning.message) for warning in told if "psycopg" in str(warning.message)] == []
