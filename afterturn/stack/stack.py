@@ -175,9 +175,19 @@ class Stack:
 
 def temporary_place() -> Path:
     """A path for a directory that nobody has made yet; the keeper makes it and removes it."""
-    with signals_held():  # the first look for a place writes a file there to try it
-        place = Path(tempfile.gettempdir())
-    return place / f"afterturn-{secrets.token_hex(6)}"
+    return _directory_for_temporaries() / f"afterturn-{secrets.token_hex(6)}"
+
+
+def _directory_for_temporaries() -> Path:
+    """Where the environment says, else where Python finds a place by writing a file there and removing it.
+
+    A signal must not come between that file and its removal, and a kill can.
+    """
+    named = os.environ.get("TMPDIR", "")
+    if named and os.access(named, os.W_OK | os.X_OK):
+        return Path(named)
+    with signals_held():
+        return Path(tempfile.gettempdir())
 
 
 @contextmanager
