@@ -174,7 +174,7 @@ def _by_category(
 
 
 def timings(tools: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Time one classification in microseconds, as it comes and the best of several: messages, then lengths."""
+    """Time one classification in microseconds, the first and the best of several: messages, then lengths."""
     stream = " ".join(texts)
     rows = [{"chars": f"messages, half below {median(map(len, texts)):.0f}", **_timed(texts, tools)}]
     for chars in LENGTHS:
