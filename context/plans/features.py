@@ -127,7 +127,7 @@ def _read(intent: str) -> str:
     return f"{intent[: READ_CHARS // 2]}\n{intent[-READ_CHARS // 2 :]}"
 
 
-def split_asks(intent: str) -> list[str]:
+def split_asks(intent: str, *, actions: frozenset[str] = frozenset()) -> list[str]:
     """Split an intent into the things that it asks for.
 
     Of a long intent most is pasted: it asks with its first and last sentences, and with those that begin
@@ -135,6 +135,7 @@ def split_asks(intent: str) -> list[str]:
 
     Args:
         intent: What a user wants.
+        actions: Further terms, as `index_terms` writes them, of words that ask for something to be done.
 
     Returns:
         The parts that ask, in order, at most `MOST_ASKS`; the whole where no part stands out; none without
@@ -143,11 +144,11 @@ def split_asks(intent: str) -> list[str]:
     text = _read(intent).strip()
     if not _WORD.search(text):
         return []
-    asks = [part for sentence in _asking_sentences(text) for part in _parts(sentence)]
+    asks = [part for sentence in _asking_sentences(text, actions) for part in _parts(sentence, actions)]
     return asks[:MOST_ASKS] or [text]
 
 
-def _asking_sentences(text: str) -> list[str]:
+def _asking_sentences(text: str, actions: frozenset[str]) -> list[str]:
     sentences = split_sentences(text) or [text]
     if len(text) <= _SHORT_CHARS:
         return sentences
@@ -155,18 +156,18 @@ def _asking_sentences(text: str) -> list[str]:
     return [
         sentence
         for place, sentence in enumerate(sentences)
-        if len(sentence) <= _MOST_ASK_CHARS and (place == 0 or place >= last or _asks(sentence))
+        if len(sentence) <= _MOST_ASK_CHARS and (place == 0 or place >= last or _asks(sentence, actions))
     ]
 
 
-def _parts(sentence: str) -> list[str]:
+def _parts(sentence: str, actions: frozenset[str]) -> list[str]:
     """The clauses that ask; what follows one and does not ask itself belongs to it."""
     parts: list[str] = []
     start = 0
     bounds = [(match.start(), match.end()) for match in _BREAK.finditer(sentence)]
     for end, following in [*bounds, (len(sentence), len(sentence))]:
         clause = sentence[start:end].strip()
-        if clause and _asks(clause):
+        if clause and _asks(clause, actions):
             parts.append(clause)
         elif clause and parts:
             parts[-1] = f"{parts[-1]} {clause}"
@@ -174,12 +175,12 @@ def _parts(sentence: str) -> list[str]:
     return parts
 
 
-def _asks(clause: str) -> bool:
+def _asks(clause: str, actions: frozenset[str]) -> bool:
     if any(action in clause for action in UNSPACED_ACTIONS):
         return True
     for word in _WORD.findall(clause[:_MOST_ASK_CHARS])[: _MOST_SOFTENERS + 1]:
         folded = word.casefold()
-        if folded in ACTIONS:
+        if folded in ACTIONS or (actions and not actions.isdisjoint(index_terms(folded))):
             return True
         if folded not in SOFTENERS:
             return False

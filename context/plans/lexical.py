@@ -12,6 +12,7 @@ from context.plans.types import PlanDraft, PlanMode, PlanStep
 from context.ranking.index import RankingIndex
 from context.ranking.rank import rank, serves_nothing
 from context.ranking.types import Ranked
+from context.words import index_terms
 
 PriorsOf: TypeAlias = Callable[[str], Mapping[str, float]]
 """From an intent to what history says of entries, by id, each in [0, 1]."""
@@ -39,12 +40,24 @@ def lexical_plan(
     Returns:
         A draft whose steps have no arguments; what no entry's words serve becomes a gap.
     """
-    asks = [intent] if mode is PlanMode.ROUTE else (split_asks(intent) or [intent])
+    asks = (
+        [intent] if mode is PlanMode.ROUTE else (split_asks(intent, actions=_actions_of(catalog)) or [intent])
+    )
     found = [(ask, _best(ask, index, priors_of)) for ask in asks]
     steps = _steps([(ask, best) for ask, best in found if best is not None])
     gaps = [one_line(ask, _MAX_ASK_CHARS) for ask, best in found if best is None]
     kept = tuple(prefer_pipelines(steps, catalog)[:MAX_STEPS])
     return PlanDraft(kept, _gap(gaps, is_empty=not kept))
+
+
+def _actions_of(catalog: Catalog) -> frozenset[str]:
+    """What this catalog's tools do: descriptions begin with it, and names have it too."""
+    return frozenset(
+        term
+        for entry in catalog.entries
+        for term in set(index_terms(f"{entry.entry_id} {entry.name}"))
+        & set(index_terms(" ".join(entry.description.split()[:1])))
+    )
 
 
 def _best(ask: str, index: RankingIndex, priors_of: PriorsOf | None) -> Ranked | None:

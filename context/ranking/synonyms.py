@@ -195,6 +195,8 @@ log logging
 monitor track watch
 track trace tracking follow
 package parcel shipment
+box crate carton
+weigh weight heavy mass scales
 delivery shipping ship courier
 random generate
 color colour
