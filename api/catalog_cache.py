@@ -1,6 +1,7 @@
 """Catalogs that were used a moment ago: parsed, measured and indexed once a version, not once a call."""
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from uuid import UUID
 
@@ -9,8 +10,10 @@ from context.catalog.ladder import Ladder
 from context.catalog.read import read_version
 from context.catalog.size import Size
 from context.catalog.types import Catalog
+from context.ranking.former import FormerTools, build_former, find_former
 from context.ranking.index import RankingIndex, build_index
 from models.catalog import CatalogVersion, find_digest, load_version
+from models.catalog_former import load_earlier
 from models.session import reading
 from models.settings import catalog_settings
 
@@ -21,14 +24,23 @@ Place = tuple[UUID, str]
 class LoadedCatalog:
     """One version of a catalog, ready for ranking and compaction."""
 
-    def __init__(self, version: CatalogVersion) -> None:
-        """Parse a version; its index is built when it is first needed."""
+    def __init__(self, version: CatalogVersion, earlier: Sequence[tuple[str, str]] = ()) -> None:
+        """Parse a version; what ranks it is built when it is first needed.
+
+        Args:
+            version: The version in force.
+            earlier: Digest and text of earlier ones that had more, the one put last first.
+        """
         self.name = version.name
         self.digest = version.digest
-        self.bytes = len(version.body.encode())
         self.catalog: Catalog = read_version(version.body, version.digest, version.novel_since)
-        self.ladder = Ladder(self.catalog, Size(self.bytes, version.tokens))
+        size = len(version.body.encode())
+        self.ladder = Ladder(self.catalog, Size(size, version.tokens))
         self._index: RankingIndex | None = None
+        lost = (entry for digest, body in earlier for entry in read_version(body, digest, {}).entries)
+        self._lost = [entry for entry in lost if entry.entry_id not in self.catalog.places]
+        self.bytes = size * (2 if self._lost else 1)
+        self._former: FormerTools | None = None
         self._lock = Lock()
 
     @property
@@ -38,6 +50,15 @@ class LoadedCatalog:
             if self._index is None:
                 self._index = build_index(self.catalog)
             return self._index
+
+    def missed(self, intent: str, priors: Mapping[str, float] | None = None) -> str | None:
+        """The tool that an intent asks for and that the catalog had and has no more; None for none."""
+        with self._lock:
+            if self._lost:
+                self._former = build_former(self.catalog, self._lost)
+                self._lost = []
+            former = self._former
+        return find_former(former, intent, priors=priors) if former else None
 
 
 class CatalogCache:
@@ -78,9 +99,10 @@ class CatalogCache:
                 return known
             with reading() as db:
                 version = load_version(db, *place)
+                earlier = load_earlier(db, *place, versions=catalog_settings().catalog_former_versions)
             if version is None:
                 raise not_found("catalog")
-            loaded = LoadedCatalog(version)
+            loaded = LoadedCatalog(version, earlier)
             self._keep(place, loaded)
         return loaded
 

@@ -19,10 +19,10 @@ from context.catalog.fit import Fitted, fit_catalog
 from context.catalog.ladder import Ladder
 from context.catalog.read import CatalogLimits, read_catalog
 from context.errors import InvalidInputError
-from context.plans.answer import NOTHING_FITS
+from context.plans.gap import gap_warning
 from context.profiles.find import catalog_budget
-from context.ranking.rank import rank, serves_nothing
-from context.ranking.types import Ranked, Ranking
+from context.ranking.rank import rank
+from context.ranking.types import Ranked
 from context.sanitize import parse_json
 from context.tokens import count_text
 from context.types import JsonObject
@@ -151,7 +151,7 @@ def rank_entries(name: Name, call: BodyCall) -> Response:
         "entries": [_ranked(entry, explain=wanted.explain) for entry in ranking.entries],
         "prior_set": in_force.version,
         "hidden": len(loaded.catalog.entries) - len(ranking.entries),
-        "gap_warning": gap_warning(ranking),
+        "gap_warning": gap_warning(ranking, loaded.missed(wanted.intent, priors)),
         "digest": loaded.digest,
     }
     return _json(answer, loaded.digest)
@@ -166,16 +166,17 @@ def compact_for_model(name: Name, call: BodyCall) -> Response:
     reserve = wanted.reserve_tokens
     if reserve is None:
         reserve = catalog_settings().catalog_reserve_tokens + count_text(wanted.intent or "")
-    ranking = None
+    ranking, warning = None, None
     if wanted.intent:
         priors = prior_sets.find(caller.tenant_id, loaded).say(wanted.intent)
         ranking = rank(loaded.index, wanted.intent, priors=priors)
+        warning = gap_warning(ranking, loaded.missed(wanted.intent, priors))
     fitted = fit_catalog(
         loaded.ladder,
         catalog_budget(profile, wanted.model, reserve_tokens=reserve),
         ranked_ids=[entry.entry_id for entry in ranking.entries] if ranking else (),
         top_n=profile.top_n,
-        gap_warning=gap_warning(ranking) if ranking else None,
+        gap_warning=warning,
     )
     _log_cut(loaded, wanted.model, fitted)
     answer = {
@@ -186,14 +187,6 @@ def compact_for_model(name: Name, call: BodyCall) -> Response:
         "digest": loaded.digest,
     }
     return _json(answer, loaded.digest)
-
-
-def gap_warning(ranking: Ranking) -> str | None:
-    """Say that nothing in the catalog serves an intent, where neither words nor history find anything."""
-    if not serves_nothing(ranking):
-        return None
-    words = ", ".join(ranking.gap.unexplained)
-    return f"{NOTHING_FITS}; no entry speaks of: {words}" if words else NOTHING_FITS
 
 
 def _log_cut(loaded: LoadedCatalog, model: str, fitted: Fitted) -> None:

@@ -19,6 +19,7 @@ from benchmarks.past_plans import Bm25
 from benchmarks.ranking_data import SHELVES, Case, Request, Shelf, read_shelf, single_cases, turn_cases
 from benchmarks.report import save
 from context.catalog.types import Catalog, Entry
+from context.ranking.former import find_former
 from context.ranking.gap import LEAST_FIT
 from context.ranking.index import build_index
 from context.ranking.rank import rank
@@ -128,23 +129,32 @@ def measure_speed(shelves: Sequence[Shelf]) -> list[dict[str, Any]]:
 
 def measure_gaps(name: str, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Grade the verdict at several bounds: a gap is what fits less."""
-    fits = [(rank(case.index, case.text, limit=1).gap.fit, case.is_gap, case.half) for case in cases]
-    rows = []
-    for bound in FITS:
-        grades = [
-            _grade_gap([each for each in fits if each[2] in halves], bound) for halves in ({0, 1}, {0}, {1})
-        ]
-        rows.append({"data": name, "bound": bound, "all": grades[0], "halves": grades[1:]})
-    return rows
+    fits = [rank(case.index, case.text, limit=1).gap.fit for case in cases]
+    return [_grade_gaps(name, bound, [fit < bound for fit in fits], cases) for bound in FITS]
 
 
-def _grade_gap(fits: Sequence[tuple[float, bool, int]], bound: float) -> dict[str, float]:
-    said = [is_gap for fit, is_gap, _ in fits if fit < bound]
-    gaps = sum(is_gap for _, is_gap, _ in fits)
+def measure_former(name: str, cases: Sequence[Case]) -> dict[str, Any]:
+    """Grade what is known of an earlier version: a gap is what a tool of it would serve."""
+    missed = [case.former is not None and find_former(case.former, case.text) is not None for case in cases]
+    return _grade_gaps(name, "version before", missed, cases)
+
+
+def _grade_gaps(name: str, bound: float | str, said: Sequence[bool], cases: Sequence[Case]) -> dict[str, Any]:
+    verdicts = [(one, case.is_gap, case.half) for one, case in zip(said, cases, strict=True)]
+    grades = [
+        _grade([(one, is_gap) for one, is_gap, half in verdicts if half in halves])
+        for halves in ({0, 1}, {0}, {1})
+    ]
+    return {"data": name, "bound": bound, "all": grades[0], "halves": grades[1:]}
+
+
+def _grade(verdicts: Sequence[tuple[bool, bool]]) -> dict[str, float]:
+    said = [is_gap for one, is_gap in verdicts if one]
+    gaps = sum(is_gap for _, is_gap in verdicts)
     return {
         "precision": sum(said) / len(said) if said else 1.0,
         "recall": sum(said) / gaps,
-        "false_alarms": (len(said) - sum(said)) / (len(fits) - gaps),
+        "false_alarms": (len(said) - sum(said)) / (len(verdicts) - gaps),
     }
 
 
@@ -185,9 +195,11 @@ def main() -> None:
     shelves = [read_shelf(name) for name in SHELVES]
     graded = [row for shelf in shelves for row in grade_shelf(shelf)]
     _print_recall(graded)
+    turns = list(turn_cases())
     gaps = [
         *measure_gaps("bfcl_live", list(single_cases())),
-        *measure_gaps("bfcl_multi_turn", list(turn_cases())),
+        *measure_gaps("bfcl_multi_turn", turns),
+        measure_former("bfcl_multi_turn", turns),
     ]
     _print_gaps(gaps)
     speed = measure_speed(shelves)

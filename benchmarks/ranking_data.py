@@ -8,6 +8,7 @@ from typing import Any
 
 from context.catalog.read import read_catalog
 from context.catalog.types import Catalog
+from context.ranking.former import FormerTools, build_former
 from context.ranking.index import RankingIndex, build_index
 from tests.data import DATA, read_jsonl
 
@@ -41,12 +42,13 @@ class Shelf:
 
 @dataclass(frozen=True)
 class Case:
-    """A request, the only tools there are, and whether none of them serves it."""
+    """A request, the only tools there are, whether none of them serves it, and what was there before."""
 
     text: str
     index: RankingIndex
     is_gap: bool
     half: int
+    former: FormerTools | None = None
 
 
 def half_of(key: str) -> int:
@@ -125,17 +127,17 @@ def turn_cases() -> Iterator[Case]:
     tools = read_jsonl(folder / "catalog.jsonl")
     for row in read_jsonl(folder / "eval_missing.jsonl"):
         missing = {int(at): set(names) for at, names in (row["missed_function"] or {}).items()}
-        known = [
-            _with_server(tool)
-            for tool in tools
-            if tool["api"] in row["apis"] and tool["name"] not in (row["excluded_function"] or ())
-        ]
+        excluded = set(row["excluded_function"] or ())
+        before = read_catalog([_with_server(tool) for tool in tools if tool["api"] in row["apis"]])
         for at, turn in enumerate(row["turns"]):
             is_gap = at + 1 in missing
             if turn["user"].strip() and (turn["tools"] or is_gap):
                 absent = set().union(*(names for since, names in missing.items() if at < since))
-                there = [tool for tool in known if tool["name"] not in absent]
-                yield Case(turn["user"], _index(there), is_gap, half_of(row["id"]))
+                there = Catalog(
+                    tuple(entry for entry in before.entries if entry.name not in {*absent, *excluded})
+                )
+                former = build_former(there, before.entries)
+                yield Case(turn["user"], build_index(there), is_gap, half_of(row["id"]), former)
 
 
 def _index(tools: Sequence[Row]) -> RankingIndex:

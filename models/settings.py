@@ -186,6 +186,9 @@ class CatalogSettings(BaseSettings):
     catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="The largest catalog, as it is sent.")
     catalog_max_name_chars: int = Field(256, ge=1, description="The longest name of a tool or pipeline.")
     catalog_keep_versions: int = Field(50, ge=1, description="Versions of a catalog that stay readable.")
+    catalog_former_versions: int = Field(
+        3, ge=0, description="Earlier versions whose lost tools are named where nothing serves as well."
+    )
     catalog_reserve_tokens: int = Field(
         2_000, ge=0, description="What a prompt takes beside a catalog and an intent, where nobody says."
     )

@@ -18,11 +18,11 @@ from context.catalog.fit import Compaction
 from context.catalog.offer import Definitions, define_tools
 from context.catalog.size import CatalogBudget
 from context.catalog.tools import ToolLadder, fit_tools, tool_name
-from context.plans.answer import NOTHING_FITS
+from context.plans.gap import gap_warning
 from context.priors.types import NO_PRIORS, Priors
 from context.profiles.find import catalog_budget
 from context.ranking.index import RankingIndex
-from context.ranking.rank import rank, serves_nothing
+from context.ranking.rank import rank
 from context.ranking.tools import index_tools
 from context.types import JsonObject, Message, Wire
 
@@ -48,6 +48,7 @@ class Offered:
         entry_ids: Which entry of a catalog each name means; empty for the request's own tools.
         index: The index by which they are ranked.
         priors: What history says of the entries of a catalog, for a question.
+        missed: The tool that a question asks for and that the catalog had and has no more.
     """
 
     tools: Sequence[JsonObject] | None = None
@@ -55,6 +56,7 @@ class Offered:
     entry_ids: Mapping[str, str] = field(default_factory=dict)
     index: Callable[[], RankingIndex] | None = None
     priors: Callable[[str], Priors] = lambda _: NO_PRIORS
+    missed: Callable[[str, Priors], str | None] = lambda *_: None
 
     @property
     def names(self) -> list[str]:
@@ -107,6 +109,7 @@ def offer_tools(
         defined.entry_ids,
         lambda: loaded.index,
         lambda words: prior_sets.find(tenant_id, loaded).say(words),
+        loaded.missed,
     )
 
 
@@ -178,10 +181,11 @@ def _rank(offered: Offered, question: str) -> tuple[list[str], str | None]:
     """The tools' names, best first, and a warning where nothing serves the question."""
     if offered.index is None or not question:
         return [], None
-    ranking = rank(offered.index(), question, priors=offered.priors(question))
+    priors = offered.priors(question)
+    ranking = rank(offered.index(), question, priors=priors)
     names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
     ranked = [names.get(entry.entry_id, entry.entry_id) for entry in ranking.entries]
-    return ranked, NOTHING_FITS if serves_nothing(ranking) else None
+    return ranked, gap_warning(ranking, offered.missed(question, priors))
 
 
 def _log_cut(model: str, compaction: Compaction) -> None:

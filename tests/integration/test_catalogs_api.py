@@ -1,6 +1,7 @@
 """Catalogs over HTTP: stored by version, ranked, fitted to a model, cached by digest, one's own alone."""
 
 import json
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -213,6 +214,39 @@ def test_a_new_version_is_seen_by_the_very_next_call(client: TestClient) -> None
     assert post(client, "rank", intent="slides")["entries"][0]["id"] == "deck"
     put(client, [{"name": "slides"}])
     assert [entry["id"] for entry in post(client, "rank", intent="slides")["entries"]] == ["slides"]
+
+
+SORT = {"name": "file.sort", "description": "Sort the lines of a file by their content."}
+FILES = [
+    {"name": "file.list", "description": "List the files of a directory."},
+    {"name": "file.move", "description": "Move a file to another directory."},
+]
+
+
+def test_a_tool_that_the_version_before_had_is_named_where_it_is_asked_for(client: TestClient) -> None:
+    put(client, [SORT, *FILES])
+    assert post(client, "rank", intent="sort the lines of the file")["gap_warning"] is None
+    put(client, FILES)
+    for call, more in (("rank", {}), ("compact", {"model": "gpt-4o"})):
+        asked = post(client, call, intent="sort the lines of the file", **more)
+        assert "had 'file.sort'" in asked["gap_warning"]
+        assert post(client, call, intent="move the file to a directory", **more)["gap_warning"] is None
+    put(client, [SORT, *FILES])
+    assert post(client, "rank", intent="sort the lines of the file")["gap_warning"] is None
+
+
+def test_only_so_many_earlier_versions_are_looked_through(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(client, [SORT, *FILES])
+    for number in range(3):
+        put(client, [*FILES, {"name": f"page.{number}", "description": f"Fetch page {number} of the web."}])
+    for versions, is_named in ((3, True), (2, False), (0, False)):
+        limited = CatalogSettings(catalog_former_versions=versions)
+        monkeypatch.setattr(catalog_cache, "catalog_settings", lambda limited=limited: limited)
+        monkeypatch.setattr(catalog_cache.catalogs, "_loaded", OrderedDict())
+        warning = post(client, "rank", intent="sort the lines of the file")["gap_warning"]
+        assert (warning is not None and "file.sort" in warning) is is_named
 
 
 def test_the_catalogs_kept_in_memory_are_bounded_and_the_answer_stays_right(

@@ -159,6 +159,15 @@ def test_a_question_that_no_entry_serves_comes_with_a_warning(platform: Platform
     assert answer["utilization"]["tools"]["gap_warning"]
 
 
+def test_a_tool_that_was_taken_out_of_a_catalog_is_named_where_it_is_asked_for(platform: Platform) -> None:
+    kept = {"name": "crate.move", "description": "Move a crate to another hall."}
+    gone = {"name": "crate.weigh", "description": "Weigh a crate on the scales."}
+    for tools in ([kept, gone], [kept]):
+        platform.client.put("/v1/catalogs/depot", json={"tools": tools})
+    answer = platform.ask("Weigh the crate on the scales.", catalog="depot")
+    assert "'crate.weigh'" in answer["utilization"]["tools"]["gap_warning"]
+
+
 @pytest.mark.parametrize(
     ("fields", "status"), [({"catalog": "none"}, 404), ({"catalog": "none", "tools": TOOLS}, 422)]
 )

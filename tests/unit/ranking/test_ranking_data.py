@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.ranking import bm25_ranker, measure_gaps, our_ranker, recall
-from benchmarks.ranking_data import read_shelf, single_cases
+from benchmarks.ranking import bm25_ranker, measure_former, measure_gaps, our_ranker, recall
+from benchmarks.ranking_data import read_shelf, single_cases, turn_cases
 from context.ranking.gap import LEAST_FIT
 from tests.data import data_dir
 
@@ -33,5 +33,12 @@ def test_a_request_that_no_candidate_serves_is_mostly_seen_and_rarely_by_mistake
     data_dir("bfcl_live")
     rows = measure_gaps("bfcl_live", list(single_cases()))
     grade = next(row["all"] for row in rows if row["bound"] == LEAST_FIT)
+    assert grade["precision"] >= 0.9
+    assert grade["recall"] >= 0.6
+
+
+def test_a_tool_that_an_earlier_version_had_is_mostly_missed_and_rarely_by_mistake() -> None:
+    data_dir("bfcl_multi_turn")
+    grade = measure_former("bfcl_multi_turn", list(turn_cases()))["all"]
     assert grade["precision"] >= 0.9
     assert grade["recall"] >= 0.6
