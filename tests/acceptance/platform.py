@@ -3,10 +3,13 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import psycopg
@@ -15,7 +18,10 @@ import redis
 from afterturn.stack.roles import SERVERS, Role
 from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
+from tests.oracle import AckLog, Messages, find_violations, is_at_rest
 from tests.waiting import wait_until
+
+T = TypeVar("T")
 
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
 SECRET_KEY = "sk-theprovidersverysecretkey"
@@ -59,13 +65,13 @@ class Platform:
 
     def __init__(self, stack: Stack, model: ScriptedServer) -> None:
         self._stack, self.model = stack, model
-        self.accepted: dict[str, list[str]] = {}
-        self._client = httpx.Client(
+        self.log = AckLog()
+        self.client = httpx.Client(
             base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=20
         )
 
     def close(self) -> None:
-        self._client.close()
+        self.client.close()
 
     @property
     def database_url(self) -> str:
@@ -87,6 +93,16 @@ class Platform:
     def kill(self, role: Role) -> None:
         """End a process as a power cut would; its supervisor starts another."""
         os.kill(self.pid(role), signal.SIGKILL)
+
+    def end(self, pid: int) -> None:
+        """End a process that may be gone already."""
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+    def at_once(self, call: Callable[[], T], *, times: int) -> list[T]:
+        """Make the same call from several threads together."""
+        with ThreadPoolExecutor(times) as pool:
+            return [one.result() for one in [pool.submit(call) for _ in range(times)]]
 
     def environment_of(self, role: Role) -> dict[str, str]:
         """What a process of the stack was given."""
@@ -115,7 +131,7 @@ class Platform:
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Ask the database itself."""
         with psycopg.connect(self.database_url) as database:
-            return database.execute(query.encode(), values).fetchall()
+            return database.execute(query.encode(), values or None).fetchall()
 
     def database_answers(self) -> bool:
         """Whether the database takes connections."""
@@ -124,15 +140,80 @@ class Platform:
         except psycopg.OperationalError:
             return False
 
+    def send(self, session_id: str, turn_id: str, messages: Messages) -> httpx.Response | None:
+        """Send a turn and note what was promised; None where no answer came."""
+        self.log.sends(session_id, turn_id)
+        try:
+            answer = self.client.post(
+                f"/v1/sessions/{session_id}/turns", json={"turn_id": turn_id, "messages": messages}
+            )
+        except httpx.TransportError:
+            return None
+        if answer.is_success:
+            self.log.accepted(answer.json(), messages)
+        return answer
+
+    def send_until_accepted(self, session_id: str, turn_id: str, messages: Messages) -> bool:
+        """Send a turn again and again, as a careful client does; whether it was there already."""
+        deadline = time.monotonic() + SOON_S
+        while True:
+            answer = self.send(session_id, turn_id, messages)
+            if answer is not None and answer.is_success:
+                return bool(answer.json()["duplicate"])
+            assert answer is None or answer.is_server_error, answer.text
+            assert time.monotonic() < deadline, f"{turn_id} is not accepted: {answer and answer.text}"
+            time.sleep(0.05)
+
     def talk(self, session_id: str) -> None:
         """Four turns: just enough to call for one summary."""
         for number in range(1, 5):
-            turn_id = f"{session_id}-{number}"
-            answer = self._client.post(
-                f"/v1/sessions/{session_id}/turns", json={"turn_id": turn_id, "messages": dialogue(number)}
-            )
+            answer = self.send(session_id, f"{session_id}-{number}", dialogue(number))
+            assert answer is not None
             assert answer.status_code == httpx.codes.ACCEPTED, answer.text
-            self.accepted.setdefault(session_id, []).append(turn_id)
+
+    @contextmanager
+    def traffic(self, sessions: Sequence[str]) -> Iterator[None]:
+        """Send turns of all these sessions at once, a client each, until the block ends."""
+        ends, failures = threading.Event(), list[BaseException]()
+
+        def run(session_id: str) -> None:
+            number = 0
+            try:
+                while not ends.is_set():
+                    number += 1
+                    self.send_until_accepted(session_id, f"{session_id}-{number}", dialogue(number))
+            except BaseException as failure:  # noqa: BLE001 - told to the test, in its own thread
+                failures.append(failure)
+
+        threads = [threading.Thread(target=run, args=(session_id,)) for session_id in sessions]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            ends.set()
+            for thread in threads:
+                thread.join()
+        assert failures == []
+
+    def flows(self, turns: int = 10) -> None:
+        """Wait until so many more turns were acknowledged."""
+        before = self.log.turns
+        wait_until(lambda: self.log.turns >= before + turns, within_s=SOON_S, what="traffic flows")
+
+    def keeps_its_promises(self) -> None:
+        """Wait until all has come to rest: every acknowledged turn is there once, nothing is forgotten."""
+        wait_until(
+            lambda: is_at_rest(self.database_url), within_s=2 * SOON_S, what=f"rest: {self.unfinished()}"
+        )
+        assert find_violations(self.database_url, self.log) == []
+        [(noted,)] = self.rows("select count(*) from llm_call")
+        assert noted >= self.model.count, "the model was asked something that the ledger does not know"
+
+    def unfinished(self) -> Any:
+        """The work that is not done, for a failure."""
+        query = "select kind, key, state, attempts, crashes, last_error from due_work where state <> 'idle'"
+        return self.rows(query)
 
     def work_id(self, session_id: str) -> int:
         """The work that summarizes a session."""
@@ -155,7 +236,7 @@ class Platform:
             within_s=SOON_S,
             what=f"a summary of {session_id}: {self.told(session_id)}",
         )
-        found = self._client.get(f"/v1/sessions/{session_id}/summaries").json()["summaries"]
+        found = self.client.get(f"/v1/sessions/{session_id}/summaries").json()["summaries"]
         assert [(one["version"], one["state"], one["from_seq"], one["to_seq"]) for one in found] == [
             (1, "active", 1, 6)
         ], found

@@ -1,0 +1,109 @@
+"""The model is slow, down, overrun, rude or wrong: history stays as it was, and nobody asks in a loop."""
+
+import pytest
+
+from afterturn.stack.roles import Role
+from llm.scripted import Mode, Step
+from tests.acceptance.platform import SOON_S, Platform, children_of
+from tests.waiting import wait_until
+
+MOST_TRIES = 6
+"""Far more than any of these takes, and far fewer than a loop would make."""
+
+PASSING = {
+    "down": Step(Mode.UNAVAILABLE, retry_after_s=None, times=2),
+    "out of order": Step(Mode.SERVER_ERROR, times=2),
+    "overrun": Step(Mode.RATE_LIMITED, retry_after_s=1, times=2),
+    "cut connection": Step(Mode.RESET, times=2),
+    "half an answer": Step(Mode.TRUNCATED_JSON),
+    "no choice": Step(Mode.NO_CHOICES),
+    "slower than its deadline": Step(Mode.DRIP, drip_s=60),
+}
+"""What passes by itself: the work waits as long as it should, then it is done."""
+
+USELESS = {
+    "empty": Step(Mode.EMPTY),
+    "cut off": Step(Mode.CUT_OFF),
+    "refusing": Step(Mode.REFUSAL),
+    "in another language": Step(Mode.WRONG_LANGUAGE),
+    "an error as text": Step(Mode.ERROR_TEXT),
+    "a tool call as text": Step(Mode.TOOL_CALL_TEXT),
+    "nothing but thoughts": Step(Mode.REASONED_AWAY),
+}
+"""Answers that the gate turns away."""
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_a_fault_that_passes_delays_a_summary_and_no_more(platform: Platform, fault: str) -> None:
+    """Without the put-off it would be asked in a loop; without a lease it would not be asked again."""
+    session_id = fault.replace(" ", "-")
+    platform.model.next(PASSING[fault])
+    before = platform.model.count
+    platform.talk(session_id)
+    platform.is_summarized(session_id)
+    assert platform.calls(session_id)[-1] == "ok"
+    assert platform.model.count - before <= MOST_TRIES
+
+
+@pytest.mark.parametrize("fault", USELESS)
+def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fault: str) -> None:
+    """The gate judges before the commit: without it this text would stand for the conversation."""
+    session_id = fault.replace(" ", "-")
+    platform.model.script.set_default(USELESS[fault])
+    before = platform.model.count
+    try:
+        platform.talk(session_id)
+        judged = "select 1 from due_work where key = %s and refusals > 0 and state in ('idle', 'ready')"
+        wait_until(lambda: platform.rows(judged, session_id), within_s=SOON_S, what="it is turned away")
+    finally:
+        platform.model.script.set_default(Step(Mode.SUMMARY))
+    asked = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "And the boxes?"}]}
+    certificate = platform.client.post(f"/v1/sessions/{session_id}/context", json=asked).json()["certificate"]
+    assert (certificate["summary_covers"], certificate["tail"]) == (None, [1, 8])
+    assert platform.rows("select 1 from summary where session_id = %s and state = 'active'", session_id) == []
+    assert platform.model.count - before <= MOST_TRIES
+
+
+def test_a_model_that_kills_whoever_asks_it_ends_its_own_work_alone(platform: Platform) -> None:
+    """A poison turn: crashes are counted before the work starts, and after some it is dead with its reason.
+
+    With one counter for crashes and failures, or none, it would take workers down for ever.
+    """
+    platform.model.next(Step(Mode.HANG, times=10))
+    platform.talk("poison")
+    work_id = platform.work_id("poison")
+    deaths = 0
+    while kill_whoever_has_it(platform, work_id):
+        deaths += 1
+    [(crashes, reason)] = platform.rows(
+        "select crashes, last_error from due_work where work_id = %s", work_id
+    )
+    assert crashes == deaths
+    assert reason
+    platform.model.script.clear()
+    platform.talk("neighbour")
+    platform.is_summarized("neighbour")
+    assert platform.rows("select crashes from due_work where key = 'neighbour'") == [(0,)]
+
+
+def kill_whoever_has_it(platform: Platform, work_id: int) -> bool:
+    """Wait until somebody has the work, and kill the worker's processes; False once the work is dead."""
+
+    def state() -> str:
+        query = (
+            "select case when lease_until < now() then 'lost' else state end from due_work where work_id = %s"
+        )
+        return str(platform.rows(query, work_id)[0][0])
+
+    asked = platform.model.count
+    found = wait_until(
+        lambda: (now := state()) == "dead" or (now == "running" and platform.model.count > asked),
+        within_s=SOON_S,
+        what="somebody takes it, or it is dead",
+    )
+    if found and state() == "dead":
+        return False
+    for pid in children_of(platform.pid(Role.WORKER)):
+        platform.end(pid)
+    wait_until(lambda: state() != "running", within_s=SOON_S, what="its lease has run out")
+    return True

@@ -1,0 +1,159 @@
+"""Processes are killed, stopped and doubled in the middle of their work: nothing is lost or done twice."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from afterturn.stack.roles import Role, beat_command, dispatcher_command
+from llm.scripted import Mode, Step
+from tests.acceptance.faults.processes import process
+from tests.acceptance.platform import SOON_S, Platform, children_of, dialogue
+from tests.waiting import wait_until
+
+SLOW = Step(Mode.SUMMARY, delay_s=3)
+"""An answer that leaves time for a fault."""
+
+SLOW_COMMIT = """
+create function slow_commit() returns trigger language plpgsql as
+    'begin perform pg_sleep(2); return null; end';
+create constraint trigger slow_commit after insert on turn deferrable initially deferred
+    for each row when (new.turn_id like 'slow-%') execute function slow_commit()
+"""
+NO_SLOW_COMMIT = "drop trigger slow_commit on turn; drop function slow_commit()"
+
+
+def test_a_pool_process_killed_while_the_model_answers(platform: Platform) -> None:
+    """The lease brings the work back; a broker's redelivery never would."""
+    platform.model.next(Mode.HANG)
+    platform.begins_to_summarize("child")
+    for pid in children_of(platform.pid(Role.WORKER)):
+        os.kill(pid, signal.SIGKILL)
+    platform.is_summarized("child")
+    assert platform.calls("child")[1:] == ["ok"]
+
+
+def test_a_whole_worker_killed_while_the_model_answers(platform: Platform) -> None:
+    platform.model.next(Mode.HANG)
+    platform.begins_to_summarize("worker")
+    platform.kill(Role.WORKER)
+    platform.is_summarized("worker")
+    assert platform.calls("worker")[1:] == ["ok"]
+
+
+def test_a_dispatcher_killed_before_it_has_seen_the_work(platform: Platform) -> None:
+    """It keeps nothing in memory that could be lost."""
+    with platform.paused(Role.DISPATCHER):
+        platform.talk("dispatcher")
+        platform.kill(Role.DISPATCHER)
+    platform.is_summarized("dispatcher")
+    assert platform.calls("dispatcher") == ["ok"]
+
+
+def test_a_worker_asked_to_stop_while_the_model_answers(platform: Platform) -> None:
+    """It ends what it has begun, and the next one goes on."""
+    platform.model.next(SLOW)
+    platform.begins_to_summarize("stopped")
+    os.kill(platform.pid(Role.WORKER), signal.SIGTERM)
+    platform.is_summarized("stopped")
+    assert platform.calls("stopped") == ["ok"]
+
+
+def test_two_dispatchers_at_once(platform: Platform, tmp_path: Path) -> None:
+    sessions = [f"double-{number}" for number in range(6)]
+    settings = platform.environment_of(Role.DISPATCHER)
+    with process(dispatcher_command(), settings, tmp_path / "log"):
+        for session_id in sessions:
+            platform.talk(session_id)
+        for session_id in sessions:
+            platform.is_summarized(session_id)
+    assert [platform.calls(session_id) for session_id in sessions] == [["ok"]] * len(sessions)
+
+
+def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform) -> None:
+    """The client hears nothing and sends again: the turn is there, once, with its work.
+
+    Without the dedupe by turn id the second try would be stored again.
+    """
+    with psycopg.connect(platform.database_url, autocommit=True) as database:
+        database.execute(SLOW_COMMIT)
+        try:
+            turns = [f"slow-{number}" for number in range(1, 4)]
+            tries = [threading.Thread(target=platform.send, args=(turn, turn, dialogue(1))) for turn in turns]
+            for one in tries:
+                one.start()
+            asleep = "select 1 from pg_stat_activity where wait_event = 'PgSleep' having count(*) = 3"
+            wait_until(lambda: platform.rows(asleep), within_s=SOON_S, what="three commits have begun")
+            platform.kill(Role.API)
+            for one in tries:
+                one.join()
+            there = "select 1 from turn where turn_id like 'slow-%' having count(*) = 3"
+            wait_until(lambda: platform.rows(there), within_s=SOON_S, what="the commits have ended")
+            assert not any(platform.log.promised.get(turn) for turn in turns)
+        finally:
+            database.execute(NO_SLOW_COMMIT)
+    assert [platform.send_until_accepted(turn, turn, dialogue(1)) for turn in turns] == [True] * 3
+
+
+def test_an_api_killed_in_the_middle_of_its_traffic(platform: Platform) -> None:
+    """What was acknowledged is there, once and in order, whatever the clients had to repeat."""
+    sessions = [f"api-{number}" for number in range(4)]
+    with platform.traffic(sessions):
+        for _ in range(3):
+            platform.flows(20)
+            platform.kill(Role.API)
+
+
+@pytest.mark.parametrize("role", [Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT])
+def test_a_process_asked_to_stop_under_load(platform: Platform, role: Role) -> None:
+    """It ends what it has begun, in time; another takes its place."""
+    pid = platform.pid(role)
+    with platform.traffic([f"term-{role}-{number}" for number in range(3)]):
+        platform.flows(10)
+        os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: not Path(f"/proc/{pid}").exists(), within_s=SOON_S, what=f"{role} has ended")
+        wait_until(lambda: platform.pid(role) != pid, within_s=SOON_S, what=f"another {role}")
+        platform.flows(10)
+
+
+def test_a_beat_killed_is_missed_for_no_longer_than_its_start(platform: Platform) -> None:
+    """What is regular is a row: the sweep goes on with the next beat."""
+    platform.kill(Role.BEAT)
+    [(now,)] = platform.rows("select now()")
+    wait_until(
+        lambda: platform.rows("select 1 from due_work where kind = 'sweep' and finished_at > %s", now),
+        within_s=SOON_S,
+        what="a sweep after the kill",
+    )
+
+
+def test_two_beats_ask_for_one_row(platform: Platform, tmp_path: Path) -> None:
+    """Both upsert the same work: without its key there would be two sweeps and two nights."""
+    settings = platform.environment_of(Role.BEAT)
+    with process(beat_command(str(tmp_path / "schedule")), settings, tmp_path / "log"):
+        [(before,)] = platform.rows("select sum(wanted) from due_work where kind = 'sweep'")
+        wait_until(
+            lambda: platform.rows(
+                "select 1 from due_work where kind = 'sweep' having sum(wanted) > %s", before + 6
+            ),
+            within_s=SOON_S,
+            what="both have asked several times",
+        )
+    regular = platform.rows("select kind, key from due_work where kind in ('sweep', 'learn')")
+    assert len(regular) == len(set(regular))
+    assert {key for kind, key in regular if kind == "sweep"} == {"tables", "artifacts"}
+
+
+def test_the_api_answers_while_every_other_process_is_gone(platform: Platform) -> None:
+    """It needs the database alone: turns are taken, contexts are answered, nothing is awaited."""
+    with platform.paused(Role.DISPATCHER), platform.paused(Role.WORKER), platform.paused(Role.VALKEY):
+        platform.talk("alone")
+        asked = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Is the seal broken?"}]}
+        answer = platform.client.post("/v1/sessions/alone/context", json=asked)
+        assert answer.status_code == httpx.codes.OK
+        assert answer.json()["certificate"]["tail"] == [1, 8]
+    platform.is_summarized("alone")

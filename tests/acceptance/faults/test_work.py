@@ -1,0 +1,89 @@
+"""Sessions are erased, reset or answered late while work runs: nothing comes back, nothing is doubled."""
+
+import httpx
+
+from llm.scripted import Mode, Step
+from tests.acceptance.platform import LEASE_S, SOON_S, Platform, dialogue
+from tests.waiting import wait_until
+
+SLOW = Step(Mode.SUMMARY, delay_s=3)
+"""An answer that leaves time for a fault."""
+
+LEFT = """
+select session_id from session where session_id = %s
+union all select session_id from turn where session_id = %s
+union all select session_id from message where session_id = %s
+union all select session_id from summary where session_id = %s
+union all select session_id from summary_part where session_id = %s
+union all select session_id from recall_passage where session_id = %s
+"""
+
+
+def settled(platform: Platform, session_id: str) -> bool:
+    """Whether the call for a session that may be gone has its end in the ledger."""
+    work = "select 1 from due_work where key = %s and state = 'running'"
+    return not platform.rows(work, session_id) and not platform.rows(
+        "select 1 from llm_call where state = 'reserved'"
+    )
+
+
+def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform) -> None:
+    """The commit compares the generation and finds no row: a late answer brings nothing back."""
+    platform.model.next(SLOW)
+    platform.begins_to_summarize("erased")
+    answer = platform.client.delete("/v1/sessions/erased")
+    assert answer.status_code == httpx.codes.OK, answer.text
+    platform.log.forget("erased")
+    wait_until(lambda: settled(platform, "erased"), within_s=SOON_S, what="the model has answered")
+    assert platform.rows(LEFT, *["erased"] * 6) == []
+
+
+def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform) -> None:
+    """Without the generation in the compare-and-set, the old summary would be in force in the new life."""
+    platform.model.next(SLOW)
+    platform.begins_to_summarize("reset")
+    assert platform.client.post("/v1/sessions/reset/reset").is_success
+    wait_until(lambda: settled(platform, "reset"), within_s=SOON_S, what="the model has answered")
+    asked = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hello again."}]}
+    certificate = platform.client.post("/v1/sessions/reset/context", json=asked).json()["certificate"]
+    assert (certificate["summary_covers"], certificate["tail"]) == (None, None)
+
+
+def test_a_lease_that_runs_out_while_the_model_answers(platform: Platform) -> None:
+    """Two workers had the same work: the token admits the second, and the first one's result is dropped."""
+    platform.model.next(Step(Mode.SUMMARY, delay_s=LEASE_S))
+    platform.begins_to_summarize("late")
+    platform.rows(
+        "update due_work set lease_until = now() - interval '1 s', lease = gen_random_uuid() "
+        "where key = 'late' returning 1"
+    )
+    platform.is_summarized("late")
+    wait_until(lambda: settled(platform, "late"), within_s=SOON_S, what="both calls are settled")
+    assert platform.calls("late") == ["ok", "ok"]
+    [(stored,)] = platform.rows("select count(*) from summary where session_id = 'late'")
+    assert stored == 1
+
+
+def test_turns_that_come_while_the_model_answers_are_summarized_next(platform: Platform) -> None:
+    """The work notices at its end that it was wanted again; the sequence only grows."""
+    platform.model.next(SLOW)
+    platform.begins_to_summarize("growing")
+    for number in range(5, 11):
+        assert platform.send("growing", f"growing-{number}", dialogue(number)) is not None
+    covered = "select 1 from session where session_id = 'growing' and summarized_seq >= 14"
+    wait_until(lambda: platform.rows(covered), within_s=SOON_S, what="the newer turns are covered too")
+    ranges = platform.rows(
+        "select from_seq, to_seq from summary where session_id = 'growing' order by version"
+    )
+    assert [to for _, to in ranges] == sorted({to for _, to in ranges})
+
+
+def test_a_turn_sent_twice_at_once_is_stored_once(platform: Platform) -> None:
+    """One of the two is the duplicate of the other; another body under the same id is refused."""
+    messages = dialogue(1)
+    answers = platform.at_once(lambda: platform.send("twice", "twice-1", messages), times=4)
+    assert sorted(answer.json()["duplicate"] for answer in answers if answer) == [False, True, True, True]
+    other = platform.client.post(
+        "/v1/sessions/twice/turns", json={"turn_id": "twice-1", "messages": dialogue(2)}
+    )
+    assert other.status_code == httpx.codes.CONFLICT
