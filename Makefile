@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test lint format bench soak soak-fuzz clean
+.PHONY: venv lock demo up test lint format bench soak soak-fuzz soak-load clean
 
 venv: $(STAMP)
 
@@ -46,12 +46,18 @@ bench: venv
 	$(PY) -m benchmarks
 
 # What takes too long for `make test`. A run that found something repeats: make soak-fuzz FUZZ="--seed N --round R".
-soak: soak-fuzz
+soak: soak-fuzz soak-load
 
 FUZZ ?= --requests 100000
 
 soak-fuzz: venv
 	$(PY) -m tests.integration.fuzz $(FUZZ)
+
+# Ten minutes of a platform's life on a whole stack; a minute for a look: make soak-load LOAD="--minutes 1".
+LOAD ?= --minutes 10 --search
+
+soak-load: venv
+	$(PY) -m benchmarks.soak $(LOAD)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,6 +13,7 @@ HELPERS = {
     "ranking_data",
     "report",
     "rouge",
+    "soak",
     "token_truth",
 }
 
