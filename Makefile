@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test lint format bench soak soak-fuzz soak-load clean
+.PHONY: venv lock demo up test lint format bench soak soak-fuzz soak-load soak-chaos soak-guards clean
 
 venv: $(STAMP)
 
@@ -46,7 +46,7 @@ bench: venv
 	$(PY) -m benchmarks
 
 # What takes too long for `make test`. A run that found something repeats: make soak-fuzz FUZZ="--seed N --round R".
-soak: soak-fuzz soak-load
+soak: soak-fuzz soak-load soak-chaos soak-guards
 
 FUZZ ?= --requests 100000
 
@@ -58,6 +58,16 @@ LOAD ?= --minutes 10 --search
 
 soak-load: venv
 	$(PY) -m benchmarks.soak $(LOAD)
+
+# A storm of faults over a stack with several clients; it repeats: make soak-chaos CHAOS="--seed N".
+CHAOS ?= --seconds 300
+
+soak-chaos: venv
+	$(PY) -m tests.acceptance.faults.chaos $(CHAOS)
+
+# Each guard of ours is taken away in a copy of the tree, and a test must go red.
+soak-guards: venv
+	$(PY) -m tests.acceptance.faults.mutate
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
