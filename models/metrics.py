@@ -14,9 +14,10 @@ from models.budget import Caps, next_day
 from models.counting import Counted, read_counts
 from models.provider import Gate, list_gates
 from models.session import Transaction
+from models.work import WorkKind
 
 MOST_WORK = 20_000
-"""Work is counted up to here, longest due first; more than this is a backlog whatever its number."""
+"""Work of a kind is counted up to here, longest due first; more is a backlog whatever its number."""
 
 MOST_TENANTS = 5_000
 """So many tenants' spend is summed; more need a database of their own to watch it."""
@@ -109,11 +110,22 @@ LIVE_WORK = text(
             when due_at <= now() then 'due'
             when last_error is not null then 'put-off'
             else 'later' end as state
-        from due_work where state in ('ready', 'running') order by due_at limit :most
+        from (
+            select queue.* from unnest(array[{kinds}]) as known (kind) cross join lateral (
+                select kind, state, due_at, lease_until, last_error from due_work
+                where due_work.kind = known.kind and state = 'ready' and crashes = 0
+                order by awaited desc, due_at limit :most
+            ) as queue
+            union all (
+                select kind, state, due_at, lease_until, last_error from due_work
+                where (state = 'running' or (state = 'ready' and crashes > 0)) order by due_at limit :most
+            )
+        ) as rows
     ) as live
     group by kind, state order by kind, state
-    """
+    """.replace("{kinds}", ", ".join(f"'{kind}'" for kind in WorkKind))
 )
+"""The head of each queue, and what is running or has killed a worker; each of them by its own index."""
 
 DEAD_WORK = text(
     """
@@ -166,11 +178,17 @@ def take_snapshot(db: Transaction, *, now: datetime, most_work: int = MOST_WORK)
     dead = [WorkCount(**row) for row in db.execute(DEAD_WORK, {"most": most_work}).mappings()]
     return Snapshot(
         work=[*live, *dead],
-        is_cut=any(sum(one.count for one in part) >= most_work for part in (live, dead)),
+        is_cut=any(_most_of_a_kind(part) >= most_work for part in (live, dead)),
         roles=[RoleCount(**row) for row in db.execute(ROLES, {"alive_s": ALIVE_S}).mappings()],
         gates=list_gates(db, now=now),
         sets=[SetCount(**row) for row in db.execute(ACTIVE_SETS, {"most": most_work}).mappings()],
         totals=[Total(*row) for row in read_counts(db)],
+    )
+
+
+def _most_of_a_kind(work: Sequence[WorkCount]) -> int:
+    return max(
+        (sum(one.count for one in work if one.kind == kind) for kind in {one.kind for one in work}), default=0
     )
 
 

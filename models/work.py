@@ -70,8 +70,19 @@ class DueWork(Base):
         CheckConstraint("state in ('ready', 'running', 'idle', 'dead')", name="state_is_known"),
         CheckConstraint("(state = 'running') = (lease is not null)", name="running_has_a_lease"),
         CheckConstraint("(lease is null) = (lease_until is null)", name="a_lease_ends"),
-        Index(None, "due_at", postgresql_where=text("state in ('ready', 'running')")),
         Index(None, "tenant_id", "due_at", postgresql_where=text("state = 'dead'")),
+        Index(
+            "ix_due_work_queue",
+            "kind",
+            text("awaited desc"),
+            "due_at",
+            postgresql_where=text("state = 'ready' and crashes = 0"),
+        ),
+        Index(
+            "ix_due_work_isolated",
+            "due_at",
+            postgresql_where=text("state = 'running' or (state = 'ready' and crashes > 0)"),
+        ),
     )
 
     tenant_id: Mapped[TenantKey]

@@ -46,7 +46,12 @@ def dispatch_once(send: Callable[[Hint], None], settings: WorkerSettings) -> int
     sent again when its life is over.
     """
     with transaction() as db:
-        hints = take_hints(db, limit=settings.hints_at_once, hint_lifetime_s=settings.hint_lifetime_s)
+        hints = take_hints(
+            db,
+            limit=settings.hints_at_once,
+            hint_lifetime_s=settings.hint_lifetime_s,
+            ahead=settings.hints_ahead,
+        )
     for hint in hints:
         send(hint)
     return len(hints)

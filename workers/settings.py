@@ -20,6 +20,7 @@ class WorkerSettings(BaseSettings):
     poll_s: float = Field(0.25, gt=0, description="How often the dispatcher looks for due work.")
     hint_lifetime_s: float = Field(5, gt=0, description="A hint that nobody took is sent again after this.")
     hints_at_once: int = Field(64, ge=1, description="The most hints of one poll.")
+    hints_ahead: int = Field(128, ge=1, description="The most hints of one kind that nobody took yet.")
     max_crashes: int = Field(3, ge=1, description="Work that killed so many workers is dead.")
     max_attempts: int = Field(5, ge=1, description="Work that failed so often by itself is dead.")
     backoff_s: float = Field(2, gt=0, description="The wait after the first failure; it doubles.")

@@ -97,7 +97,7 @@ def test_several_dispatchers_at_once_send_one_hint_for_each_piece(tenant_id: UUI
     with session.transaction() as db:
         for number in range(200):
             want(db, tenant_id, WorkKind.SUMMARIZE, f"s{number}")
-    few = WorkerSettings(hints_at_once=7, hint_lifetime_s=60)
+    few = WorkerSettings(hints_at_once=7, hints_ahead=200, hint_lifetime_s=60)
     sent: list[Hint] = []
 
     def dispatch(_: int) -> None:

@@ -113,8 +113,9 @@ def test_what_is_due_is_found_by_its_index_among_very_many(crowded: Engine) -> N
         with explained(db) as plans:
             assert len(take_hints(db, limit=64, hint_lifetime_s=5)) == 64
         [plan] = plans
-    assert "ix_due_work_due_at" in plan
-    assert "Index Cond: (due_at <= now())" in plan
+    assert "ix_due_work_queue" in plan
+    assert "ix_due_work_isolated" in plan
+    assert "Index Cond: ((kind = known.kind) AND (due_at <= now()))" in plan
     assert "Seq Scan" not in plan
 
 
