@@ -17,6 +17,7 @@ COMMANDS = (
     "status",
     "work",
     "usage",
+    "retention",
     "profiles",
     "preflight",
     "learn",

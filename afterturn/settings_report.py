@@ -15,6 +15,7 @@ SETTINGS_MODULES = (
     "models.settings",
     "models.learning_settings",
     "models.planning_settings",
+    "models.retention_settings",
     "models.budget",
     "llm.settings",
     "api.settings",

@@ -11,7 +11,8 @@ from rich.table import Table
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
 from models.budget import budget_settings
-from models.ledger import DayUsage, spent_today, usage_by_day
+from models.ledger import DayUsage, spent_today
+from models.ledger_days import all_usage_by_day
 
 app = typer.Typer(add_completion=False)
 
@@ -27,7 +28,7 @@ def usage(
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
         first = now.date() - timedelta(days=days - 1)
-        rows = usage_by_day(db, owner, first_day=first, last_day=now.date())
+        rows = all_usage_by_day(db, owner, first_day=first, last_day=now.date())
         spent = spent_today(db, owner, now=now)
     Console().print(_table(rows) if rows else "no calls")
     caps = budget_settings().caps

@@ -25,6 +25,7 @@ from api import (
     metrics,
     plans,
     preflight_calls,
+    retention,
     sessions,
     turns,
     usage,
@@ -100,6 +101,7 @@ def make_app() -> FastAPI:
         plans,
         preflight_calls,
         usage,
+        retention,
         health,
         metrics,
     ):

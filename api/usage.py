@@ -11,7 +11,8 @@ from pydantic import Field
 from api.call import BodyCall, Parameters
 from api.errors import ProblemError
 from models.budget import budget_settings, next_day
-from models.ledger import DayUsage, Spent, spent_today, usage_by_day
+from models.ledger import DayUsage, Spent, spent_today
+from models.ledger_days import all_usage_by_day
 from models.session import reading
 
 router = APIRouter(prefix="/v1", tags=["usage"])
@@ -38,7 +39,7 @@ def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
     now = datetime.now(UTC)
     first, last = _range(days, now.date())
     with reading() as db:
-        rows = usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
+        rows = all_usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
         spent = spent_today(db, caller.tenant_id, now=now)
     answer = {
         "from": first,

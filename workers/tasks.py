@@ -8,6 +8,7 @@ from context.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import llm_settings
 from models.learning_settings import learning_settings
+from models.retention_settings import retention_settings
 from models.session import transaction
 from models.settings import artifact_settings, compression_settings, recall_settings
 from models.tenant import ensure_tenant
@@ -20,6 +21,7 @@ from workers.jobs.plan import make_plan
 from workers.jobs.precompute import precompute_artifact
 from workers.jobs.recall import index_session
 from workers.jobs.relabel import relabel_session
+from workers.jobs.retain import RETENTION
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, sweep
 from workers.observe import models_in_use, show_life
@@ -119,4 +121,5 @@ def tick() -> str:
         want(db, operator, WorkKind.SWEEP, "tables")
         ask_for_the_night(db, operator, datetime.now(UTC), learning_settings())
         want(db, operator, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
+        want(db, operator, WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)
     return "asked for what is regular"

@@ -1,19 +1,77 @@
-"""Keep what a tenant wants kept, and for as long.
+"""Keep what a tenant wants kept for as long as it wants, and what calls cost for ever, day by day.
 
-Locks: none.
-Old code: sees no difference.
-Back: nothing to undo.
+Locks: SHARE ROW EXCLUSIVE on tenant for an instant, for the foreign keys; the tables are new.
+Old code: neither reads nor writes the new tables; nothing is deleted until new workers run.
+Back: drops the tables; the sums of calls that were folded into days are lost.
 """
+
+from alembic import op
 
 revision = "0017"
 down_revision = "0016"
 branch_labels = None
 depends_on = None
 
+RULES = """
+create table retention (
+    tenant_id uuid not null,
+    session_days integer,
+    plan_days integer,
+    ledger_days integer,
+    summary_versions integer,
+    updated_at timestamptz not null default now(),
+    constraint pk_retention primary key (tenant_id),
+    constraint fk_retention_tenant_id_tenant foreign key (tenant_id)
+        references tenant (tenant_id) on delete cascade,
+    constraint ck_retention_counts_are_counts check (
+        session_days >= 0 and plan_days >= 0 and ledger_days >= 0 and summary_versions >= 0
+    ),
+    constraint ck_retention_today_stays check (ledger_days is null or ledger_days <> 1)
+)
+"""
+
+DAYS = """
+create table llm_call_day (
+    tenant_id uuid not null,
+    day date not null,
+    purpose text not null,
+    model text not null,
+    calls bigint not null,
+    failed bigint not null,
+    lost bigint not null,
+    input_tokens bigint not null,
+    cached_tokens bigint not null,
+    output_tokens bigint not null,
+    reasoning_tokens bigint not null,
+    price_usd numeric(18, 10) not null,
+    unpriced_calls bigint not null,
+    constraint pk_llm_call_day primary key (tenant_id, day, purpose, model),
+    constraint fk_llm_call_day_tenant_id_tenant foreign key (tenant_id)
+        references tenant (tenant_id) on delete cascade
+)
+"""
+
+LOG = """
+create table retention_log (
+    tenant_id uuid not null,
+    day date not null,
+    name text not null,
+    rows bigint not null,
+    constraint pk_retention_log primary key (tenant_id, day, name),
+    constraint fk_retention_log_tenant_id_tenant foreign key (tenant_id)
+        references tenant (tenant_id) on delete cascade,
+    constraint ck_retention_log_something_went check (rows > 0)
+)
+"""
+
 
 def upgrade() -> None:
-    """Change nothing yet."""
+    """Add the tables."""
+    for table in (RULES, DAYS, LOG):
+        op.execute(table)
 
 
 def downgrade() -> None:
-    """Change nothing yet."""
+    """Drop them."""
+    for table in ("retention_log", "llm_call_day", "retention"):
+        op.execute(f"drop table {table}")

@@ -104,6 +104,8 @@ DOORS: Mapping[Way, Door] = {
     ("PUT", "/v1/preflight/config"): Door("write", OWN_ROWS, {"enabled": False}),
     ("GET", "/v1/preflight/config"): Door("read", OWN_ROWS),
     ("GET", "/v1/usage"): Door("read", OWN_ROWS),
+    ("GET", "/v1/retention"): Door("read", OWN_ROWS),
+    ("PUT", "/v1/retention"): Door("admin", OWN_ROWS, {"session_days": 0}),
 }
 """Every route that a key opens; one that is added has to be added here."""
 

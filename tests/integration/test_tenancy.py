@@ -157,7 +157,7 @@ def test_the_owner_does_reach_what_strangers_do_not(owner: Owner) -> None:
         and answer.status_code == 200
     }
     silent = {
-        *("POST /v1/preflight", "GET /v1/context-budgets", "GET /v1/usage"),
+        *("POST /v1/preflight", "GET /v1/context-budgets", "GET /v1/usage", "GET /v1/retention"),
         *("GET /v1/sessions/{session_id}", "GET /v1/artifacts/{artifact_id}/summaries"),
     }
     reads = {case for case, (_, door) in CASES.items() if door.scope == "read"}
@@ -167,9 +167,27 @@ def test_the_owner_does_reach_what_strangers_do_not(owner: Owner) -> None:
 def test_the_rows_that_strangers_are_kept_from_are_in_every_table_of_a_tenant(owner: Owner) -> None:
     empty = {name for name, rows in rows_of(owner.tenant_id).items() if not rows}
     assert empty <= {"calibration", "model_limit", "profile_override", "prior_set", "learning_state"} | {
-        *("focus_statistic", "category_statistic", "user_profile", "plan_erasure", "artifact_reading")
+        *("focus_statistic", "category_statistic", "user_profile", "plan_erasure", "artifact_reading"),
+        *("retention", "retention_log", "llm_call_day"),
     }
     assert len(tables_with(WORD)) >= 15
+
+
+def test_two_tenants_may_give_their_sessions_the_same_name(owner: Owner) -> None:
+    key, path = stranger(), f"/v1/sessions/{owner.ids.session_id}"
+    own = [{"role": "user", "content": "a gentian"}, {"role": "assistant", "content": "blue"}]
+    headers = {"Authorization": f"Bearer {key}"}
+    turn = owner.client.post(f"{path}/turns", json={"turn_id": "t1", "messages": own}, headers=headers)
+    assert turn.json()["first_seq"] == 1
+    asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "And now?"}]}
+    window = owner.client.post(f"{path}/context", json=asked, headers=headers)
+    read = owner.client.get(f"{path}/turns", params={"from": 1, "to": 100}, headers=headers)
+    assert [message["content"] for message in window.json()["messages"]] == ["a gentian", "blue", "And now?"]
+    assert "gentian" in read.text
+    assert WORD not in read.text
+    mine = owner.client.post(f"{path}/context", json=asked)
+    assert WORD in mine.text
+    assert "gentian" not in mine.text
 
 
 def test_a_line_of_a_batch_begins_a_session_of_the_strangers_own(owner: Owner) -> None:

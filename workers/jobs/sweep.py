@@ -6,10 +6,12 @@ from llm.settings import LlmSettings
 from models.heartbeat import forget_older_than
 from models.ledger import sweep_lost
 from models.preflight_record import forget_old_decisions
+from models.retention_settings import retention_settings
 from models.session import transaction
 from models.settings import artifact_settings, preflight_settings
 from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
+from workers.jobs.retain import RETENTION, retain
 from workers.jobs.sweep_artifacts import sweep_artifacts
 
 KEEP_HEARTBEATS = timedelta(days=1)
@@ -23,6 +25,8 @@ def sweep(held: Claim, *, llm: LlmSettings) -> str:
     """Settle what nobody will settle any more. Idempotent, bounded, and no model is called."""
     if held.key == ARTIFACTS:
         return sweep_artifacts(held, settings=artifact_settings())
+    if held.key == RETENTION:
+        return retain(held, settings=retention_settings())
     with transaction() as db:
         lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)

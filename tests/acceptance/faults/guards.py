@@ -180,10 +180,10 @@ GUARDS = (
     ),
     Guard(
         "tools of the tail are pinned",
-        "api/window/tools.py",
-        "{*allowed, *pinned, ",
-        "{*allowed, ",
-        ("tests/integration/test_tools_context.py",),
+        "context/preflight/tools.py",
+        "needed.update(pinned)",
+        "needed.update(())",
+        ("tests/unit/preflight",),
     ),
     Guard(
         "focus: near enough",

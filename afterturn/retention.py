@@ -1,0 +1,71 @@
+"""Say for how long a tenant's things are kept, and see what went because of it."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.target import DATA_DIRECTORY
+from models.retention import Retention, find_retention, list_gone, put_retention
+from models.retention_settings import retention_settings
+from models.session import Transaction
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+SHOWN_DAYS = 30
+MOST_DAYS = 36_500
+
+TenantName = Annotated[str, typer.Option("--tenant", help="Whose things.")]
+DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack may run.")]
+Days = Annotated[int | None, typer.Option(min=0, max=MOST_DAYS, help="Days; 0 keeps for ever.")]
+
+
+@app.command()
+def show(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+    """Show what is wished, what is in force, and what went in the last 30 days."""
+    with operator_transaction(data_dir) as db:
+        _show(db, tenant)
+
+
+@app.command(name="set")
+def change(
+    *,
+    tenant: TenantName = FIRST_TENANT,
+    session_days: Days = None,
+    plan_days: Days = None,
+    ledger_days: Days = None,
+    summary_versions: Annotated[int | None, typer.Option(min=0, help="Versions; 0 keeps all.")] = None,
+    data_dir: DataDirectory = DATA_DIRECTORY,
+) -> None:
+    """Change some of a tenant's wishes; the others stay."""
+    if ledger_days == 1:
+        raise typer.BadParameter(
+            "--ledger-days: 0 for ever, or 2 and more: caps are counted by today's calls"
+        )
+    wanted = Retention(session_days, plan_days, ledger_days, summary_versions)
+    given = {name: value for name, value in asdict(wanted).items() if value is not None}
+    with operator_transaction(data_dir) as db:
+        tenant_id = known_tenant(db, tenant)
+        put_retention(db, tenant_id, replace(find_retention(db, tenant_id), **given))
+        _show(db, tenant)
+
+
+def _show(db: Transaction, tenant: str) -> None:
+    tenant_id = known_tenant(db, tenant)
+    wished = find_retention(db, tenant_id)
+    rules = Table("", "wished", "in force")
+    for name, value in asdict(wished.over(retention_settings())).items():
+        own = getattr(wished, name)
+        rules.add_row(
+            name.replace("_", " "), "" if own is None else str(own), str(value) if value else "for ever"
+        )
+    console = Console()
+    console.print(rules)
+    gone = Table("day", "rows of", "gone")
+    for day, name, rows in list_gone(db, tenant_id, days=SHOWN_DAYS):
+        gone.add_row(str(day), name, str(rows))
+    console.print(gone if gone.row_count else f"nothing went in the last {SHOWN_DAYS} days")

@@ -1,0 +1,123 @@
+"""What a tenant wants kept and for how long, and how much went because of it."""
+
+from dataclasses import asdict, dataclass, fields
+from datetime import date, datetime
+from uuid import UUID
+
+from sqlalchemy import BigInteger, CheckConstraint, Date, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from models.base import Base, TenantKey
+from models.retention_settings import RetentionSettings
+from models.session import Transaction
+
+
+class StoredRetention(Base):
+    """A tenant's own wishes; what it says nothing about follows the settings."""
+
+    __tablename__ = "retention"
+    __table_args__ = (
+        CheckConstraint(
+            "session_days >= 0 and plan_days >= 0 and ledger_days >= 0 and summary_versions >= 0",
+            name="counts_are_counts",
+        ),
+        CheckConstraint("ledger_days is null or ledger_days <> 1", name="today_stays"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    session_days: Mapped[int | None]
+    plan_days: Mapped[int | None]
+    ledger_days: Mapped[int | None]
+    summary_versions: Mapped[int | None]
+    updated_at: Mapped[datetime] = mapped_column(server_default=func.now())
+
+
+class RetentionLog(Base):
+    """How many rows went on a day because of their age: numbers alone."""
+
+    __tablename__ = "retention_log"
+    __table_args__ = (CheckConstraint("rows > 0", name="something_went"),)
+
+    tenant_id: Mapped[TenantKey]
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    rows: Mapped[int] = mapped_column(BigInteger)
+
+
+@dataclass(frozen=True)
+class Retention:
+    """For how long things are kept; 0 is for ever, None is as the settings say.
+
+    Attributes:
+        session_days: Days without a turn after which a session goes, with all that was made of it.
+        plan_days: Days after which a plan goes.
+        ledger_days: Days after which calls become sums by day; 0, or 2 and more.
+        summary_versions: How many versions of a session's summary stay.
+    """
+
+    session_days: int | None = None
+    plan_days: int | None = None
+    ledger_days: int | None = None
+    summary_versions: int | None = None
+
+    def over(self, settings: RetentionSettings) -> "Retention":
+        """What is in force: these wishes, and the settings where there is none."""
+        general = {
+            "session_days": settings.retain_session_days,
+            "plan_days": settings.retain_plan_days,
+            "ledger_days": settings.retain_ledger_days,
+            "summary_versions": settings.retain_summary_versions,
+        }
+        own = {name: value for name, value in asdict(self).items() if value is not None}
+        return Retention(**{**general, **own})
+
+
+NAMES = tuple(field.name for field in fields(Retention))
+
+
+def find_retention(db: Transaction, tenant_id: UUID) -> Retention:
+    """A tenant's own wishes; all None where it has none."""
+    columns = [getattr(StoredRetention, name) for name in NAMES]
+    row = db.execute(select(*columns).where(StoredRetention.tenant_id == tenant_id)).one_or_none()
+    return Retention(*row) if row else Retention()
+
+
+def put_retention(db: Transaction, tenant_id: UUID, wishes: Retention) -> None:
+    """Put a tenant's wishes in the place of those before."""
+    row = insert(StoredRetention).values(tenant_id=tenant_id, **asdict(wishes))
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=[StoredRetention.tenant_id], set_={**asdict(wishes), "updated_at": func.now()}
+        )
+    )
+
+
+def note_gone(db: Transaction, tenant_id: UUID, name: str, rows: int) -> None:
+    """Count what went, in the transaction that deletes it."""
+    if rows:
+        db.execute(_NOTE, {"tenant_id": tenant_id, "name": name, "rows": rows})
+
+
+_NOTE = text(
+    """
+    insert into retention_log (tenant_id, day, name, rows)
+    values (:tenant_id, (now() at time zone 'UTC')::date, :name, :rows)
+    on conflict (tenant_id, day, name) do update set rows = retention_log.rows + excluded.rows
+    """
+)
+
+
+def list_gone(db: Transaction, tenant_id: UUID, *, days: int) -> list[tuple[date, str, int]]:
+    """What went in the last days, newest first: day, name, rows."""
+    found = db.execute(_GONE, {"tenant_id": tenant_id, "days": days})
+    return [(row.day, row.name, row.rows) for row in found]
+
+
+_GONE = text(
+    """
+    select day, name, rows from retention_log
+    where tenant_id = :tenant_id and day > (now() at time zone 'UTC')::date - :days
+    order by day desc, name
+    """
+)
