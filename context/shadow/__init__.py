@@ -1,0 +1,1 @@
+"""Computed and not used: what a window would have been, saved and lost."""
