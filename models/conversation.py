@@ -28,6 +28,7 @@ class Session(Base):
         CheckConstraint("last_turn_index >= 0", name="turns_count_from_0"),
         CheckConstraint("0 <= cut_seq and cut_seq <= last_seq", name="cut_is_in_the_log"),
         CheckConstraint("1 <= kept_seq and kept_seq < cut_seq", name="kept_is_in_the_cut"),
+        {"postgresql_with": {"fillfactor": 80, "autovacuum_vacuum_scale_factor": 0.05}},
     )
 
     tenant_id: Mapped[TenantKey]

@@ -16,6 +16,7 @@ class Heartbeat(Base):
     """When a role was last seen at work. It belongs to the installation, not to a tenant."""
 
     __tablename__ = "heartbeat"
+    __table_args__ = ({"postgresql_with": {"fillfactor": 50}},)
 
     role: Mapped[str] = mapped_column(primary_key=True)
     instance: Mapped[str] = mapped_column(primary_key=True)

@@ -32,6 +32,7 @@ class ProviderGate(Base):
     __table_args__ = (
         CheckConstraint("failures >= 1", name="failures_count_from_1"),
         CheckConstraint("probe_until is null or open_until is not null", name="only_an_open_gate_is_probed"),
+        {"postgresql_with": {"fillfactor": 50}},
     )
 
     model: Mapped[str] = mapped_column(primary_key=True)

@@ -83,6 +83,13 @@ class DueWork(Base):
             "due_at",
             postgresql_where=text("state = 'running' or (state = 'ready' and crashes > 0)"),
         ),
+        {
+            "postgresql_with": {
+                "fillfactor": 70,
+                "autovacuum_vacuum_scale_factor": 0.01,
+                "autovacuum_vacuum_cost_delay": 0,
+            }
+        },
     )
 
     tenant_id: Mapped[TenantKey]
