@@ -26,12 +26,12 @@ from context.ranking.types import Ranked
 from context.sanitize import parse_json
 from context.tokens import count_text
 from context.types import JsonObject
-from models.catalog import CatalogVersion, load_version, put_catalog
+from models.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
 from models.session import reading, transaction
 from models.settings import catalog_settings
 
 log = structlog.get_logger()
-router = APIRouter(prefix="/v1/catalogs/{name}", tags=["catalogs"])
+router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
 
 CatalogCall = Annotated[Call, Depends(reader(lambda _: catalog_settings().catalog_max_bytes))]
 
@@ -83,7 +83,7 @@ class CompactBody(Body):
     )
 
 
-@router.put("", openapi_extra=documented(CatalogBody))
+@router.put("/{name}", openapi_extra=documented(CatalogBody))
 def store_catalog(name: Name, call: CatalogCall) -> Response:
     """Put a version of a catalog in force; earlier ones stay readable by their digest."""
     caller, settings = call.caller("write"), catalog_settings()
@@ -121,7 +121,7 @@ def _document(call: Call) -> object:
         raise ProblemError("invalid-json", error.message, **error.numbers) from None
 
 
-@router.get("")
+@router.get("/{name}")
 def show_catalog(
     name: Name,
     call: BodyCall,
@@ -139,7 +139,29 @@ def show_catalog(
     return _json(_version_members(version), version.digest)
 
 
-@router.post("/rank", openapi_extra=documented(RankBody))
+@router.get("")
+def list_all(call: BodyCall) -> Response:
+    """Answer with every catalog in force, by name, without its entries."""
+    caller = call.caller("read")
+    with reading() as db:
+        found = list_catalogs(db, caller.tenant_id)
+    answer = {"catalogs": [asdict(each) for each in found]}
+    return Response(orjson.dumps(answer), media_type="application/json")
+
+
+@router.delete("/{name}")
+def delete(name: Name, call: BodyCall) -> Response:
+    """Delete a catalog with every version of it; plans that were made with it stay, and name its digest."""
+    caller = call.caller("write")
+    with transaction() as db:
+        removed = delete_catalog(db, caller.tenant_id, name)
+    if not removed:
+        raise not_found("catalog")
+    answer = {"removed": removed, "invalidated": {}, "requeued": 0}
+    return Response(orjson.dumps(answer), media_type="application/json")
+
+
+@router.post("/{name}/rank", openapi_extra=documented(RankBody))
 def rank_entries(name: Name, call: BodyCall) -> Response:
     """Answer with the entries in the order in which they serve an intent."""
     caller, wanted = call.caller("read"), call.body(RankBody)
@@ -157,7 +179,7 @@ def rank_entries(name: Name, call: BodyCall) -> Response:
     return _json(answer, loaded.digest)
 
 
-@router.post("/compact", openapi_extra=documented(CompactBody))
+@router.post("/{name}/compact", openapi_extra=documented(CompactBody))
 def compact_for_model(name: Name, call: BodyCall) -> Response:
     """Answer with as much of a catalog as a model can be shown, and with what it lost."""
     caller, wanted = call.caller("read"), call.body(CompactBody)

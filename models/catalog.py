@@ -181,6 +181,51 @@ def load_version(
     return CatalogVersion(name=name, novel_since={entry: (day - _EPOCH).days for entry, day in seen}, **row)
 
 
+@dataclass(frozen=True)
+class CatalogInForce:
+    """A catalog as a list shows it."""
+
+    name: str
+    digest: str
+    tools: int
+    pipelines: int
+    bytes: int
+    tokens: int
+    updated_at: datetime
+
+
+def list_catalogs(db: Transaction, tenant_id: UUID) -> list[CatalogInForce]:
+    """Every catalog of a tenant, its version in force, by name."""
+    return [CatalogInForce(**row) for row in db.execute(_IN_FORCE, {"tenant_id": tenant_id}).mappings()]
+
+
+def delete_catalog(db: Transaction, tenant_id: UUID, name: str) -> dict[str, int]:
+    """Delete a catalog with all that belongs to it.
+
+    Returns:
+        How many rows of each table are gone; empty where there was no such catalog.
+    """
+    place = {"tenant_id": tenant_id, "name": name}
+    if db.execute(_HOLD, place).one_or_none() is None:
+        return {}
+    return {table: db.execute(statement, place).rowcount for table, statement in _DELETE.items()}
+
+
+_HOLD = text("select 1 from catalog where tenant_id = :tenant_id and name = :name for update")
+
+_DELETE = {
+    table: text(f"delete from {table} where tenant_id = :tenant_id and name = :name")  # noqa: S608 (names of ours)
+    for table in ("catalog_entry", "catalog_version", "catalog")
+}
+
+_IN_FORCE = text(
+    """
+    select name, digest, packs as tools, pipelines, octet_length(body) as bytes, tokens, updated_at
+    from catalog join catalog_version using (tenant_id, name, digest)
+    where tenant_id = :tenant_id order by name
+    """
+)
+
 _DIGEST = text("select digest from catalog where tenant_id = :tenant_id and name = :name")
 
 _VERSION = text(

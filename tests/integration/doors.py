@@ -88,6 +88,8 @@ DOORS: Mapping[Way, Door] = {
     ("GET", f"{ARTIFACT}/summaries"): Door("read", query={"focus": "where is it"}),
     ("PUT", CATALOG): Door("write", OWN_ROWS, {"tools": [TOOL]}),
     ("GET", CATALOG): Door("read"),
+    ("GET", "/v1/catalogs"): Door("read", OWN_ROWS),
+    ("DELETE", CATALOG): Door("write"),
     ("POST", f"{CATALOG}/rank"): Door("read", body={"intent": "read a file"}),
     ("POST", f"{CATALOG}/compact"): Door("read", body={"model": "gpt-4o"}),
     ("GET", "/v1/context-budgets"): Door("read", OWN_ROWS),

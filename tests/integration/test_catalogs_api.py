@@ -216,6 +216,34 @@ def test_a_new_version_is_seen_by_the_very_next_call(client: TestClient) -> None
     assert [entry["id"] for entry in post(client, "rank", intent="slides")["entries"]] == ["slides"]
 
 
+def test_catalogs_are_listed_by_name_as_they_are_in_force(client: TestClient) -> None:
+    assert client.get("/v1/catalogs").json() == {"catalogs": []}
+    put(client, FILES, "/v1/catalogs/zoo")
+    put(client, CATALOG)
+    latest = put(client, [DRAW])
+    listed = client.get("/v1/catalogs").json()["catalogs"]
+    assert [each["name"] for each in listed] == ["main", "zoo"]
+    assert {name: listed[0][name] for name in ("digest", "tools", "pipelines", "bytes", "tokens")} == {
+        name: latest[name] for name in ("digest", "tools", "pipelines", "bytes", "tokens")
+    }
+
+
+def test_a_deleted_catalog_is_gone_with_its_versions_and_may_come_again(client: TestClient) -> None:
+    put(client, CATALOG)
+    old = put(client, [SORT, *FILES])["digest"]
+    put(client, FILES)
+    assert post(client, "rank", intent="list the files")["entries"]
+    receipt = client.delete(PATH)
+    assert receipt.status_code == 200
+    assert receipt.json()["removed"] == {"catalog": 1, "catalog_version": 3, "catalog_entry": 6}
+    assert client.get(PATH).status_code == 404
+    assert client.get(PATH, params={"digest": old}).status_code == 404
+    assert client.post(f"{PATH}/rank", json={"intent": "list the files"}).status_code == 404
+    assert client.delete(PATH).status_code == 404
+    put(client, FILES)
+    assert "file.sort" not in str(post(client, "rank", intent="sort the lines of the file")["gap_warning"])
+
+
 SORT = {"name": "file.sort", "description": "Sort the lines of a file by their content."}
 FILES = [
     {"name": "file.list", "description": "List the files of a directory."},
