@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from threading import Lock
 from uuid import UUID
 
@@ -12,13 +13,15 @@ from context.catalog.size import Size
 from context.catalog.types import Catalog
 from context.ranking.former import FormerTools, build_former, find_former
 from context.ranking.index import RankingIndex, build_index
-from models.catalog import CatalogVersion, find_digest, load_version
+from models.catalog import CatalogVersion, find_in_force, load_version
 from models.catalog_former import load_earlier
 from models.session import reading
 from models.settings import catalog_settings
 
 _STRIPES = 16
 Place = tuple[UUID, str]
+Since = tuple[str, datetime]
+"""A digest, and since when it is in force: one that comes back has other versions before it."""
 
 
 class LoadedCatalog:
@@ -66,7 +69,7 @@ class CatalogCache:
 
     def __init__(self) -> None:
         """Start empty."""
-        self._loaded: OrderedDict[Place, LoadedCatalog] = OrderedDict()
+        self._loaded: OrderedDict[Place, tuple[Since, LoadedCatalog]] = OrderedDict()
         self._lock = Lock()
         self._loading = [Lock() for _ in range(_STRIPES)]
 
@@ -78,23 +81,23 @@ class CatalogCache:
         """
         place = (tenant_id, name)
         with reading() as db:
-            digest = find_digest(db, tenant_id, name)
-        if digest is None:
+            since = find_in_force(db, tenant_id, name)
+        if since is None:
             raise not_found("catalog")
-        return self._known(place, digest) or self._load(place, digest)
+        return self._known(place, since) or self._load(place, since)
 
-    def _known(self, place: Place, digest: str) -> LoadedCatalog | None:
+    def _known(self, place: Place, since: Since) -> LoadedCatalog | None:
         with self._lock:
             found = self._loaded.get(place)
-            if found is None or found.digest != digest:
+            if found is None or found[0] != since:
                 return None
             self._loaded.move_to_end(place)
-            return found
+            return found[1]
 
-    def _load(self, place: Place, digest: str) -> LoadedCatalog:
+    def _load(self, place: Place, since: Since) -> LoadedCatalog:
         """Many calls may need a new version at once: one of them parses it, and holds no connection."""
         with self._loading[hash(place) % _STRIPES]:
-            known = self._known(place, digest)
+            known = self._known(place, since)
             if known is not None:
                 return known
             with reading() as db:
@@ -103,16 +106,17 @@ class CatalogCache:
             if version is None:
                 raise not_found("catalog")
             loaded = LoadedCatalog(version, earlier)
-            self._keep(place, loaded)
+            self._keep(place, since, loaded)
         return loaded
 
-    def _keep(self, place: Place, loaded: LoadedCatalog) -> None:
+    def _keep(self, place: Place, since: Since, loaded: LoadedCatalog) -> None:
         with self._lock:
-            self._loaded[place] = loaded
+            self._loaded[place] = since, loaded
             self._loaded.move_to_end(place)
-            held = sum(each.bytes for each in self._loaded.values())
+            held = sum(each.bytes for _, each in self._loaded.values())
             while self._loaded and held > catalog_settings().catalog_cache_bytes:
-                held -= self._loaded.popitem(last=False)[1].bytes
+                _, (_, oldest) = self._loaded.popitem(last=False)
+                held -= oldest.bytes
 
 
 catalogs = CatalogCache()

@@ -156,7 +156,14 @@ def put_catalog(
 
 def find_digest(db: Transaction, tenant_id: UUID, name: str) -> str | None:
     """The version in force; None where there is no such catalog."""
-    return db.execute(_DIGEST, {"tenant_id": tenant_id, "name": name}).scalar()
+    found = find_in_force(db, tenant_id, name)
+    return found[0] if found else None
+
+
+def find_in_force(db: Transaction, tenant_id: UUID, name: str) -> tuple[str, datetime] | None:
+    """The digest of the version in force, and since when it is; None where there is no such catalog."""
+    row = db.execute(_IN_FORCE_SINCE, {"tenant_id": tenant_id, "name": name}).one_or_none()
+    return (row.digest, row.updated_at) if row else None
 
 
 def load_version(
@@ -226,7 +233,7 @@ _IN_FORCE = text(
     """
 )
 
-_DIGEST = text("select digest from catalog where tenant_id = :tenant_id and name = :name")
+_IN_FORCE_SINCE = text("select digest, updated_at from catalog where tenant_id = :tenant_id and name = :name")
 
 _VERSION = text(
     """
