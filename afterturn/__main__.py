@@ -20,6 +20,7 @@ COMMANDS = (
     "retention",
     "profiles",
     "preflight",
+    "shadow",
     "learn",
     "priors",
     "migrate",

@@ -180,6 +180,10 @@ class Client:
         found = _TOTAL.search(response.headers.get("server-timing", ""))
         return Window(response.json(), float(found[1]) if found else None)
 
+    def probe(self, session_id: str, request: JsonObject) -> JsonObject:
+        """Ask which facts a session's window holds with and without its parts; errors as in `context`."""
+        return dict(self._call("POST", f"{_path(session_id)}/shadow", _json(request)).json())
+
     def session(self, session_id: str) -> JsonObject:
         """Read a session's state and freshness; errors as in `context`."""
         return dict(self._call("GET", _path(session_id)).json())

@@ -27,6 +27,7 @@ from api import (
     preflight_calls,
     retention,
     sessions,
+    shadow,
     turns,
     usage,
 )
@@ -93,6 +94,7 @@ def make_app() -> FastAPI:
         contexts,
         compress,
         sessions,
+        shadow,
         erase,
         attachments,
         artifacts,

@@ -14,7 +14,10 @@ from api.window.learn import learn_request
 from api.window.prepare import Place, prepare
 from api.window.request import ContextRequest, ask, budget_of, read_request
 from api.window.respond import Answering, respond
+from api.window.shadow import Shadow, record_shadow, shadow_of
+from api.window.trial import Asking, Laid, as_shown
 from context.certificate import Certificate
+from context.shadow.parts import Part
 from models.counting import Counted, count
 from models.freshness import Standing, find_standing
 from models.limit import find_limit
@@ -43,18 +46,27 @@ def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) ->
     with reading() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
         limit = standing.learned_limit if standing else find_limit(db, tenant_id, request.model)
-    budget = budget_of(request, limit)
-    tail = load_tail(tenant_id, standing, request.model, budget)
-    given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget)
+    budget, shadow, read = budget_of(request, limit), shadow_of(tenant_id), given
+    shown = as_shown(standing, shadow.applied)
+    tail = load_tail(tenant_id, shown, request.model, budget)
+    given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget, shadow.applied)
     asked = ask(request, given, limit)
     standing, activation = settle(tenant_id, standing, asked) if standing else (None, None)
-    sought = Sought(tenant_id, request, given, standing, asked.budget)
+    if Part.SUMMARIES not in shadow.applied:
+        activation = None
+    shown = standing if activation else shown
+    sought = Sought(tenant_id, request, given, shown, asked.budget, shadow.applied)
     filled = fill_window(sought, None if activation else tail)
     if standing:
         learn_request(tenant_id, standing, asked)
-    answer = respond(Answering(tenant_id, request, given, filled, standing, asked, limit, activation))
-    answer.background = _afterwards(sought, filled)
-    _count(standing, filled.window.certificate)
+    said = shadow.members
+    answering = Answering(
+        tenant_id, request, given, filled, shown, asked, limit, activation, prepared=standing, shadow=said
+    )
+    answer = respond(answering)
+    asking = Asking(tenant_id, session_id, request, read, standing, limit)
+    answer.background = _afterwards(sought, filled, asking, shadow)
+    _count(shown, filled.window.certificate)
     return answer
 
 
@@ -68,11 +80,13 @@ def _count(standing: Standing | None, certificate: Certificate) -> None:
         count(Counted.CONTEXT_TOKENS, "saved", by=max(standing.session.summarized_tokens - notes, 0))
 
 
-def _afterwards(sought: Sought, filled: Filled) -> BackgroundTasks | None:
+def _afterwards(sought: Sought, filled: Filled, asking: Asking, shadow: Shadow) -> BackgroundTasks | None:
     """What is written down once the answer is sent: nobody waits for it, and its loss is harmless."""
     judged, shelved = sought.given.judged, filled.window.shelved
     later = BackgroundTasks([judged.recording] if judged and judged.recording else [])
     if shelved.execution.records:
         session = sought.standing.session if sought.standing else None
         later.add_task(remember_use, sought.tenant_id, session, filled.shelving, shelved)
+    if shadow.is_recorded:
+        later.add_task(record_shadow, asking, Laid(sought.given, filled), shadow)
     return later if later.tasks else None

@@ -131,6 +131,7 @@ def preflight_for(
     tools: Sequence[str] | None = None,
     pinned: Collection[str] = (),
     kind: Kind = Kind.USER,
+    is_trial: bool = False,
 ) -> Judged:
     """Classify a new message with the tenant's policy, and log the result without a word of it.
 
@@ -142,6 +143,7 @@ def preflight_for(
         tools: The names of the caller's tools, after its own denials; None where it does not say.
         pinned: Tools that stay in any case: those that were called in the kept history.
         kind: What the request comes from.
+        is_trial: Whether nothing comes of it: it is neither counted nor logged nor recorded.
     """
     began = time.perf_counter()
     policy = policies.find(tenant_id)
@@ -159,6 +161,8 @@ def preflight_for(
         weights=Weights(policy.factors, shares_of(topic.habits) if topic else {}),
         policy_version=policy.version,
     )
+    if is_trial:
+        return Judged(found, None)
     count(Counted.PREFLIGHT, _outcome(found))
     _log(session_id, found, tools, spent_ms=(time.perf_counter() - began) * 1000)
     turn_index = None if session_id is None else (topic.last_turn_index if topic else 0) + 1

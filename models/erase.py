@@ -30,6 +30,7 @@ from models.erase_uses import (
 from models.history import load_messages
 from models.recall import erase_passages
 from models.session import Transaction
+from models.shadow import lapse_reads
 from models.work import WorkKind, want
 
 MOST_RANGES = 50
@@ -153,6 +154,7 @@ def _settle(
     _forget_passages(db, tenant_id, session_id, change, receipt)
     drop_plans_of_turns(db, tenant_id, session_id, change.turns, receipt)
     drop_decisions(db, tenant_id, session_id, list(change.turns), receipt)
+    receipt.count("shadow_read", lapse_reads(db, tenant_id, session_id))
     generation = _renew(db, tenant_id, before, change)
     lost = drop_summaries(db, tenant_id, before, generation=generation, seqs=change.seqs)
     receipt.count("summary", lost.versions)

@@ -14,7 +14,7 @@ from models.plan_erasure import note_erased_plans
 from models.session import Transaction
 from models.work import WorkKind, forget_refusals
 
-KEYED_OTHERWISE = frozenset({"sweep", "plan", "artifact", "learn"})
+KEYED_OTHERWISE = frozenset({"sweep", "plan", "artifact", "learn", "shadow"})
 """Kinds of work whose key is no session."""
 
 _REVOKE = text(

@@ -19,6 +19,7 @@ from models.erase_uses import release
 from models.habits import forget_profile
 from models.ledger import forget_session
 from models.session import Transaction
+from models.shadow import unlink_reads
 
 WITH_THE_SESSION = (
     "artifact_use",
@@ -67,6 +68,7 @@ def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
     attached = drop_session_attachments(db, tenant_id, session_id)
     receipt.count("artifact_attachment", len(attached))
     release(db, tenant_id, {*used, *attached}, receipt)
+    receipt.count("shadow_read", unlink_reads(db, tenant_id, session_id))
     receipt.count("llm_call", forget_session(db, tenant_id, session_id))
     receipt.count("session", _delete_rows(db, "session", tenant_id, session_id))
     if session is not None:

@@ -51,6 +51,7 @@ class WorkKind(StrEnum):
     ARTIFACT = "artifact"
     CONTEXT_PLAN = "context_plan"
     RELABEL = "relabel"
+    SHADOW = "shadow"
 
 
 class WorkState(StrEnum):

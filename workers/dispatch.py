@@ -33,6 +33,7 @@ ROUTES = {
     WorkKind.ARTIFACT: (TaskName.READ_ARTIFACT, "artifacts"),
     WorkKind.CONTEXT_PLAN: (TaskName.PLAN_CONTEXT, "plans"),
     WorkKind.RELABEL: (TaskName.RELABEL, "plans"),
+    WorkKind.SHADOW: (TaskName.JUDGE_SHADOWS, "maintenance"),
 }
 ISOLATION = "isolation"
 HEARTBEAT_S = 5.0

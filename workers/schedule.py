@@ -17,6 +17,7 @@ class TaskName(StrEnum):
     PLAN_CONTEXT = "plans.plan_context"
     RELABEL = "plans.relabel"
     LEARN = "learning.learn"
+    JUDGE_SHADOWS = "maintenance.judge_shadows"
     TICK = "maintenance.tick"
 
 

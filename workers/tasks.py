@@ -11,6 +11,7 @@ from models.learning_settings import learning_settings
 from models.retention_settings import retention_settings
 from models.session import transaction
 from models.settings import artifact_settings, compression_settings, recall_settings
+from models.shadow_settings import shadow_settings
 from models.tenant import ensure_tenant
 from models.work import WorkKind, redrive, want
 from workers.app import app
@@ -22,6 +23,7 @@ from workers.jobs.precompute import precompute_artifact
 from workers.jobs.recall import index_session
 from workers.jobs.relabel import relabel_session
 from workers.jobs.retain import RETENTION
+from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, sweep
 from workers.observe import models_in_use, show_life
@@ -56,6 +58,7 @@ def _handlers() -> Mapping[WorkKind, Handler]:
             ttl_s=artifact_settings().artifact_summary_ttl_s,
         ),
         WorkKind.RELABEL: partial(relabel_session, complete=complete, llm=llm_settings()),
+        WorkKind.SHADOW: partial(judge_shadows, settings=shadow_settings()),
         WorkKind.CONTEXT_PLAN: partial(plan_contexts, complete=complete, llm=llm_settings()),
     }
 
@@ -105,6 +108,12 @@ def relabel(work_id: int) -> str:
 @app.task(name=TaskName.LEARN)
 def learn_from_plans(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and counts move on by compare-and-set."""
+    return run_work(work_id, _handlers(), worker_settings())
+
+
+@app.task(name=TaskName.JUDGE_SHADOWS)
+def judge_shadow_reads(work_id: int) -> str:
+    """Safe to run twice: a record is judged once, and its digests go with it."""
     return run_work(work_id, _handlers(), worker_settings())
 
 

@@ -1,5 +1,6 @@
 """The answer to a context request: the window as it is sent, its certificate, and how fresh it is."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -25,6 +26,7 @@ def window_answer(
     preflight: dict[str, Any] | None,
     utilization: dict[str, Any],
     standing: Standing | None,
+    shadow: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Write the answer; the messages' text goes out unread."""
     answer: dict[str, Any] = {
@@ -37,6 +39,8 @@ def window_answer(
     }
     if wire is Wire.ANTHROPIC:
         answer["system"] = window.system
+    if shadow is not None:
+        answer["shadow"] = shadow
     return orjson.dumps(answer)
 
 

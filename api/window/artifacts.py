@@ -68,6 +68,7 @@ class ArtifactQuestion:
         wait_ms: How long the caller waits for a plan.
         shown: Artifacts that the window shows whole already.
         goes_on: Whether the turn probably has further steps, which ask the same again.
+        by_rule: Whether summaries and plans of models are left unused.
     """
 
     tenant_id: UUID
@@ -79,6 +80,7 @@ class ArtifactQuestion:
     wait_ms: int = 0
     shown: frozenset[str] = frozenset()
     goes_on: bool = False
+    by_rule: bool = False
 
     @property
     def budget_tokens(self) -> int:
@@ -212,9 +214,10 @@ def _read(
         for artifact in artifacts
         if (index := indexes.get(artifact.artifact_id)) and asks_for_all(focus, artifact.title, index)
     )
-    focused = [one for one in ids if one not in whole]
+    focused = [] if question.by_rule else [one for one in ids if one not in whole]
+    general = [] if question.by_rule else sorted(whole)
     exact = find_exact(db, question.tenant_id, focused, focus.key, model=model)
-    exact |= find_exact(db, question.tenant_id, sorted(whole), GENERAL_KEY, model=model)
+    exact |= find_exact(db, question.tenant_id, general, GENERAL_KEY, model=model)
     near = _near(db, question, [one for one in focused if one not in exact], focus)
     available = {
         artifact.artifact_id: _available(

@@ -19,6 +19,8 @@ from context.emergency import certify_left_out
 from context.planning.deterministic import Wanted
 from context.planning.standing import standing_question
 from context.recall.question import find_question
+from context.shadow.parts import EVERY_PART, Part
+from context.shadow.whole import put_back_newest
 from context.types import Message
 from models.freshness import Standing
 from models.planning_settings import planning_settings
@@ -51,6 +53,7 @@ class Sought:
         given: The same, read, with what was chosen for it.
         standing: How the session stands; None where it is not stored.
         budget: What the window may hold.
+        applied: The parts that are used; see `context.shadow.parts`.
     """
 
     tenant_id: UUID
@@ -58,6 +61,12 @@ class Sought:
     given: Given
     standing: Standing | None
     budget: Budget
+    applied: frozenset[Part] = EVERY_PART
+
+    @property
+    def shows_whole(self) -> bool:
+        """Whether results of tools are shown as they were, as far as they fit."""
+        return Part.EXTRACTS not in self.applied
 
 
 @dataclass(frozen=True)
@@ -108,6 +117,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
             wait_ms=request.wait_ms,
             shown=shown,
             goes_on=given.tools.tools > 0 or any(message.answer_ids for message in given.new),
+            by_rule=sought.shows_whole,
         )
     )
     memory = given.judged.found.memory if given.judged else None
@@ -142,14 +152,17 @@ def _open(
 ) -> tuple[Sequence[Message], frozenset[str]]:
     """Put results back into the turn that the new messages go on with; name the artifacts that it shows.
 
-    Results that do not fit stay pointers, the oldest first, and are read like those of earlier turns.
+    Results that do not fit stay pointers, the oldest first, and are read like those of earlier turns. Where
+    artifacts are in shadow, the turns before are put back as well.
     """
-    going_on, standing = open_turn_of(tail, sought.given.new), sought.standing
+    standing = sought.standing
+    going_on = tail if sought.shows_whole else open_turn_of(tail, sought.given.new)
     if standing is None or not any(message.answer_ids for message in going_on):
         return tail, frozenset()
     with reading() as db:
         whole = restore_messages(db, sought.tenant_id, standing.session.session_id, going_on)
-    restored = fit_restored(going_on, whole, room_tokens=room_tokens)
+    put_back = put_back_newest if sought.shows_whole else fit_restored
+    restored = put_back(going_on, whole, room_tokens=room_tokens)
     shown = {
         artifact_id
         for before, after in zip(going_on, restored, strict=True)

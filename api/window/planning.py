@@ -63,6 +63,10 @@ class Planning(Protocol):
         """How long the caller waits."""
 
     @property
+    def by_rule(self) -> bool:
+        """Whether no model's plan is used."""
+
+    @property
     def budget_tokens(self) -> int:
         """The room for artifacts, in stored tokens."""
 
@@ -123,8 +127,8 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
     )
     if not choice.use:
         return Planned(by_rule, choice)
-    if question.session is None:
-        return Planned(by_rule, choice, fallback="session-not-stored")
+    if question.by_rule or question.session is None:
+        return Planned(by_rule, choice, fallback="in-shadow" if question.by_rule else "session-not-stored")
     key = PlanKey.of(
         question.session.session_id, question.wanted.query, [one.artifact_id for one in artifacts]
     )

@@ -1,6 +1,6 @@
 """What is decided of a request before history is laid out: its models, its tools, what preflight says."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -15,9 +15,12 @@ from context.budget import Budget
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
 from context.planning.room import canonical_tokens
 from context.preflight.annotate import annotate
+from context.preflight.hint import unfiltered
 from context.preflight.policy import KNOWN_TOOLS
 from context.preflight.skills import trim_skills
 from context.recall.question import find_question
+from context.shadow.parts import EVERY_PART, Part
+from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import Message
 from models.planning_settings import planning_settings
 
@@ -53,13 +56,29 @@ def choose_models(tenant_id: UUID, request: ContextRequest) -> Chosen:
     )
 
 
-def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget) -> Given:
+def prepare(
+    place: Place,
+    request: ContextRequest,
+    given: Given,
+    budget: Budget,
+    applied: Collection[Part] = EVERY_PART,
+    *,
+    is_trial: bool = False,
+) -> Given:
     """Classify the new message, and choose and fit the tools by it.
 
     What history calls stays whatever preflight says of the new message, and so do the tools whose own words
     answer it best: a category knows the usual tools, the ranking knows this caller's. A hint goes before its
     words where the tenant's policy says so and there are tools to speak of. What no user wrote is not
     classified.
+
+    Args:
+        place: Whose request it is.
+        request: What was asked.
+        given: The same, read.
+        budget: The window.
+        applied: The parts that are used; see `context.shadow.parts`.
+        is_trial: Whether nothing comes of it: what preflight says is then recorded nowhere.
 
     Raises:
         ProblemError: There is no such catalog, or both it and tools are named.
@@ -77,7 +96,10 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
         tools=offered.names if offered.tools is not None else None,
         pinned=pinned,
         kind=request.kind,
+        is_trial=is_trial,
     )
+    if Part.FILTERING not in applied:
+        judged = replace(judged, found=unfiltered(judged.found))
     found = judged.found
     known = offered.names if offered.tools is not None else KNOWN_TOOLS
     prompt = trim_skills(request.system_prompt or "", found.tool_allowlist, tools=known)
@@ -88,9 +110,10 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
         offered,
         request.focus or question,
         model=request.model,
-        room_tokens=_room_for_tools(budget, request.model, beside),
+        room_tokens=_room_for_tools(budget, request.model, beside, whole=Part.CATALOG not in applied),
         allowed=found.tool_allowlist,
         pinned=used,
+        whole=Part.CATALOG not in applied,
     )
     new = annotate(given.new, found.hint) if chosen.tools else given.new
     return replace(
@@ -104,9 +127,10 @@ def prepare(place: Place, request: ContextRequest, given: Given, budget: Budget)
     )
 
 
-def _room_for_tools(budget: Budget, model: str, beside: int) -> int:
+def _room_for_tools(budget: Budget, model: str, beside: int, *, whole: bool) -> int:
+    """What tools may take; those that are not compacted, all that is left beside what must be sent."""
     left = max(canonical_room(budget, model) - beside, 0)
-    return int(left * api_settings().tools_max_share)
+    return max(left - TOOLS_OVERHEAD, 0) if whole else int(left * api_settings().tools_max_share)
 
 
 def canonical_room(budget: Budget, model: str) -> int:

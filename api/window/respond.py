@@ -1,6 +1,8 @@
 """Write a window down as an answer, with what was used of it and why."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from fastapi import Response
@@ -29,6 +31,8 @@ class Answering:
         asked: What the request spends beside history.
         learned_limit: The window that the model turned out to have; None where nobody knows of one.
         activation: Why the summary took effect now; None where none did.
+        prepared: How the session stands in truth, where a part of it is in shadow; else the same.
+        shadow: What the answer says of shadow mode; None where nothing is in it.
     """
 
     tenant_id: UUID
@@ -39,6 +43,8 @@ class Answering:
     asked: Asked
     learned_limit: int | None
     activation: Activation | None = None
+    prepared: Standing | None = None
+    shadow: Mapping[str, Any] | None = None
 
 
 def respond(answering: Answering) -> Response:
@@ -67,7 +73,8 @@ def respond(answering: Answering) -> Response:
         tools=given.chosen.tools,
         preflight=preflight_json(given.judged.found) if given.judged else None,
         utilization=utilization,
-        standing=standing,
+        standing=answering.prepared or standing,
+        shadow=answering.shadow,
     )
     return Response(answer, media_type="application/json")
 

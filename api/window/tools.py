@@ -141,6 +141,7 @@ def choose_tools(
     room_tokens: int,
     allowed: Collection[str] | None,
     pinned: Collection[str],
+    whole: bool = False,
 ) -> ChosenTools:
     """Take out what preflight does not allow, and make the rest fit; ranked only where some must go.
 
@@ -152,6 +153,8 @@ def choose_tools(
         room_tokens: What they may take, in canonical tokens.
         allowed: Names that stay; None for all.
         pinned: Names that stay whatever else holds.
+        whole: Whether only the room counts, and no budget of the model: shorter than they came they are then
+            only where there is no room for them as they are.
 
     Raises:
         CatalogOverBudgetError: The pinned tools alone are too much.
@@ -164,6 +167,8 @@ def choose_tools(
     profile = profiles.find(tenant_id, model)
     own = catalog_budget(profile, model)
     budget = CatalogBudget(max(min(own.tokens, room_tokens), 0), own.bytes)
+    if whole:
+        budget = CatalogBudget(max(room_tokens, 0))
     ladder = ladders.find((offered.key, filtered), ToolLadder, lambda: ToolLadder(kept))
     fitted = fit_tools(ladder, budget, pinned=pinned)
     gap_warning = None

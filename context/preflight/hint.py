@@ -1,8 +1,9 @@
 """One line that tells the model what preflight decided."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from context.preflight.types import Category, ThinkingLevel
+from context.preflight.types import Category, Preflight, ThinkingLevel
 
 
 def write_hint(categories: Sequence[Category], tools: Sequence[str] | None, thinking: ThinkingLevel) -> str:
@@ -19,3 +20,11 @@ def write_hint(categories: Sequence[Category], tools: Sequence[str] | None, thin
     task = " + ".join(categories) or "general"
     names = "all" if tools is None else ", ".join(" ".join(name.split()) for name in tools) or "none"
     return f"[Context: {task} task | tools: {names} | thinking: {thinking}]"
+
+
+def unfiltered(found: Preflight) -> Preflight:
+    """Take the filter out of a decision: what it hides is hidden from nobody, and the hint says so."""
+    hint = write_hint(found.categories, None, found.thinking_level) if found.hint is not None else None
+    return replace(
+        found, tool_allowlist=None, hidden=0, hint=hint, reasons=(*found.reasons, "shadow.no_tool_filtering")
+    )

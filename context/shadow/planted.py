@@ -99,32 +99,38 @@ PLANTED = (
 _BETWEEN = (
     (
         (
-            "How is the sanding going? The boys said that it takes longer than they had thought, and I would like "
-            "to know whether we must call somebody else in, or whether they get it done alone."
+            "How is the sanding going? The boys said that it takes longer than they had thought, and "
+            "I would like to know whether we must call somebody else in, or whether they get it done "
+            "alone."
         ),
         (
-            "They are through with the lower half and have started on the upper one. It goes slowly because the "
-            "grain turns at the bend, but they see no need of help, and I agree with them after a look at it."
-        ),
-    ),
-    (
-        (
-            "Remind me what we said about the colour of the oil. My wife thinks that it was the light one, and I "
-            "remember the dark one, so one of us must be wrong and I would rather know before we open a can."
-        ),
-        (
-            "You had looked at both, and wanted to decide with the customer in the room. Nothing is settled yet. "
-            "I suggest that we put a sample of each on a piece of waste and show them both in daylight."
+            "They are through with the lower half and have started on the upper one. It goes slowly "
+            "because the grain turns at the bend, but they see no need of help, and I agree with them"
+            " after a look at it."
         ),
     ),
     (
         (
-            "The apprentice asked for a free afternoon next week. Is there anything that speaks against it? He "
-            "has worked well, and I should like to let him go if nothing important falls on that day."
+            "Remind me what we said about the colour of the oil. My wife thinks that it was the light"
+            " one, and I remember the dark one, so one of us must be wrong and I would rather know "
+            "before we open a can."
         ),
         (
-            "Nothing speaks against it as far as the plan goes. The boards will not have come by then, and what "
-            "is left to sand can wait until the morning after without moving anything else."
+            "You had looked at both, and wanted to decide with the customer in the room. Nothing is "
+            "settled yet. I suggest that we put a sample of each on a piece of waste and show them "
+            "both in daylight."
+        ),
+    ),
+    (
+        (
+            "The apprentice asked for a free afternoon next week. Is there anything that speaks "
+            "against it? He has worked well, and I should like to let him go if nothing important "
+            "falls on that day."
+        ),
+        (
+            "Nothing speaks against it as far as the plan goes. The boards will not have come by "
+            "then, and what is left to sand can wait until the morning after without moving anything "
+            "else."
         ),
     ),
 )

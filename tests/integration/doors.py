@@ -107,6 +107,8 @@ DOORS: Mapping[Way, Door] = {
     ("GET", "/v1/preflight/config"): Door("read", OWN_ROWS),
     ("GET", "/v1/usage"): Door("read", OWN_ROWS),
     ("GET", "/v1/retention"): Door("read", OWN_ROWS),
+    ("GET", "/v1/shadow"): Door("admin", OWN_ROWS),
+    ("POST", f"{SESSION}/shadow"): Door("admin", body={**WINDOW, "facts": ["hello"]}),
     ("PUT", "/v1/retention"): Door("admin", OWN_ROWS, {"session_days": 0}),
 }
 """Every route that a key opens; one that is added has to be added here."""

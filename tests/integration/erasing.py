@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from fastapi.testclient import TestClient
 from sqlalchemy import Connection, text
@@ -22,6 +22,7 @@ from models.ledger import Reservation, Settlement, reserve, settle
 from models.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.plan_outcome import join_outcomes
 from models.preflight import remember_topic
+from models.shadow import record_reads
 from models.summary import NewSummary, keep_part, store_summary
 from models.work import WorkKind, want
 from tests.integration.summarizing import dialogue
@@ -68,7 +69,7 @@ _COLUMNS = text(
     where table_schema = 'public' and data_type in ('text', 'jsonb', 'ARRAY')
         and column_name not in ('session_id', 'user_id', 'turn_id', 'artifact_id', 'focus_key', 'catalog')
         and (table_name <> 'llm_call' or column_name = 'detail')
-        and (table_name <> 'message' or column_name = 'speaker')
+        and (table_name <> 'message' or column_name = 'speaker') and table_name <> 'shadow_read'
         and exists (select from information_schema.columns k where k.table_schema = 'public'
             and k.table_name = c.table_name and k.column_name = 'session_id')
     order by table_name, column_name
@@ -143,6 +144,7 @@ def plant_everywhere(tenant_id: UUID, client: TestClient, session_id: str, word:
     assert uploaded.status_code in {200, 201}, uploaded.text
     with session.transaction() as db:
         _plant_call(db, tenant_id, session_id, word)
+        _plant_shadow(db, tenant_id, session_id)
         want(db, tenant_id, WorkKind.SUMMARIZE, session_id)
     stain(word, session_id)
 
@@ -228,6 +230,20 @@ def _plant_call(db: Connection, tenant_id: UUID, session_id: str, word: str) -> 
     call = Reservation(tenant_id, "summarize", "m", 100, Decimal("0.01"), session_id, 1)
     call_id = reserve(db, call, caps=Caps(), now=now)
     settle(db, tenant_id, call_id, Settlement(0.1, failure="invalid", detail=f"bad: {word}"), now=now)
+
+
+def _plant_shadow(db: Connection, tenant_id: UUID, session_id: str) -> None:
+    digests = dict.fromkeys(("salt", "held", "lacking", "hidden"), b"digests!")
+    counts = dict.fromkeys(("generation", "after_seq", "new_messages", "hidden_tools"), 1)
+    sizes = {"served_tokens": 10, "would_tokens": 5, "served": {}, "would": {}}
+    row = {
+        "read_id": uuid4(),
+        "part": "summaries",
+        "session_id": session_id,
+        "model": "m",
+        "state": "waiting",
+    }
+    record_reads(db, tenant_id, [{**row, **counts, **sizes, **digests}])
 
 
 def _plant_index(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:

@@ -142,7 +142,7 @@ def test_learning_is_told_of_plans_that_taught_and_are_gone(client: TestClient, 
 
 def test_every_table_that_names_a_session_is_erased_with_it() -> None:
     handled = {*WITH_THE_SESSION, "session", "artifact_attachment", "artifact_summary", "artifact_plan"}
-    assert tables_of_sessions() == handled | {"plan_history", "llm_call"}
+    assert tables_of_sessions() == handled | {"plan_history", "llm_call", "shadow_read"}
 
 
 def test_every_kind_of_work_is_known_to_be_a_session_s_or_not() -> None:

@@ -9,6 +9,8 @@ from models.preflight_record import forget_old_decisions
 from models.retention_settings import retention_settings
 from models.session import transaction
 from models.settings import artifact_settings, preflight_settings
+from models.shadow import forget_old_reads
+from models.shadow_settings import shadow_settings
 from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.retain import RETENTION, retain
@@ -31,6 +33,7 @@ def sweep(held: Claim, *, llm: LlmSettings) -> str:
         lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)
         old = forget_old_decisions(db, keep=timedelta(days=preflight_settings().preflight_keep_days))
+        old += forget_old_reads(db, keep=timedelta(days=shadow_settings().shadow_keep_days))
         outcome = f"{lost} calls lost, {gone} heartbeats and {old} decisions forgotten"
         if not finish(db, held, outcome):
             raise LeaseLostError

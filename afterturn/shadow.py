@@ -1,0 +1,182 @@
+"""Shadow mode: compute parts without using them, and see what they would save and lose."""
+
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from afterturn.client import ApiError, Client, UnreachableError
+from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.planting import Probe, plant_and_probe
+from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
+from api.shadow import MOST_DAYS, report_members
+from context.shadow.parts import Part, read_parts
+from context.shadow.report import PartReport, Share
+from models.shadow import find_switch, set_switch
+from models.shadow_report import report_shadow
+from models.shadow_settings import shadow_settings
+
+app = typer.Typer(
+    help="Compute parts without using them; see what they would save and lose.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+Parts = Annotated[
+    list[str], typer.Option("--part", help=f"{', '.join(Part)} or all; may be given several times.")
+]
+TenantName = Annotated[str, typer.Option("--tenant", help="Whose reads.")]
+DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack of `afterturn up` may run.")]
+
+
+@app.command("on")
+def switch_on(
+    part: Parts = ["all"],  # noqa: B006 (typer reads it and changes nothing)
+    tenant: TenantName = FIRST_TENANT,
+    data_dir: DataDirectory = DATA_DIRECTORY,
+) -> None:
+    """Put parts in shadow: computed from now on, and not used."""
+    _switch(tenant, data_dir, _read(part), into_shadow=True)
+
+
+@app.command("off")
+def switch_off(
+    part: Parts = ["all"],  # noqa: B006 (typer reads it and changes nothing)
+    tenant: TenantName = FIRST_TENANT,
+    data_dir: DataDirectory = DATA_DIRECTORY,
+) -> None:
+    """Take parts out of shadow: they are used from the next read on."""
+    _switch(tenant, data_dir, _read(part), into_shadow=False)
+
+
+@app.command()
+def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+    """Show which parts are in shadow and which are in use."""
+    settings = shadow_settings()
+    with operator_transaction(data_dir) as db:
+        switch = find_switch(db, known_tenant(db, tenant), default=settings.shadow_parts)
+    for part in Part:
+        print(f"{part:<10} {'in shadow' if part in switch.parts else 'in use'}")
+    since = (
+        f"by its own switch since {switch.updated_at:%Y-%m-%d %H:%M}"
+        if switch.updated_at
+        else "by the settings"
+    )
+    print(f"{tenant}: {since}; {settings.shadow_share:.0%} of the reads in shadow are recorded")
+
+
+@app.command()
+def report(
+    tenant: TenantName = FIRST_TENANT,
+    days: Annotated[int, typer.Option(min=1, max=MOST_DAYS, help="How many days back.")] = 30,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    data_dir: DataDirectory = DATA_DIRECTORY,
+) -> None:
+    """Show what each part would have saved and lost, and whether to switch it on."""
+    with operator_transaction(data_dir) as db:
+        reports = report_shadow(
+            db, known_tenant(db, tenant), since=timedelta(days=days), limits=shadow_settings().limits
+        )
+    if json:
+        print(orjson.dumps(list(map(report_members, reports)), option=orjson.OPT_INDENT_2).decode())
+    elif not reports:
+        print(f"no reads in shadow in the last {days} days; `afterturn shadow on` begins")
+    else:
+        Console().print(report_table(reports))
+        for one in reports:
+            print(f"{one.tally.part}: {one.verdict}")
+
+
+@app.command()
+def plant(
+    base_url: Annotated[str | None, typer.Option(help="Where the API is.")] = None,
+    api_key: Annotated[str | None, typer.Option(help="A key that may do everything.")] = None,
+    session: Annotated[str, typer.Option(help="A session of its own; it must be new.")] = "",
+    wait_s: Annotated[float, typer.Option(min=0, max=600, help="How long to wait for its summary.")] = 60,
+    data_dir: DataDirectory = DATA_DIRECTORY,
+) -> None:
+    """Tell a small conversation with known facts, and ask for each whether the window would still hold it."""
+    try:
+        target = find_target(base_url, api_key, data_dir)
+        with Client(target.base_url, target.api_key) as client:
+            probes = plant_and_probe(client, session_id=session, wait_s=wait_s)
+    except (ApiError, NoTargetError, UnreachableError) as error:
+        print(f"afterturn: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    Console().print(probe_table(probes))
+
+
+def probe_table(probes: Sequence[Probe]) -> Table:
+    """A row for each fact: whether the window holds it, as it is and with each part."""
+    names = list(probes[0].would) if probes else []
+    table = Table("question", "all raw", *names)
+    for probe in probes:
+        held = [probe.served, *(probe.would[name] for name in names)]
+        table.add_row(probe.question, *("yes" if one else "LOST" for one in held))
+    served = sum(probe.served for probe in probes)
+    counts = [sum(probe.would[name] for probe in probes) for name in names]
+    table.add_section()
+    table.add_row("held", *(f"{count} of {len(probes)}" for count in (served, *counts)))
+    if probes:
+        table.add_row("tokens", str(probes[-1].served_tokens), *map(str, probes[-1].would_tokens.values()))
+    return table
+
+
+def report_table(reports: Sequence[PartReport]) -> Table:
+    """A row for each part: reads, tokens, facts, calls."""
+    table = Table(
+        "part", "reads", "judged", "sessions", "served", "would be", "saving", "facts lost", "planted lost",
+        "calls blocked", "USD saved",
+    )  # fmt: skip
+    for one in reports:
+        tally = one.tally
+        table.add_row(
+            tally.part,
+            *map(str, (tally.reads, tally.judged, tally.sessions)),
+            f"{tally.served_tokens:,}",
+            f"{tally.would_tokens:,}",
+            "-" if tally.saving is None else f"{tally.saving:.1%}",
+            _share(one.lost, tally.lost, tally.needed),
+            f"{tally.planted_lost} of {tally.planted}" if tally.planted else "-",
+            _share(one.blocked, tally.blocked, tally.calls),
+            _money(one),
+        )
+    return table
+
+
+def _share(share: Share | None, found: int, of: int) -> str:
+    if share is None:
+        return "-"
+    return f"{found} of {of} ({share.share:.1%}, {share.low:.1%}-{share.high:.1%})"
+
+
+def _money(report: PartReport) -> str:
+    """A sum of known prices; unknown ones are counted beside it, never 0."""
+    tally = report.tally
+    unknown = f"{tally.unpriced_reads} unknown" if tally.unpriced_reads else ""
+    known = f"{tally.saved_usd:.4f}" if tally.unpriced_reads < tally.reads else ""
+    return " + ".join(filter(None, (known, unknown))) or "-"
+
+
+def _read(names: Sequence[str]) -> frozenset[Part]:
+    try:
+        return read_parts(names)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _switch(tenant: str, data_dir: Path, parts: frozenset[Part], *, into_shadow: bool) -> None:
+    with operator_transaction(data_dir) as db:
+        owner = known_tenant(db, tenant)
+        before = find_switch(db, owner, default=shadow_settings().shadow_parts).parts
+        now = before | parts if into_shadow else before - parts
+        set_switch(db, owner, now)
+    named = ", ".join(part for part in Part if part in now) or "nothing"
+    known_in_s = shadow_settings().shadow_cache_s
+    print(f"{tenant}: in shadow: {named}; the API knows it within {known_in_s:g} s")

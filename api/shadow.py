@@ -1,0 +1,166 @@
+"""What shadow mode has shown: the report, and whether a window would still hold given facts."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Any
+from uuid import UUID, uuid4
+
+import orjson
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+
+from api.call import BodyCall, Parameters, SessionId, documented
+from api.errors import not_found
+from api.window.answers import certificate_members
+from api.window.request import ContextRequest, read_request
+from api.window.shadow import numbers_of, shadows
+from api.window.trial import Asking, Laid, lay_trials, lay_window
+from context.shadow.facts import holds
+from context.shadow.parts import EVERY_PART, Part, applied_beside, trials
+from context.shadow.report import PartReport, Share
+from models.freshness import find_standing
+from models.limit import find_limit
+from models.session import reading, transaction
+from models.shadow import ReadState, record_reads
+from models.shadow_report import report_shadow
+from models.shadow_settings import shadow_settings
+
+router = APIRouter(prefix="/v1", tags=["shadow"])
+
+MOST_DAYS = 400
+MOST_FACTS = 200
+
+
+class ReportRange(Parameters):
+    """How far back a report looks."""
+
+    days: int = Field(30, ge=1, le=MOST_DAYS, description="How many days back.")
+
+
+class ProbeRequest(ContextRequest):
+    """A context request, and facts that its window should hold."""
+
+    facts: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        min_length=1, max_length=MOST_FACTS, description="Exact words that should be there."
+    )
+    parts: list[Part] | None = Field(
+        None, min_length=1, description="What is tried; without it what is in shadow, or every part."
+    )
+
+
+@router.get("/shadow")
+def show_report(call: BodyCall, wanted: Annotated[ReportRange, Query()]) -> Response:
+    """Answer with what each part in shadow would have saved and lost, and whether to switch it on."""
+    tenant_id = call.caller("admin").tenant_id
+    with reading() as db:
+        reports = report_shadow(
+            db, tenant_id, since=timedelta(days=wanted.days), limits=shadow_settings().limits
+        )
+    in_shadow = shadows.find(tenant_id)
+    answer = {
+        "days": wanted.days,
+        "in_shadow": sorted(in_shadow),
+        "parts": list(map(report_members, reports)),
+    }
+    return Response(orjson.dumps(answer), media_type="application/json")
+
+
+@router.post("/sessions/{session_id}/shadow", openapi_extra=documented(ProbeRequest))
+def try_window(session_id: SessionId, call: BodyCall) -> Response:
+    """Say which facts a session's window holds without the parts that are tried, and which with them.
+
+    Nothing is put in force by it. What the window without them holds is counted as planted facts.
+    """
+    tenant_id = call.caller("admin").tenant_id
+    asked = call.body(ProbeRequest)
+    tried = frozenset(asked.parts or shadows.find(tenant_id) or EVERY_PART)
+    asking = _asking(tenant_id, session_id, asked)
+    served = lay_window(asking, applied_beside(tried))
+    laid = lay_trials(asking, trials(tried))
+    held = holds(served.history, asked.facts)
+    with transaction() as db:
+        record_reads(db, tenant_id, _planted(asking, served, laid, asked.facts))
+    answer = {
+        "tried": sorted(tried),
+        "served": {**_window(served), "held": held},
+        "would_be": {
+            name: {**_window(one), "held": holds(one.history, asked.facts)} for name, one in laid.items()
+        },
+    }
+    return Response(orjson.dumps(answer), media_type="application/json")
+
+
+def _asking(tenant_id: UUID, session_id: str, request: ProbeRequest) -> Asking:
+    with reading() as db:
+        standing = find_standing(db, tenant_id, session_id, request.model)
+        limit = find_limit(db, tenant_id, request.model)
+    if standing is None:
+        raise not_found("session")
+    return Asking(tenant_id, session_id, request, read_request(request), standing, limit)
+
+
+def _window(laid: Laid) -> dict[str, Any]:
+    hidden = len(laid.hidden)
+    certificate = certificate_members(laid.filled.window.certificate)
+    return {"tools": len(laid.given.chosen.tools or ()), "hidden_tools": hidden, "certificate": certificate}
+
+
+def _planted(
+    asking: Asking, served: Laid, laid: dict[str, Laid], facts: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The records of a probe: judged at once, since what is needed is known; they name no session."""
+    read_id = uuid4()
+    needed = [fact for fact, held in zip(facts, holds(served.history, facts), strict=True) if held]
+    session = asking.standing.session if asking.standing else None
+    return [
+        {
+            "read_id": read_id,
+            "part": name,
+            "session_id": None,
+            "generation": session.generation if session else 1,
+            "after_seq": session.last_seq if session else 0,
+            "new_messages": len(asking.given.new),
+            "model": asking.request.model,
+            "planted": True,
+            "served_tokens": served.filled.window.certificate.input_tokens,
+            "would_tokens": one.filled.window.certificate.input_tokens,
+            "served": numbers_of(served),
+            "would": numbers_of(one),
+            "hidden_tools": len(set(one.hidden) - set(served.hidden)),
+            "state": ReadState.JUDGED,
+            "judged_at": asking.standing.now if asking.standing else None,
+            "needed": len(needed),
+            "lost": holds(one.history, needed).count(False),
+        }
+        for name, one in laid.items()
+    ]
+
+
+def report_members(report: PartReport) -> dict[str, Any]:
+    """A part's report as it is answered; what nobody knows is null, never 0."""
+    tally = report.tally
+    all_unknown = tally.unpriced_reads == tally.reads and tally.reads > 0
+    return {
+        "part": tally.part,
+        "reads": tally.reads,
+        "judged": tally.judged,
+        "sessions": tally.sessions,
+        "served_tokens": tally.served_tokens,
+        "would_be_tokens": tally.would_tokens,
+        "saving": tally.saving,
+        "facts": {"needed": tally.needed, "lost": tally.lost, **_share(report.lost)},
+        "planted": {"needed": tally.planted, "lost": tally.planted_lost},
+        "calls": {"made": tally.calls, "blocked": tally.blocked, **_share(report.blocked)},
+        "saved_usd": None if all_unknown else float(tally.saved_usd),
+        "unpriced_reads": tally.unpriced_reads,
+        "switch_on": report.ready,
+        "verdict": report.verdict,
+    }
+
+
+def _share(share: Share | None) -> dict[str, float | None]:
+    return {
+        "share": share.share if share else None,
+        "low": share.low if share else None,
+        "high": share.high if share else None,
+    }

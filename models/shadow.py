@@ -1,0 +1,207 @@
+"""Shadow mode: which parts a tenant has switched to it, and a record of each window that was not used."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    Connection,
+    Index,
+    LargeBinary,
+    Text,
+    event,
+    func,
+    insert,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.shadow.parts import Part
+from models.base import Base, CreatedAt, TenantKey
+from models.session import Transaction
+
+PAGE = 500
+
+
+class ReadState(StrEnum):
+    """What became of a record."""
+
+    WAITING = "waiting"
+    JUDGED = "judged"
+    LAPSED = "lapsed"
+
+
+class ShadowSwitch(Base):
+    """The parts that a tenant has in shadow; without a row, those of the settings are."""
+
+    __tablename__ = "shadow_switch"
+
+    tenant_id: Mapped[TenantKey]
+    parts: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    updated_at: Mapped[datetime] = mapped_column(server_default=func.now())
+
+
+class ShadowRead(Base):
+    """One part at one read: numbers, and while its turn is awaited digests, never text."""
+
+    __tablename__ = "shadow_read"
+    __table_args__ = (
+        Index(None, "tenant_id", "made_at"),
+        Index(
+            "ix_shadow_read_session",
+            "tenant_id",
+            "session_id",
+            postgresql_where=text("session_id is not null"),
+        ),
+        Index("ix_shadow_read_waiting", "tenant_id", "made_at", postgresql_where=text("state = 'waiting'")),
+        CheckConstraint("state in ('waiting', 'judged', 'lapsed')", name="state_is_known"),
+        CheckConstraint("(state = 'judged') = (judged_at is not null)", name="judged_has_a_time"),
+        CheckConstraint("(state = 'waiting') = (salt is not null)", name="only_who_waits_has_digests"),
+        CheckConstraint("(salt is null) = (held is null)", name="held_has_a_salt"),
+        CheckConstraint("(salt is null) = (lacking is null)", name="lacking_has_a_salt"),
+        CheckConstraint("(salt is null) = (hidden is null)", name="hidden_has_a_salt"),
+        CheckConstraint("state <> 'waiting' or session_id is not null", name="who_waits_has_a_session"),
+        CheckConstraint("0 <= lost and lost <= needed", name="lost_was_needed"),
+        CheckConstraint("0 <= blocked and blocked <= calls", name="blocked_was_called"),
+        CheckConstraint("served_tokens >= 0 and would_tokens >= 0", name="tokens_are_counted"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    read_id: Mapped[UUID] = mapped_column(primary_key=True)
+    part: Mapped[str] = mapped_column(primary_key=True)
+    session_id: Mapped[str | None] = mapped_column(Text(collation="C"))
+    generation: Mapped[int]
+    after_seq: Mapped[int] = mapped_column(BigInteger)
+    new_messages: Mapped[int]
+    model: Mapped[str]
+    planted: Mapped[bool] = mapped_column(server_default=text("false"))
+    served_tokens: Mapped[int] = mapped_column(BigInteger)
+    would_tokens: Mapped[int] = mapped_column(BigInteger)
+    served: Mapped[dict[str, Any]]
+    would: Mapped[dict[str, Any]]
+    hidden_tools: Mapped[int]
+    state: Mapped[str]
+    salt: Mapped[bytes | None] = mapped_column(LargeBinary)
+    held: Mapped[bytes | None] = mapped_column(LargeBinary)
+    lacking: Mapped[bytes | None] = mapped_column(LargeBinary)
+    hidden: Mapped[bytes | None] = mapped_column(LargeBinary)
+    needed: Mapped[int] = mapped_column(server_default=text("0"))
+    lost: Mapped[int] = mapped_column(server_default=text("0"))
+    calls: Mapped[int] = mapped_column(server_default=text("0"))
+    blocked: Mapped[int] = mapped_column(server_default=text("0"))
+    made_at: Mapped[CreatedAt]
+    judged_at: Mapped[datetime | None]
+
+
+_WITH_THE_SESSION = (
+    """
+create function unlink_shadow_reads() returns trigger language plpgsql as $$
+begin
+    update shadow_read set session_id = null, salt = null, held = null, lacking = null, hidden = null,
+        state = case state when 'waiting' then 'lapsed' else state end
+    where tenant_id = old.tenant_id and session_id = old.session_id;
+    return null;
+end
+$$
+""",
+    """
+create trigger unlink_shadow_reads after delete on session
+    for each row execute function unlink_shadow_reads()
+""",
+)
+"""A record comes before the first turn of its session: no foreign key can hold it to the session."""
+
+
+@event.listens_for(Base.metadata, "after_create")
+def _unlink_with_the_session(_: Any, connection: Connection, **_more: Any) -> None:
+    for statement in _WITH_THE_SESSION:
+        connection.execute(text(statement))
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A tenant's switch: the parts in shadow, and since when; None where nobody ever set it."""
+
+    parts: frozenset[Part]
+    updated_at: datetime | None = None
+
+
+def find_switch(db: Transaction, tenant_id: UUID, *, default: Collection[Part] = ()) -> Switch:
+    """The parts that a tenant has in shadow; the default where it has no switch of its own."""
+    row = db.execute(
+        select(ShadowSwitch.parts, ShadowSwitch.updated_at).where(ShadowSwitch.tenant_id == tenant_id)
+    ).one_or_none()
+    if row is None:
+        return Switch(frozenset(default))
+    return Switch(frozenset(part for part in Part if part in row.parts), row.updated_at)
+
+
+def set_switch(db: Transaction, tenant_id: UUID, parts: Collection[Part]) -> None:
+    """Put exactly these parts in shadow; none takes all of them out, whatever the default is."""
+    names = sorted(parts)
+    row = upsert(ShadowSwitch).values(tenant_id=tenant_id, parts=names)
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=[ShadowSwitch.tenant_id],
+            set_={"parts": row.excluded.parts, "updated_at": func.now()},
+            where=ShadowSwitch.parts.is_distinct_from(row.excluded.parts),
+        )
+    )
+
+
+def record_reads(db: Transaction, tenant_id: UUID, rows: Collection[dict[str, Any]]) -> None:
+    """Write the parts of one read down; each row names columns of `ShadowRead`."""
+    if rows:
+        db.execute(insert(ShadowRead), [{**row, "tenant_id": tenant_id} for row in rows])
+
+
+_UNLINK = text(
+    """
+    update shadow_read set session_id = null, salt = null, held = null, lacking = null, hidden = null,
+        state = case state when 'waiting' then 'lapsed' else state end
+    where tenant_id = :tenant_id and session_id = :session_id
+    """
+)
+_LAPSE = text(
+    """
+    update shadow_read set salt = null, held = null, lacking = null, hidden = null, state = 'lapsed'
+    where tenant_id = :tenant_id and session_id = :session_id and state = 'waiting'
+    """
+)
+
+
+def unlink_reads(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Keep the numbers of a session's records, and nothing that says whose they are. Returns how many."""
+    return db.execute(_UNLINK, {"tenant_id": tenant_id, "session_id": session_id}).rowcount
+
+
+def lapse_reads(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Forget the digests of a session whose messages change. Returns how many records that were."""
+    return db.execute(_LAPSE, {"tenant_id": tenant_id, "session_id": session_id}).rowcount
+
+
+_FORGET = text(
+    """
+    delete from shadow_read as d using (
+        select old.tenant_id, old.read_id, old.part from tenant cross join lateral (
+            select tenant_id, read_id, part from shadow_read
+            where tenant_id = tenant.tenant_id and made_at < now() - make_interval(secs => :keep_s)
+            order by made_at limit :most
+        ) as old
+    ) as old
+    where d.tenant_id = old.tenant_id and d.read_id = old.read_id and d.part = old.part
+    """
+)
+
+
+def forget_old_reads(db: Transaction, *, keep: timedelta, most: int = 10 * PAGE) -> int:
+    """Delete the oldest records of every tenant that are older than that, a bounded number of each."""
+    return db.execute(_FORGET, {"keep_s": keep.total_seconds(), "most": most}).rowcount

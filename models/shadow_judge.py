@@ -1,0 +1,139 @@
+"""Records of windows that were not used, held against the turns that followed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import and_, exists, func, select, update
+
+from context.shadow.facts import Needs, count_blocked, count_loss, needs_of
+from context.types import Message
+from models.conversation import Session
+from models.history import load_oldest
+from models.session import Transaction
+from models.shadow import ReadState, ShadowRead
+
+MOST_OF_A_TURN = 400
+"""Messages of a turn that are looked at: what was needed shows at its beginning."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A record whose turn has come."""
+
+    read_id: UUID
+    part: str
+    session_id: str
+    after_seq: int
+    new_messages: int
+    salt: bytes
+    held: bytes
+    lacking: bytes
+    hidden: bytes
+
+
+_COLUMNS = (
+    ShadowRead.read_id,
+    ShadowRead.part,
+    ShadowRead.session_id,
+    ShadowRead.after_seq,
+    ShadowRead.new_messages,
+    ShadowRead.salt,
+    ShadowRead.held,
+    ShadowRead.lacking,
+    ShadowRead.hidden,
+)
+_GOES_ON = and_(
+    Session.tenant_id == ShadowRead.tenant_id,
+    Session.session_id == ShadowRead.session_id,
+    Session.generation == ShadowRead.generation,
+    Session.last_seq > ShadowRead.after_seq,
+)
+
+
+def take_waiting(db: Transaction, tenant_id: UUID, *, most: int) -> list[Waiting]:
+    """Lock records whose turn has come, the oldest first; what another transaction holds is passed over."""
+    rows: Sequence[Any] = db.execute(
+        select(*_COLUMNS)
+        .join(Session, _GOES_ON)
+        .where(ShadowRead.tenant_id == tenant_id, ShadowRead.state == ReadState.WAITING)
+        .order_by(ShadowRead.made_at, ShadowRead.read_id)
+        .limit(most)
+        .with_for_update(of=ShadowRead, skip_locked=True)
+    ).all()
+    return [Waiting(*row) for row in rows]
+
+
+def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> None:
+    """Count what the turns needed of each window; the digests go, the numbers stay."""
+    needs: dict[tuple[str, int, int], Needs] = {}
+    for one in waiting:
+        place = (one.session_id, one.after_seq, one.new_messages)
+        if place not in needs:
+            needs[place] = needs_of(_turn(db, tenant_id, one), new=one.new_messages)
+        _store(db, tenant_id, one, _numbers(one, needs[place]))
+
+
+def _turn(db: Transaction, tenant_id: UUID, one: Waiting) -> list[Message]:
+    """The messages after the read, up to where the turn after the next one begins."""
+    messages = load_oldest(
+        db,
+        tenant_id,
+        one.session_id,
+        after_seq=one.after_seq,
+        up_to_seq=one.after_seq + MOST_OF_A_TURN,
+        most=MOST_OF_A_TURN,
+    )
+    further = [
+        place
+        for place, message in enumerate(messages)
+        if message.starts_turn and place >= max(one.new_messages, 1)
+    ]
+    return messages[: further[0]] if further else messages
+
+
+def _numbers(one: Waiting, needs: Needs) -> Mapping[str, int]:
+    loss = count_loss(needs.facts, both=one.held, lacking=one.lacking, salt=one.salt)
+    blocked = count_blocked(needs.tools, hidden=one.hidden, salt=one.salt)
+    return {"needed": loss.needed, "lost": loss.lost, "calls": len(needs.tools), "blocked": blocked}
+
+
+_NO_DIGESTS: Mapping[str, Any] = {"salt": None, "held": None, "lacking": None, "hidden": None}
+
+
+def _store(db: Transaction, tenant_id: UUID, one: Waiting, numbers: Mapping[str, int]) -> None:
+    db.execute(
+        update(ShadowRead)
+        .where(
+            ShadowRead.tenant_id == tenant_id,
+            ShadowRead.read_id == one.read_id,
+            ShadowRead.part == one.part,
+        )
+        .values(state=ReadState.JUDGED, judged_at=func.now(), **_NO_DIGESTS, **numbers)
+    )
+
+
+def lapse_old(db: Transaction, tenant_id: UUID, *, wait: timedelta) -> int:
+    """Give up on records whose turn never came or whose session began anew. Returns how many."""
+    began_anew = exists().where(
+        Session.tenant_id == ShadowRead.tenant_id,
+        Session.session_id == ShadowRead.session_id,
+        Session.generation > ShadowRead.generation,
+    )
+    return db.execute(
+        update(ShadowRead)
+        .where(
+            ShadowRead.tenant_id == tenant_id,
+            ShadowRead.state == ReadState.WAITING,
+            (ShadowRead.made_at < func.now() - wait) | began_anew,
+        )
+        .values(state=ReadState.LAPSED, **_NO_DIGESTS)
+    ).rowcount
+
+
+def any_waiting(db: Transaction, tenant_id: UUID) -> bool:
+    """Whether there is a record whose turn has not come."""
+    waiting = select(exists().where(ShadowRead.tenant_id == tenant_id, ShadowRead.state == ReadState.WAITING))
+    return bool(db.execute(waiting).scalar_one())

@@ -1,0 +1,36 @@
+"""Hold windows that were not used against the turns that followed; no model is called."""
+
+from datetime import timedelta
+
+from models.session import transaction
+from models.shadow_judge import any_waiting, judge, lapse_old, take_waiting
+from models.shadow_settings import ShadowSettings
+from models.work import Claim, finish
+from workers.jobs.lifecycle import LeaseLostError
+
+PAGE = 100
+"""How many records are judged in one transaction."""
+
+
+def judge_shadows(held: Claim, *, settings: ShadowSettings) -> str:
+    """Judge a tenant's records whose turn has come, and come back while others wait.
+
+    Idempotent: a record is judged once, and its digests go with it.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        LeaseLostError: Another worker has the work now.
+    """
+    with transaction() as db:
+        waiting = take_waiting(db, held.tenant_id, most=PAGE)
+        judge(db, held.tenant_id, waiting)
+        lapsed = lapse_old(db, held.tenant_id, wait=timedelta(seconds=settings.shadow_wait_s))
+        outcome = f"{len(waiting)} records judged, {lapsed} given up"
+        again_in_s = None
+        if any_waiting(db, held.tenant_id):
+            again_in_s = 0.0 if len(waiting) == PAGE else settings.shadow_judge_s
+        if not finish(db, held, outcome, again_in_s=again_in_s):
+            raise LeaseLostError
+    return outcome
