@@ -223,16 +223,18 @@ def add_passages(
 
 
 def _move_on(db: Transaction, index: RecallKey, base: Progress, after: Progress) -> bool:
-    """Compare and set: the row of `base` becomes that of `after`, or nothing happens."""
-    new = upsert(RecallProgress).values(**index.columns(), **asdict(after))
+    """Compare and set: the row of `base` becomes that of `after`, or nothing happens.
+
+    An index that was taken back to its very beginning has a row, which says what no row says too.
+    """
+    is_base = (RecallProgress.through_seq == base.through_seq, RecallProgress.passages == base.passages)
     if base == Progress():
-        new = new.on_conflict_do_nothing()
+        new = upsert(RecallProgress).values(**index.columns(), **asdict(after))
+        new = new.on_conflict_do_update(
+            index_elements=[*index.columns()], set_=asdict(after), where=and_(*is_base)
+        )
         return db.execute(new.returning(RecallProgress.through_seq)).one_or_none() is not None
-    moved = update(RecallProgress).where(
-        index.of(RecallProgress),
-        RecallProgress.through_seq == base.through_seq,
-        RecallProgress.passages == base.passages,
-    )
+    moved = update(RecallProgress).where(index.of(RecallProgress), *is_base)
     changed = moved.values(asdict(after)).returning(RecallProgress.through_seq)
     return db.execute(changed).one_or_none() is not None
 

@@ -10,6 +10,7 @@ from context.emergency import EmergencyCut
 from context.tokens import count_text
 from models import session
 from models.conversation import cut_session, reset_session
+from models.erase_derived import rewind_index
 from models.recall import Progress, RecallKey, find_progress
 from models.settings import RecallSettings
 from models.summary import NewSummary, activate_version, retire_summaries, store_summary
@@ -250,3 +251,15 @@ def test_a_lease_that_was_lost_before_the_end_is_said(room: Room) -> None:
         db.execute(text("update due_work set lease = gen_random_uuid() where kind = 'recall'"))
     with pytest.raises(LeaseLostError):
         recall.index_session(held, settings=RecallSettings())
+
+
+def test_an_index_that_was_taken_back_to_its_first_message_grows_again(room: Room) -> None:
+    """Its row is there, and says the same as one that was never written."""
+    index(room)
+    before = passages()
+    with session.transaction() as db:
+        rewind_index(db, room.tenant_id, SESSION, from_seq=1)
+    assert passages() == []
+    ask(room)
+    assert index(room) == "indexed through message 8"
+    assert passages() == before
