@@ -1,0 +1,1 @@
+"""Recall, tested as pure functions."""
