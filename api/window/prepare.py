@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from api.budgets import profiles
-from api.preflight import preflight_for
+from api.preflight import Judged, preflight_for
 from api.settings import api_settings
 from api.window.planning import Chosen
 from api.window.request import ContextRequest, Given
 from api.window.tails import count_request_tools, system_message
-from api.window.tools import best_tools, choose_tools, offer_tools, used_tools
+from api.window.tools import Offered, best_tools, choose_tools, offer_tools, used_tools
 from context.budget import Budget
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
 from context.planning.room import canonical_tokens
@@ -87,17 +87,7 @@ def prepare(
     offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire)
     question = find_question(given.new, place.tail)
     used = used_tools([*place.tail, *given.new])
-    pinned = {*used, *best_tools(offered, question)}
-    judged = preflight_for(
-        place.tenant_id,
-        place.session_id,
-        question,
-        attachments=[each.media_type for each in request.attachments or ()],
-        tools=offered.names if offered.tools is not None else None,
-        pinned=pinned,
-        kind=request.kind,
-        is_trial=is_trial,
-    )
+    judged = _judge(place, request, offered, question, pinned=used, is_trial=is_trial)
     if Part.FILTERING not in applied:
         judged = replace(judged, found=unfiltered(judged.found))
     found = judged.found
@@ -124,6 +114,27 @@ def prepare(
         tools=count_request_tools(chosen.tools),
         chosen=chosen,
         judged=judged,
+    )
+
+
+def _judge(
+    place: Place,
+    request: ContextRequest,
+    offered: Offered,
+    question: str,
+    *,
+    pinned: Collection[str],
+    is_trial: bool,
+) -> Judged:
+    return preflight_for(
+        place.tenant_id,
+        place.session_id,
+        question,
+        attachments=[each.media_type for each in request.attachments or ()],
+        tools=offered.names if offered.tools is not None else None,
+        pinned={*pinned, *best_tools(offered, question)},
+        kind=request.kind,
+        is_trial=is_trial,
     )
 
 
