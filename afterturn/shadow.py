@@ -1,7 +1,7 @@
 """Shadow mode: compute parts without using them, and see what they would save and lose."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -129,31 +129,27 @@ def probe_table(probes: Sequence[Probe]) -> Table:
 
 
 def report_table(reports: Sequence[PartReport]) -> Table:
-    """A row for each part: reads, tokens, facts, calls."""
-    table = Table(
-        "part", "reads", "judged", "sessions", "served", "would be", "saving", "facts lost", "planted lost",
-        "calls blocked", "USD saved",
-    )  # fmt: skip
-    for one in reports:
-        tally = one.tally
-        table.add_row(
-            tally.part,
-            *map(str, (tally.reads, tally.judged, tally.sessions)),
-            f"{tally.served_tokens:,}",
-            f"{tally.would_tokens:,}",
-            "-" if tally.saving is None else f"{tally.saving:.1%}",
-            _share(one.lost, tally.lost, tally.needed),
-            f"{tally.planted_lost} of {tally.planted}" if tally.planted else "-",
-            _share(one.blocked, tally.blocked, tally.calls),
-            _money(one),
-        )
+    """A column for each part: reads, tokens, facts, calls."""
+    table = Table("", *(one.tally.part for one in reports))
+    for name, say in _ROWS.items():
+        table.add_row(name, *map(say, reports))
     return table
+
+
+def _planted(report: PartReport) -> str:
+    tally = report.tally
+    return f"{tally.planted_lost} of {tally.planted}" if tally.planted else "-"
+
+
+def _saving(report: PartReport) -> str:
+    saving = report.tally.saving
+    return "-" if saving is None else f"{saving:.1%}"
 
 
 def _share(share: Share | None, found: int, of: int) -> str:
     if share is None:
         return "-"
-    return f"{found} of {of} ({share.share:.1%}, {share.low:.1%}-{share.high:.1%})"
+    return f"{found} of {of}: {share.share:.1%}\n({share.low:.1%} to {share.high:.1%})"
 
 
 def _money(report: PartReport) -> str:
@@ -162,6 +158,20 @@ def _money(report: PartReport) -> str:
     unknown = f"{tally.unpriced_reads} unknown" if tally.unpriced_reads else ""
     known = f"{tally.saved_usd:.4f}" if tally.unpriced_reads < tally.reads else ""
     return " + ".join(filter(None, (known, unknown))) or "-"
+
+
+_ROWS: Mapping[str, Callable[[PartReport], str]] = {
+    "reads": lambda one: f"{one.tally.reads:,}",
+    "judged": lambda one: f"{one.tally.judged:,}",
+    "sessions": lambda one: f"{one.tally.sessions:,}",
+    "tokens served": lambda one: f"{one.tally.served_tokens:,}",
+    "would be": lambda one: f"{one.tally.would_tokens:,}",
+    "saving": _saving,
+    "USD saved": _money,
+    "facts lost": lambda one: _share(one.lost, one.tally.lost, one.tally.needed),
+    "planted lost": _planted,
+    "calls blocked": lambda one: _share(one.blocked, one.tally.blocked, one.tally.calls),
+}
 
 
 def _read(names: Sequence[str]) -> frozenset[Part]:
