@@ -16,6 +16,7 @@ SETTINGS_MODULES = (
     "models.learning_settings",
     "models.planning_settings",
     "models.retention_settings",
+    "models.tracing_settings",
     "models.shadow_settings",
     "models.budget",
     "llm.settings",

@@ -37,9 +37,12 @@ from api.mcp.door import PATH, McpDoor
 from api.request_ids import NameRequests
 from api.request_times import MeasureRequests, RequestTimes
 from api.settings import api_settings
+from api.traces import TraceRequests
 from context.tokens import count_text
 from models.counting import flushing
 from models.settings import require_settings
+from models.tracing import close_traces, name_process
+from models.tracing_settings import tracing_settings
 
 
 class ServerTiming:
@@ -77,6 +80,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             async with app.state.mcp.open():
                 yield
     finally:
+        await to_thread.run_sync(close_traces)
         await to_thread.run_sync(limits.close)
 
 
@@ -114,6 +118,9 @@ def make_app() -> FastAPI:
     app.add_middleware(ServerTiming)
     app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()
     app.add_middleware(MeasureRequests, times=app.state.request_times)
+    if tracing_settings().traces:
+        name_process("api")
+        app.add_middleware(TraceRequests)
     app.add_middleware(NameRequests)
     app.openapi = cache(partial(describe_calls, app))  # type: ignore[method-assign]
     return app

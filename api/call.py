@@ -19,6 +19,7 @@ from context.sanitize import REPLACEMENT, clean_json, parse_json
 from models.row_security import keep_to
 from models.session import reading
 from models.tenant import Caller, find_caller
+from models.tracing import annotate
 
 MAX_ID_CHARS = 200
 _COUNTED = "afterturn.counted"
@@ -66,6 +67,7 @@ class Call:
         if scope not in caller.scopes:
             raise ProblemError("forbidden", f"this key lacks the scope {scope!r}", scope=scope)
         keep_to(caller.tenant_id)
+        annotate(afterturn__tenant_id=str(caller.tenant_id))
         return caller
 
     def body(self, model: type[Model]) -> Model:

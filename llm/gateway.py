@@ -20,6 +20,7 @@ from llm.failures import Cause, FailureKind, LlmFailure
 from llm.pricing import billed_usd, cost_usd, declared_rates, known_rates
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import EXTRACTIVE, LlmSettings, Rates, llm_settings
+from llm.trace import traced
 from models.budget import BudgetDeniedError, Caps, budget_settings
 from models.ledger import Reservation, Settlement, reserve, settle
 from models.provider import BreakerRules, ProviderParkedError, admit, note_failure, note_success
@@ -114,6 +115,9 @@ class Gateway:
         deadline_s = min(self._settings.deadline_s(request.input_tokens), ends_at_s - time.monotonic())
         if deadline_s <= 0:
             raise LlmFailure(Cause.TIMEOUT, "no time was left for another model")
+        return traced(request, lambda: self._asked(request, deadline_s))
+
+    def _asked(self, request: CompletionRequest, deadline_s: float) -> CompletionReply:
         attempt = self._reserve(request, deadline_s)
         raw: RawReply | None = None
         try:

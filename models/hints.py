@@ -15,6 +15,7 @@ class Hint:
     work_id: int
     kind: WorkKind
     isolated: bool
+    trace: str | None = None
 
 
 _TAKE = text(
@@ -49,7 +50,7 @@ _TAKE = text(
     )
     update due_work set hinted_until = now() + make_interval(secs => :lifetime_s)
     from due where due_work.work_id = due.work_id
-    returning due_work.work_id, kind, crashes, state
+    returning due_work.work_id, kind, crashes, state, trace
     """
 )
 """The head of every queue, and of these what was not hinted at yet: first what is awaited, then in turns.
@@ -83,6 +84,11 @@ def take_hints(db: Transaction, *, limit: int, hint_lifetime_s: float, ahead: in
         },
     )
     return [
-        Hint(row.work_id, WorkKind(row.kind), isolated=row.crashes > 0 or row.state == WorkState.RUNNING)
+        Hint(
+            row.work_id,
+            WorkKind(row.kind),
+            isolated=row.crashes > 0 or row.state == WorkState.RUNNING,
+            trace=row.trace,
+        )
         for row in rows
     ]

@@ -5,12 +5,15 @@ import sys
 
 import structlog
 
+from models.tracing import add_trace
+
 
 def configure_logging() -> None:
     """Write structured lines to standard error."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            add_trace,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.format_exc_info,

@@ -35,9 +35,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey, Timestamp
 from models.session import Transaction
+from models.tracing import present_trace
 
 WAKE_CHANNEL = "due_work"
 """Where a NOTIFY wakes the dispatcher for work that somebody waits for."""
+
+_BUSY = {"fillfactor": 70, "autovacuum_vacuum_scale_factor": 0.01, "autovacuum_vacuum_cost_delay": 0}
 
 
 class WorkKind(StrEnum):
@@ -84,13 +87,7 @@ class DueWork(Base):
             "due_at",
             postgresql_where=text("state = 'running' or (state = 'ready' and crashes > 0)"),
         ),
-        {
-            "postgresql_with": {
-                "fillfactor": 70,
-                "autovacuum_vacuum_scale_factor": 0.01,
-                "autovacuum_vacuum_cost_delay": 0,
-            }
-        },
+        {"postgresql_with": _BUSY},
     )
 
     tenant_id: Mapped[TenantKey]
@@ -114,6 +111,7 @@ class DueWork(Base):
     refusals: Mapped[int] = mapped_column(server_default=text("0"))
     rests_until: Mapped[datetime | None]
     refused_because: Mapped[str | None]
+    trace: Mapped[str | None]
 
 
 @dataclass(frozen=True)
@@ -128,6 +126,7 @@ class Claim:
     attempts: int
     crashes: int
     refusals: int = 0
+    trace: str | None = None
 
 
 def want(
@@ -152,7 +151,12 @@ def want_each(
     awaited: bool = False,
 ) -> None:
     """Ask for work on several keys at once; see `want`."""
-    values = {"tenant_id": tenant_id, "kind": kind.value, "delay": timedelta(seconds=delay_s)}
+    values = {
+        "tenant_id": tenant_id,
+        "kind": kind.value,
+        "delay": timedelta(seconds=delay_s),
+        "trace": present_trace(),
+    }
     db.execute(_wish(awaited), {**values, "keys": sorted(set(keys))})
     if awaited:
         db.execute(_WAKE, {"kind": kind.value})
@@ -171,8 +175,9 @@ def _wish(awaited: bool) -> Insert:
         literal(WorkState.READY.value),
         func.now() + bindparam("delay", type_=Interval),
         true() if awaited else false(),
+        bindparam("trace", type_=Text),
     )
-    columns = ["tenant_id", "kind", "key", "state", "due_at", "awaited"]
+    columns = ["tenant_id", "kind", "key", "state", "due_at", "awaited", "trace"]
     row = insert(DueWork).from_select(columns, asked)
     idle = DueWork.state == WorkState.IDLE
     return row.on_conflict_do_update(
@@ -192,6 +197,7 @@ def _wish(awaited: bool) -> Insert:
             "wanted": DueWork.wanted + 1,
             "awaited": or_(DueWork.awaited, row.excluded.awaited),
             "hinted_until": case((idle, None), else_=DueWork.hinted_until),
+            "trace": case((idle, row.excluded.trace), else_=func.coalesce(row.excluded.trace, DueWork.trace)),
         },
     )
 
@@ -241,6 +247,7 @@ def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) ->
         row.attempts,
         row.crashes,
         row.refusals,
+        row.trace,
     )
 
 

@@ -20,6 +20,7 @@ from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
 from models.budget import budget_settings
 from models.observe import configure_logging
 from models.settings import require_settings
+from models.tracing import close_traces, name_process
 from workers.observe import flusher, models_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
@@ -127,6 +128,7 @@ def _prepare_child(**_: Any) -> None:
     """A child answers for itself in the log; its connections are its own by construction."""
     os.environ.setdefault("AFTERTURN_PROCESS", "worker-child")
     configure_logging()
+    name_process("worker")
     flusher()
 
 
@@ -134,6 +136,7 @@ def _prepare_child(**_: Any) -> None:
 def _end_child(**_: Any) -> None:
     """What was counted in the last seconds counts too."""
     flusher().stop()
+    close_traces()
 
 
 @worker_ready.connect

@@ -4,6 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 import psycopg
@@ -16,6 +17,7 @@ from models.hints import Hint, take_hints
 from models.observe import configure_logging
 from models.session import transaction
 from models.settings import database_settings
+from models.tracing import close_traces, name_process, span
 from models.work import WAKE_CHANNEL, WorkKind
 from workers.app import app
 from workers.observe import show_life
@@ -63,16 +65,24 @@ def hint_sender(celery: Celery, settings: WorkerSettings) -> Callable[[Hint], No
 
     def send(hint: Hint) -> None:
         task, queue = ROUTES[hint.kind]
-        celery.send_task(
-            task,
-            args=[hint.work_id],
-            queue=ISOLATION if hint.isolated else queue,
-            expires=settings.hint_lifetime_s,
-            retry=False,
-            ignore_result=True,
-        )
+        with _traced(hint):
+            celery.send_task(
+                task,
+                args=[hint.work_id],
+                queue=ISOLATION if hint.isolated else queue,
+                expires=settings.hint_lifetime_s,
+                retry=False,
+                ignore_result=True,
+            )
 
     return send
+
+
+def _traced(hint: Hint) -> AbstractContextManager[object]:
+    """A span of the trace that the work belongs to; work of no trace is hinted at without one."""
+    if hint.trace is None:
+        return nullcontext()
+    return span(f"hint {hint.kind}", kind="producer", parent=hint.trace, afterturn__work_id=hint.work_id)
 
 
 class Waker:
@@ -120,11 +130,13 @@ def run(stop: threading.Event, settings: WorkerSettings) -> None:
         if sent < settings.hints_at_once:
             waker.wait(settings.poll_s)
     waker.close()
+    close_traces()
 
 
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     configure_logging()
+    name_process("dispatcher")
     stop = threading.Event()
 
     def ask(_signal: int, _frame: FrameType | None) -> None:

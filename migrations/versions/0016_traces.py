@@ -1,9 +1,11 @@
 """Remember which trace due work belongs to.
 
-Locks: none.
-Old code: sees no difference.
-Back: nothing to undo.
+Locks: ACCESS EXCLUSIVE on due_work for an instant; the column is empty.
+Old code: neither writes nor reads it; its work begins traces of its own.
+Back: drops the column; work that is due begins traces of its own.
 """
+
+from alembic import op
 
 revision = "0016"
 down_revision = "0015"
@@ -12,8 +14,10 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Change nothing yet."""
+    """Add the column."""
+    op.execute("alter table due_work add column trace text")
 
 
 def downgrade() -> None:
-    """Change nothing yet."""
+    """Drop it."""
+    op.execute("alter table due_work drop column trace")

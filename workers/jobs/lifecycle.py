@@ -17,6 +17,7 @@ from llm.failures import LlmFailure
 from models.budget import BudgetDeniedError
 from models.provider import ProviderParkedError
 from models.session import transaction
+from models.tracing import span
 from models.work import Claim, WorkKind, claim, put_off, renew
 from workers.observe import count_work
 from workers.settings import WorkerSettings
@@ -55,11 +56,25 @@ def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: Worke
     if held is None:
         return NOT_DUE
     began = time.monotonic()
-    with bound_contextvars(work_id=work_id, tenant_id=str(held.tenant_id)), _renewed(held, settings):
+    with (
+        bound_contextvars(work_id=work_id, tenant_id=str(held.tenant_id)),
+        _renewed(held, settings),
+        span(f"work {held.kind}", kind="consumer", parent=held.trace, **_facts(held)) as step,
+    ):
         outcome = _attempt(held, handlers[held.kind], settings)
-    count_work(held.kind, outcome, took_s=time.monotonic() - began)
-    log.info("work_done", work_id=work_id, kind=held.kind, outcome=outcome, attempts=held.attempts)
+        step.tell(afterturn__outcome=outcome)
+        count_work(held.kind, outcome, took_s=time.monotonic() - began)
+        log.info("work_done", kind=held.kind, outcome=outcome, attempts=held.attempts)
     return outcome
+
+
+def _facts(held: Claim) -> dict[str, str | int]:
+    return {
+        "afterturn__tenant_id": str(held.tenant_id),
+        "afterturn__work_id": held.work_id,
+        "afterturn__attempts": held.attempts,
+        "afterturn__crashes": held.crashes,
+    }
 
 
 def _attempt(held: Claim, handler: Handler, settings: WorkerSettings) -> str:

@@ -35,6 +35,7 @@ from models.summary import (
     store_summary,
 )
 from models.summary_levels import thin_summaries
+from models.tracing import span
 from models.work import Claim, end_rest, finish, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
@@ -186,9 +187,10 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
         language=notes.language,
         rejected_because=reason,
     )
-    with transaction() as db:
+    with span("store summary") as step, transaction() as db:
         version = store_summary(db, held.tenant_id, held.key, new, activate=task.activation is not None)
         outcome = _outcome(version, reason, task.activation)
+        step.tell(afterturn__outcome=outcome, afterturn__to_seq=new.to_seq, afterturn__tokens=new.tokens)
         if version is not None:
             drop_parts(db, held.tenant_id, held.key)
             thin_summaries(db, held.tenant_id, held.key)

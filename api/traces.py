@@ -1,0 +1,39 @@
+"""A span for every request, where traces are on: the caller's trace goes on in it."""
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from models.tracing import span
+
+SERVER_FAULT = 500
+
+
+class TraceRequests:
+    """Begins a trace, or goes on with the one that a caller names by `traceparent`."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Trace one request; it is called by its route, never by its path, which holds ids."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        method = scope["method"]
+        parent = Headers(scope=scope).get("traceparent")
+        with span(method, kind="server", parent=parent, http__request__method=method) as own:
+
+            async def told(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    own.tell(http__response__status_code=message["status"])
+                    if message["status"] >= SERVER_FAULT:
+                        own.fail(str(message["status"]))
+                await send(message)
+
+            try:
+                await self.app(scope, receive, told)
+            finally:
+                route = getattr(scope.get("route"), "path", None)
+                own.tell(http__route=route)
+                own.rename(f"{method} {route}" if route else method)

@@ -1,0 +1,220 @@
+"""Traces: spans that follow a turn from its request through due work to the summary that it brings about.
+
+Where they are off, which is the default, the library is not even imported. Between processes a trace goes by
+the row of the work and never by the broker. A span holds names, ids and numbers, and no text of anybody.
+"""
+
+import atexit
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+import structlog
+
+from models.tracing_settings import tracing_settings
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import Tracer
+
+log = structlog.get_logger()
+
+MOST_WAITING = 2_048
+"""Spans that wait to be sent; of more, the newest are dropped."""
+
+_FORMAT_PARTS = 4
+
+Value = str | int | float | bool
+_role = {"name": "afterturn"}
+
+
+class Span(Protocol):
+    """What can be said of a step while it runs."""
+
+    def tell(self, **attributes: Value | None) -> None:
+        """Note facts; None says nothing."""
+
+    def fail(self, kind: str) -> None:
+        """Note that the step failed, and of what kind."""
+
+    def rename(self, name: str) -> None:
+        """Call the step something else: what it is was not known at its start."""
+
+
+class _NoSpan:
+    def tell(self, **attributes: Value | None) -> None:
+        """Say nothing."""
+
+    def fail(self, kind: str) -> None:
+        """Say nothing."""
+
+    def rename(self, name: str) -> None:
+        """Say nothing."""
+
+
+NO_SPAN: Span = _NoSpan()
+
+
+class _RealSpan:
+    def __init__(self, span: Any) -> None:
+        self._span = span
+
+    def tell(self, **attributes: Value | None) -> None:
+        """Note facts under their dotted names."""
+        for name, value in attributes.items():
+            if value is not None:
+                self._span.set_attribute(_dotted(name), value)
+
+    def fail(self, kind: str) -> None:
+        """Note the kind; texts of errors may repeat what somebody said."""
+        from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415
+
+        self._span.set_attribute("error.type", kind)
+        self._span.set_status(Status(StatusCode.ERROR))
+
+    def rename(self, name: str) -> None:
+        """Give the span another name."""
+        self._span.update_name(name)
+
+
+def _dotted(name: str) -> str:
+    """`gen_ai__usage__input_tokens` is gen_ai.usage.input_tokens."""
+    return name.replace("__", ".")
+
+
+def name_process(role: str) -> None:
+    """Say what this process is there for: the service that its spans belong to."""
+    _role["name"] = f"afterturn-{role}"
+
+
+@contextmanager
+def span(
+    name: str, *, kind: str = "internal", parent: str | None = None, **attributes: Value | None
+) -> Iterator[Span]:
+    """Make a step a span of the present trace, or of the one that a parent names.
+
+    Args:
+        name: Of few: no ids.
+        kind: `internal`, `server`, `client`, `producer` or `consumer`.
+        parent: W3C traceparent of the step that brought this one about; None for the present one.
+        attributes: What is known already; two underscores stand for a dot.
+    """
+    if not tracing_settings().traces:
+        yield NO_SPAN
+        return
+    from opentelemetry.trace import SpanKind  # noqa: PLC0415
+
+    with _tracer(os.getpid()).start_as_current_span(
+        name,
+        context=_context_of(parent),
+        kind=SpanKind[kind.upper()],
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as started:
+        told = _RealSpan(started)
+        told.tell(**attributes)
+        try:
+            yield told
+        except BaseException as error:
+            told.fail(type(error).__name__)
+            raise
+
+
+def annotate(**attributes: Value | None) -> None:
+    """Note facts of the present span, whoever began it."""
+    if tracing_settings().traces:
+        from opentelemetry.trace import get_current_span  # noqa: PLC0415
+
+        _RealSpan(get_current_span()).tell(**attributes)
+
+
+def present_trace() -> str | None:
+    """The present step as a W3C traceparent; None where there is none, or traces are off."""
+    if not tracing_settings().traces:
+        return None
+    from opentelemetry.trace import get_current_span  # noqa: PLC0415
+
+    at = get_current_span().get_span_context()
+    return f"00-{at.trace_id:032x}-{at.span_id:016x}-{at.trace_flags:02x}" if at.is_valid else None
+
+
+def add_trace(_logger: object, _method: str, event: Any) -> Any:
+    """Name the present trace in a line of the log; for structlog."""
+    if (trace := present_trace()) is not None:
+        event["trace_id"] = trace.split("-")[1]
+    return event
+
+
+def close_traces() -> None:
+    """Send what waits, within the time that sending may take; a later span begins anew."""
+    if _provider.cache_info().currsize:
+        _provider(os.getpid()).shutdown()
+        _tracer.cache_clear()
+        _provider.cache_clear()
+
+
+@cache
+def _tracer(pid: int) -> "Tracer":
+    return _provider(pid).get_tracer("afterturn")
+
+
+@cache
+def _provider(_pid: int) -> "TracerProvider":
+    """Made by each process for itself, after any fork: it sends from a thread."""
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+    from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased  # noqa: PLC0415
+
+    settings = tracing_settings()
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+    provider = TracerProvider(
+        sampler=ParentBased(TraceIdRatioBased(settings.traces_share)),
+        resource=Resource({"service.name": _role["name"], "process.pid": os.getpid()}),
+        shutdown_on_exit=False,
+    )
+    provider.add_span_processor(
+        BatchSpanProcessor(
+            _exporter(settings.collector, settings.traces_timeout_s),
+            max_queue_size=MOST_WAITING,
+            schedule_delay_millis=500,
+            export_timeout_millis=settings.traces_timeout_s * 1_000,
+        )
+    )
+    atexit.register(close_traces)
+    return provider
+
+
+def _exporter(collector: str, timeout_s: float) -> Any:
+    """Sends spans, and says in the log when that begins to fail and when it works again: once each."""
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415
+
+    class Exporter(OTLPSpanExporter):
+        is_well = True
+
+        def export(self, spans: Any) -> SpanExportResult:
+            result = super().export(spans)
+            is_well = result is SpanExportResult.SUCCESS
+            if self.is_well and not is_well:
+                log.warning("traces_lost", collector=collector)
+            if is_well and not self.is_well:
+                log.info("traces_delivered", collector=collector)
+            self.is_well = is_well
+            return result
+
+    return Exporter(endpoint=collector, timeout=timeout_s)
+
+
+def _context_of(parent: str | None) -> "Context | None":
+    """The context that a traceparent names; None, the present one, where it is none or names nothing."""
+    if parent is None or len(parent.split("-")) < _FORMAT_PARTS:
+        return None
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415
+
+    carrier: Mapping[str, str] = {"traceparent": parent}
+    return TraceContextTextMapPropagator().extract(carrier)

@@ -1,0 +1,147 @@
+"""One turn is one trace: from its request through the hint and the work to the summary in force."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+
+from afterturn.stack.roles import Role
+from afterturn.stack.stack import Stack
+from llm.scripted import Mode, ScriptedServer, Step
+from tests.acceptance.collector import Collector, Told
+from tests.acceptance.platform import (
+    MARKER,
+    ROLES,
+    SECRET_KEY,
+    SOON_S,
+    Platform,
+    children_of,
+    dialogue,
+    environment,
+)
+from tests.waiting import wait_until
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A stack that tells its traces, and who hears them."""
+
+    platform: Platform
+    collector: Collector
+
+
+@pytest.fixture(scope="module")
+def traced() -> Iterator[Traced]:
+    with ExitStack() as running:
+        model = running.enter_context(ScriptedServer())
+        collector = running.enter_context(Collector().listening())
+        with pytest.MonkeyPatch.context() as patch:
+            settings = {"AFTERTURN_TRACES": "true", "AFTERTURN_TRACES_ENDPOINT": collector.url}
+            for name, value in {**environment(model), **settings}.items():
+                patch.setenv(name, value)
+            stack = running.enter_context(Stack(roles=ROLES))
+        platform = Platform(stack, model)
+        running.callback(platform.close)
+        yield Traced(platform, collector)
+
+
+def talk(traced: Traced, session_id: str, trace_id: str) -> None:
+    """Four turns; the last one, which makes a summary due, comes with its caller's trace."""
+    for number in range(1, 5):
+        trace = trace_id if number == 4 else f"{number:032x}"
+        answer = traced.platform.client.post(
+            f"/v1/sessions/{session_id}/turns",
+            json={"turn_id": f"t{number}", "messages": dialogue(number)},
+            headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"},
+        )
+        assert answer.is_success, answer.text
+
+
+def arrived(traced: Traced, trace_id: str, name: str, times: int = 1) -> list[Told]:
+    wait_until(
+        lambda: len(traced.collector.of(trace_id, name)) >= times,
+        within_s=SOON_S,
+        what=f"{name} in {[span.name for span in traced.collector.spans if span.trace_id == trace_id]}",
+    )
+    return traced.collector.of(trace_id, name)
+
+
+def test_a_turn_is_one_trace_through_three_processes(traced: Traced) -> None:
+    talk(traced, "followed", TRACE)
+    traced.platform.is_summarized("followed")
+    [request] = arrived(traced, TRACE, "POST /v1/sessions/{session_id}/turns")
+    [work] = arrived(traced, TRACE, "work summarize")
+    [call] = arrived(traced, TRACE, "chat openai/scripted")
+    [stored] = arrived(traced, TRACE, "store summary")
+    hint = arrived(traced, TRACE, "hint summarize")[0]
+    assert (request.service, request.parent_id) == ("afterturn-api", "00f067aa0ba902b7")
+    assert (hint.service, hint.parent_id) == ("afterturn-dispatcher", request.span_id)
+    assert (work.service, work.parent_id) == ("afterturn-worker", request.span_id)
+    assert (call.parent_id, stored.parent_id) == (work.span_id, work.span_id)
+    assert request.attributes["http.response.status_code"] == 202
+    assert call.attributes["gen_ai.usage.output_tokens"] > 0
+    assert stored.attributes["afterturn.outcome"].startswith("activated version 1")
+    assert work.attributes["afterturn.outcome"] == stored.attributes["afterturn.outcome"]
+
+
+def test_a_crash_and_the_second_try_are_two_steps_of_one_trace(traced: Traced) -> None:
+    trace = TRACE.replace("4bf9", "5bf9")
+    traced.platform.model.next(Mode.HANG)
+    before = traced.platform.model.count
+    talk(traced, "crashed", trace)
+    wait_until(lambda: traced.platform.model.count > before, within_s=SOON_S, what="the model is asked")
+    for pid in children_of(traced.platform.pid(Role.WORKER)):
+        traced.platform.end(pid)
+    traced.platform.is_summarized("crashed")
+    [work] = arrived(traced, trace, "work summarize")
+    assert work.attributes["afterturn.crashes"] == 1
+    assert len(arrived(traced, trace, "hint summarize", 2)) >= 2
+
+
+def test_a_failed_call_says_of_what_kind_and_no_more(traced: Traced) -> None:
+    trace = TRACE.replace("4bf9", "6bf9")
+    traced.platform.model.next(Step(Mode.BAD_REQUEST, text=MARKER))
+    talk(traced, "refused", trace)
+    call = arrived(traced, trace, "chat openai/scripted")[0]
+    assert call.failed
+    assert call.attributes["error.type"] == "LlmFailure"
+    assert call.attributes["afterturn.cause"]
+
+
+def test_lines_of_the_log_name_their_trace(traced: Traced) -> None:
+    trace = TRACE.replace("4bf9", "7bf9")
+    talk(traced, "logged", trace)
+    traced.platform.is_summarized("logged")
+    lines = (traced.platform.logs / "worker.log").read_text().splitlines()
+    done = [json.loads(line) for line in lines if '"work_done"' in line or '"summary' in line]
+    assert trace in {line.get("trace_id") for line in done}
+
+
+def test_no_span_holds_a_word_or_a_key(traced: Traced) -> None:
+    wait_until(lambda: traced.collector.bodies, within_s=SOON_S, what="something was told")
+    for body in traced.collector.bodies:
+        for secret in (MARKER, SECRET_KEY, traced.platform.client.headers["Authorization"].split()[1]):
+            assert secret.encode() not in body
+
+
+def test_a_collector_that_hangs_or_is_away_holds_up_nobody(traced: Traced) -> None:
+    traced.collector.hold.set()
+    try:
+        talk(traced, "unheard", TRACE.replace("4bf9", "8bf9"))
+        traced.platform.is_summarized("unheard")
+        pid = traced.platform.pid(Role.DISPATCHER)
+        os.kill(pid, signal.SIGTERM)
+        wait_until(
+            lambda: traced.platform.pid(Role.DISPATCHER) != pid, within_s=SOON_S, what="another dispatcher"
+        )
+    finally:
+        traced.collector.hold.clear()
+    trace = TRACE.replace("4bf9", "9bf9")
+    talk(traced, "heard again", trace)
+    arrived(traced, trace, "POST /v1/sessions/{session_id}/turns")

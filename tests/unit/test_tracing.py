@@ -1,0 +1,68 @@
+"""Traces that are off cost nothing; those that are on go where they should."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from models.tracing import NO_SPAN, annotate, present_trace, span
+from models.tracing_settings import TracingSettings
+from tests.data import ROOT
+
+OFF = """
+import sys
+from models.tracing import annotate, present_trace, span
+with span("any", kind="server", parent="00-1-2-01", facts=1) as step:
+    step.tell(more=2)
+    step.rename("other")
+    step.fail("kind")
+annotate(a=1)
+assert present_trace() is None
+assert "opentelemetry.sdk" not in sys.modules
+assert "opentelemetry.trace" not in sys.modules
+"""
+
+
+def test_where_traces_are_off_the_library_is_not_imported() -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AFTERTURN_")}
+    told = subprocess.run(
+        [sys.executable, "-c", OFF], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert told.returncode == 0, told.stderr
+
+
+def test_where_traces_are_off_a_step_is_nothing_and_its_errors_go_on() -> None:
+    with span("any") as step:
+        assert step is NO_SPAN
+        annotate(a=1)
+        assert present_trace() is None
+    with pytest.raises(KeyError), span("any"):
+        raise KeyError("any")
+
+
+@pytest.mark.parametrize(
+    ("environment", "collector"),
+    [
+        ({}, "http://127.0.0.1:4318/v1/traces"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9/"}, "http://127.0.0.1:9/v1/traces"),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:9/own"}, "http://127.0.0.1:9/own"),
+        (
+            {"AFTERTURN_TRACES_ENDPOINT": "http://127.0.0.1:8/t", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"},
+            "http://127.0.0.1:8/t",
+        ),
+    ],
+)
+def test_the_nearest_name_of_a_collector_counts(
+    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], collector: str
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert TracingSettings().collector == collector
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.1"])
+def test_a_share_is_a_share(monkeypatch: pytest.MonkeyPatch, share: str) -> None:
+    monkeypatch.setenv("AFTERTURN_TRACES_SHARE", share)
+    with pytest.raises(ValueError, match="traces_share"):
+        TracingSettings()
