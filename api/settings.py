@@ -49,6 +49,9 @@ class ApiSettings(BaseSettings):
         description="A Redis or Valkey where all processes count calls; without it each counts for itself.",
     )
     rate_timeout_ms: int = Field(25, ge=1, le=1_000, description="The longest that a call waits for it.")
+    text_cache_bytes: int = Field(
+        64 * 2**20, ge=0, description="What a process keeps of artifacts' texts and indexes, about."
+    )
     calibration_cache_s: float = Field(5.0, ge=0, description="How old a learned token factor may be.")
     calibration_settled_every_s: float = Field(
         10.0, ge=0, description="How often a model with many usage reports is learned from."

@@ -3,11 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from sys import getsizeof
 from threading import Lock
 from uuid import UUID
 
 import structlog
 
+from api.settings import api_settings
 from context.artifacts.types import Artifact
 from context.extract import INDEX_VERSION, PassageIndex
 from models.artifact import load_contents, load_passages
@@ -15,8 +17,8 @@ from models.session import Transaction
 
 log = structlog.get_logger()
 
-KEPT_CHARS = 32 * 2**20
-"""What a process keeps of texts, in characters."""
+ENTRY_BYTES = 64
+"""What a word of an index weighs beside its letters, and what a place in a tuple does."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,16 @@ class ArtifactText:
     content: str
     index: PassageIndex | None
 
+    @property
+    def weight_bytes(self) -> int:
+        """What it takes of memory, about: the index of a short text outweighs it several times."""
+        index = self.index
+        if index is None:
+            return getsizeof(self.content)
+        numbers = (index.tokens, index.salience, index.frame_tokens, index.offsets, index.postings)
+        parts = len(index.vocabulary) + 2 * (len(index.pieces) + len(index.frames))
+        return getsizeof(self.content) + sum(map(getsizeof, numbers)) + parts * ENTRY_BYTES
+
 
 class TextCache:
     """Texts that were read a moment ago, the least recently used out first.
@@ -33,11 +45,11 @@ class TextCache:
     Whether a tenant may read an artifact is asked of the database each time; only then is it looked up here.
     """
 
-    def __init__(self, most_chars: int = KEPT_CHARS) -> None:
-        """Hold at most so many characters."""
+    def __init__(self, most_bytes: int | None = None) -> None:
+        """Hold at most about so many bytes; None for as many as the settings say."""
         self._known: OrderedDict[str, ArtifactText] = OrderedDict()
-        self._chars = 0
-        self._most = most_chars
+        self._bytes = 0
+        self._most = most_bytes
         self._lock = Lock()
 
     def find(self, artifact_id: str) -> ArtifactText | None:
@@ -50,16 +62,17 @@ class TextCache:
 
     def keep(self, artifact_id: str, text: ArtifactText) -> None:
         """Keep a text; one that is larger than the whole cache is not kept."""
-        size = len(text.content)
-        if size > self._most // 4:
+        most = api_settings().text_cache_bytes if self._most is None else self._most
+        size = text.weight_bytes
+        if size > most // 4:
             return
         with self._lock:
             old = self._known.pop(artifact_id, None)
-            self._chars += size - (len(old.content) if old else 0)
+            self._bytes += size - (old.weight_bytes if old else 0)
             self._known[artifact_id] = text
-            while self._chars > self._most:
+            while self._bytes > most:
                 _, out = self._known.popitem(last=False)
-                self._chars -= len(out.content)
+                self._bytes -= out.weight_bytes
 
 
 texts = TextCache()

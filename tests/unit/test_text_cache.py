@@ -1,0 +1,62 @@
+"""What a process keeps of artifacts' texts: bounded by what it weighs, not by the letters alone."""
+
+import gc
+import tracemalloc
+from random import Random
+
+import pytest
+
+from api.window.texts import ArtifactText, TextCache
+from benchmarks.soak.words import table
+from context.artifacts.types import ContentKind
+from context.extract import PassageIndex
+
+ROWS = 300
+
+
+def text(number: int) -> ArtifactText:
+    """A tool's table, as it is cut and indexed at a read."""
+    content = table(Random(number), ROWS)  # noqa: S311 (the same each time)
+    return ArtifactText(content, PassageIndex.build(content, ContentKind.TABLE))
+
+
+def test_the_weight_is_about_what_memory_is_taken() -> None:
+    """Letters are a fifth of it: a cache that counted them alone would be five times as large as it says."""
+    text(0)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        kept = [text(number) for number in range(1, 21)]
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    weighed = sum(one.weight_bytes for one in kept)
+    assert taken / 2 < weighed < taken * 2
+
+
+def test_the_least_recently_used_text_goes_where_the_weight_is_reached() -> None:
+    kept = {f"a{number}": text(number) for number in range(9)}
+    cache = TextCache(4 * max(one.weight_bytes for one in kept.values()))
+    for artifact_id, one in kept.items():
+        cache.keep(artifact_id, one)
+    there = [artifact_id for artifact_id in kept if cache.find(artifact_id)]
+    assert there == list(kept)[-len(there) :]
+    assert len(there) in {4, 5}
+
+
+@pytest.mark.parametrize(("times", "is_kept"), [(4, True), (3.9, False)], ids=("a quarter", "more"))
+def test_a_text_of_more_than_a_quarter_of_the_cache_is_not_kept(times: float, *, is_kept: bool) -> None:
+    one = text(1)
+    cache = TextCache(int(times * one.weight_bytes))
+    cache.keep("a", one)
+    assert (cache.find("a") is not None) is is_kept
+
+
+def test_a_text_that_is_kept_again_is_weighed_once() -> None:
+    one = text(1)
+    cache = TextCache(5 * one.weight_bytes)
+    for _ in range(9):
+        cache.keep("a", one)
+    cache.keep("b", text(1))
+    assert (cache.find("a"), cache.find("b")) == (one, text(1))
