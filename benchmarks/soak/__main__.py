@@ -64,7 +64,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument(
         "--faulty", type=float, default=0.01, help="share of the model's answers that are wrong"
     )
-    parser.add_argument("--most-mb-per-hour", type=float, default=60, help="growth of one role's own memory")
+    parser.add_argument("--most-mb-per-hour", type=float, default=90, help="growth of a process's own memory")
     parser.add_argument("--most-age-s-per-hour", type=float, default=10, help="growth of the queue's age")
     parser.add_argument("--name", default="soak", help="of the files in benchmarks/results")
     return parser.parse_args()
@@ -95,7 +95,7 @@ def _finite(growth: Growth) -> dict[str, object]:
 
 
 def _keep(name: str, plan: Plan, course: Course, found: list[Growth]) -> None:
-    picture = RESULTS / f"{name}.svg"
+    picture = RESULTS / f"{name}.png"
     save(
         name,
         {

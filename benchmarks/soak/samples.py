@@ -45,6 +45,7 @@ class Sample:
     Attributes:
         at_s: When, on the clock of the run.
         memory_mb: Memory that belongs to each role alone: all of its processes, files and sharing left out.
+        processes: How many processes each role has.
         due: Work that is due and that nobody has.
         later: Work that will be due.
         running: Work that somebody does.
@@ -58,6 +59,7 @@ class Sample:
 
     at_s: float
     memory_mb: dict[str, float]
+    processes: dict[str, int]
     due: int
     later: int
     running: int
@@ -90,13 +92,14 @@ def own_mb(pid: int) -> float:
 
 def take_sample(watched: Watched, began: float, database: psycopg.Connection, broker: redis.Redis) -> Sample:
     """Look at everything once."""
-    memory = {role: sum(map(own_mb, descendants(pid))) for role, pid in watched.pids().items()}
+    trees = {role: descendants(pid) for role, pid in watched.pids().items()}
     due, later, running, dead, age_s = _row(database, _WORK)
     queues = ("summaries", "artifacts", "plans", "learning", "maintenance", "isolation")
     info: Any = broker.info("memory")
     return Sample(
         at_s=time.monotonic() - began,
-        memory_mb=memory,
+        memory_mb={role: sum(map(own_mb, tree)) for role, tree in trees.items()},
+        processes={role: len(tree) for role, tree in trees.items()},
         due=due,
         later=later,
         running=running,

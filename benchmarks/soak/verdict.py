@@ -71,11 +71,11 @@ class Growth:
 def growths(
     samples: Sequence[Sample], *, most_mb_per_hour: float, most_age_s_per_hour: float
 ) -> list[Growth]:
-    """The growth of each role's memory, of the queue's age, of connections and of the database.
+    """How memory of each role's average process grows, the queue's age, connections, the database.
 
     Args:
         samples: Of the steady traffic alone.
-        most_mb_per_hour: The limit for each role.
+        most_mb_per_hour: The limit for a process.
         most_age_s_per_hour: The limit for the age of the oldest due work.
     """
     settled = list(samples[int(len(samples) * WARM_SHARE) :])
@@ -83,7 +83,7 @@ def growths(
         return []
     is_judged = settled[-1].at_s - settled[0].at_s >= JUDGED_S
     looks: dict[str, tuple[Callable[[Sample], float], float | None]] = {
-        f"{role}, MB": (_memory_of(role), most_mb_per_hour) for role in settled[-1].memory_mb
+        f"{role}, MB a process": (_memory_of(role), most_mb_per_hour) for role in settled[-1].memory_mb
     }
     looks["broker's data, MB"] = (lambda one: one.broker_mb, most_mb_per_hour)
     looks["oldest due work, s"] = (lambda one: one.age_s, most_age_s_per_hour)
@@ -99,4 +99,4 @@ def growths(
 
 
 def _memory_of(role: str) -> Callable[[Sample], float]:
-    return lambda one: one.memory_mb.get(role, 0.0)
+    return lambda one: one.memory_mb.get(role, 0.0) / max(one.processes.get(role, 1), 1)

@@ -51,7 +51,8 @@ def samples(mb_per_hour: float, *, seconds: int = 600) -> list[Sample]:
     return [
         Sample(
             at_s=float(at),
-            memory_mb={"api": 200 + mb_per_hour * at / 3600},
+            memory_mb={"api": 2 * (200 + mb_per_hour * at / 3600)},
+            processes={"api": 2},
             due=0,
             later=0,
             running=0,
@@ -74,7 +75,9 @@ def samples(mb_per_hour: float, *, seconds: int = 600) -> list[Sample]:
 def test_growth_is_a_fault_only_where_it_is_sure(mb_per_hour: float, seconds: int, *, too_much: bool) -> None:
     looked = samples(mb_per_hour, seconds=seconds)
     [api] = [
-        one for one in growths(looked, most_mb_per_hour=60, most_age_s_per_hour=10) if one.what == "api, MB"
+        one
+        for one in growths(looked, most_mb_per_hour=60, most_age_s_per_hour=10)
+        if one.what == "api, MB a process"
     ]
     assert api.is_too_much is too_much
 
