@@ -1,7 +1,6 @@
 """Work that does not get on: see why, and have it tried again once the cause is mended."""
 
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +8,7 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
+from models.clock import present
 from models.operating import drop_dead, list_stuck, retry_now
 from models.provider import list_gates, reopen
 
@@ -26,7 +26,7 @@ DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may
 def list_all(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> None:
     """Show models that are not asked at present, and work that was given up or waits, with the reasons."""
     with operator_transaction(data_dir) as db:
-        for gate in list_gates(db, now=datetime.now(UTC)):
+        for gate in list_gates(db, now=present(db)):
             until = f" until {gate.until:%Y-%m-%d %H:%M:%S}" if gate.until else ""
             print(f"model {gate.model}  {gate.state}{until}  failures {gate.failures}: {gate.reason}")
         for work in list_stuck(db, known_tenant(db, tenant)):
@@ -42,7 +42,7 @@ def retry(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> 
     """Ask every model again, and have all work of `list` done now; for after the cause was mended."""
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
-        models = sum(reopen(db, gate.model) for gate in list_gates(db, now=datetime.now(UTC)))
+        models = sum(reopen(db, gate.model) for gate in list_gates(db, now=present(db)))
         print(f"models asked again: {models}, work tried again: {retry_now(db, owner)}")
 
 

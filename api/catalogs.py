@@ -1,7 +1,6 @@
 """Catalogs of tools and pipelines: stored by version, ranked by an intent, fitted to a model."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import orjson
@@ -27,6 +26,7 @@ from context.sanitize import parse_json
 from context.tokens import count_text
 from context.types import JsonObject
 from models.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
+from models.clock import present
 from models.session import reading, transaction
 from models.settings import catalog_settings
 
@@ -99,7 +99,7 @@ def store_catalog(name: Name, call: CatalogCall) -> Response:
             catalog,
             body=body,
             tokens=ladder.whole.tokens,
-            now=datetime.now(UTC),
+            now=present(db),
             keep_versions=settings.catalog_keep_versions,
         )
     answer = {

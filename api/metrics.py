@@ -6,7 +6,6 @@ Only what begins with `afterturn_http_` or `process_` belongs to one process: ag
 
 import hmac
 import time
-from datetime import UTC, datetime
 from ipaddress import ip_address
 from threading import Lock
 
@@ -22,6 +21,7 @@ from api.request_times import RequestTimes
 from api.settings import ApiSettings, api_settings
 from api.watched import Reading, Watched
 from models.budget import budget_settings
+from models.clock import present
 from models.metrics import Snapshot, Spend, sum_spend, take_snapshot
 from models.session import reading_briefly
 
@@ -63,10 +63,11 @@ class Snapshots:
             return Reading(snapshot, spend, time.monotonic() - at, took_s)
 
     def _refresh(self) -> None:
-        began, now = time.monotonic(), datetime.now(UTC)
+        began = time.monotonic()
         self._snapshot = None
         try:
             with reading_briefly(READ_TIMEOUT_MS) as db:
+                now = present(db)
                 snapshot = take_snapshot(db, now=now)
                 self._snapshot = (time.monotonic(), time.monotonic() - began, snapshot)
                 if self._spend is None or began - self._spend[0] >= SPEND_EVERY_S:

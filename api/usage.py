@@ -1,6 +1,6 @@
 """What models cost a tenant: the ledger by day, purpose and model; the caps, and what is left of them."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ from pydantic import Field
 from api.call import BodyCall, Parameters
 from api.errors import ProblemError
 from models.budget import budget_settings, next_day
+from models.clock import present
 from models.ledger import DayUsage, Spent, spent_today
 from models.ledger_days import all_usage_by_day
 from models.session import reading
@@ -36,9 +37,9 @@ class DayRange(Parameters):
 def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
     """Answer with calls, tokens and known prices by day, purpose and model; unknown prices are counted."""
     caller = call.caller("read")
-    now = datetime.now(UTC)
-    first, last = _range(days, now.date())
     with reading() as db:
+        now = present(db)
+        first, last = _range(days, now.date())
         rows = all_usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
         spent = spent_today(db, caller.tenant_id, now=now)
     answer = {

@@ -2,22 +2,22 @@
 
 import time
 from contextlib import suppress
-from datetime import UTC, datetime
 from uuid import UUID
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.settings import api_settings
-from models.session import hinting, reading
+from models.clock import present
+from models.session import Transaction, hinting, reading
 from models.work import DueWork, WorkKind, WorkState, find_work, want
 
 POLL_S = 0.02
 _PENDING = (WorkState.READY, WorkState.RUNNING)
 
 
-def _rests(work: DueWork) -> bool:
+def _rests(db: Transaction, work: DueWork) -> bool:
     """Whether nobody can have the work done now, however long they wait."""
-    return work.rests_until is not None and work.rests_until > datetime.now(UTC)
+    return work.rests_until is not None and work.rests_until > present(db)
 
 
 def wait_for_work(tenant_id: UUID, kind: WorkKind, key: str, wait_ms: int) -> None:
@@ -25,8 +25,8 @@ def wait_for_work(tenant_id: UUID, kind: WorkKind, key: str, wait_ms: int) -> No
     deadline = time.monotonic() + min(wait_ms, api_settings().max_wait_ms) / 1000
     with reading() as db:
         work = find_work(db, tenant_id, kind, key)
-    if work is None or work.state not in _PENDING or _rests(work):
-        return
+        if work is None or work.state not in _PENDING or _rests(db, work):
+            return
     if work.state == WorkState.READY:
         # Running work is not asked for again: it would have to run once more.
         with suppress(SQLAlchemyError), hinting() as db:

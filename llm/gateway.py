@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from uuid import UUID
@@ -22,6 +22,7 @@ from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import EXTRACTIVE, LlmSettings, Rates, llm_settings
 from llm.trace import traced
 from models.budget import BudgetDeniedError, Caps, budget_settings
+from models.clock import present
 from models.ledger import Reservation, Settlement, reserve, settle
 from models.provider import BreakerRules, ProviderParkedError, admit, note_failure, note_success
 from models.session import Transaction, transaction
@@ -34,11 +35,6 @@ _PROBE_GRACE_S = 10
 _NEXT_MODEL_MAY_HELP = frozenset(
     {FailureKind.RETRY_AFTER, FailureKind.RETRY_BACKOFF, FailureKind.PERMANENT, FailureKind.QUOTA}
 )
-
-
-def utc_now() -> datetime:
-    """The time, with its zone."""
-    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ class Gateway:
         caps: Caps,
         *,
         open_transaction: OpenTransaction = transaction,
-        now: Callable[[], datetime] = utc_now,
+        now: Callable[[Transaction], datetime] = present,
     ) -> None:
         """Check that the caps can admit one call at all.
 
@@ -148,9 +144,9 @@ class Gateway:
             session_id=request.session_id,
             work_id=request.work_id,
         )
-        now = self._now()
         try:
             with self._transaction() as db:
+                now = self._now(db)
                 call_id = reserve(db, wanted, caps=Caps() if builtin else self._caps, now=now)
                 if not builtin:
                     admit(db, request.model, now=now, probe_s=deadline_s + _PROBE_GRACE_S)
@@ -176,9 +172,10 @@ class Gateway:
         request = attempt.request
         try:
             with self._transaction() as db:
-                settle(db, request.tenant_id, attempt.call_id, end, now=self._now())
+                now = self._now(db)
+                settle(db, request.tenant_id, attempt.call_id, end, now=now)
                 if request.model != EXTRACTIVE:
-                    self._note(db, request.model, failure)
+                    self._note(db, request.model, failure, now)
         except OperationalError:
             log.exception("llm_settle_failed", call_id=str(attempt.call_id), model=request.model)
         count_call(request, end)
@@ -226,13 +223,13 @@ class Gateway:
             return cost_usd(raw.usage, declared)
         return billed_usd(door.load(), model, raw.usage, raw.response_usage) if attempt.rates else None
 
-    def _note(self, db: Transaction, model: str, failure: LlmFailure | None) -> None:
+    def _note(self, db: Transaction, model: str, failure: LlmFailure | None, now: datetime) -> None:
         if failure is not None and (failure.transient or failure.parks):
             note_failure(
                 db,
                 model,
                 reason=failure.message,
-                now=self._now(),
+                now=now,
                 rules=self._rules,
                 parks=failure.parks,
                 retry_after_s=failure.retry_after_s,

@@ -1,12 +1,12 @@
 """The Celery tasks: an id in, a job called, a word for the log out."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import partial
 
 from context.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import llm_settings
+from models.clock import present
 from models.learning_settings import learning_settings
 from models.retention_settings import retention_settings
 from models.session import transaction
@@ -128,7 +128,7 @@ def tick() -> str:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)
         want(db, operator, WorkKind.SWEEP, "tables")
-        ask_for_the_night(db, operator, datetime.now(UTC), learning_settings())
+        ask_for_the_night(db, operator, present(db), learning_settings())
         want(db, operator, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
         want(db, operator, WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)
     return "asked for what is regular"

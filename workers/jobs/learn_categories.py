@@ -1,7 +1,7 @@
 """Learn which categories of preflight to trust more or less, and count who asks about what."""
 
 from collections import deque
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from context.preflight.config import PreflightConfig, read_config
@@ -14,6 +14,7 @@ from context.priors.categories import (
     grade_factors,
 )
 from context.priors.types import CorruptPriorsError
+from models.clock import present
 from models.habits import count_categories
 from models.learning_settings import LearningSettings
 from models.preflight import find_policy
@@ -70,8 +71,8 @@ def _join(tenant_id: UUID) -> int:
 
 def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecision], PreflightConfig]:
     """The newest decisions whose turn is known, oldest first, and the policy in force."""
-    since = datetime.now(UTC) - timedelta(days=HALF_LIVES * settings.learn_half_life_days)
     with reading() as db:
+        since = present(db) - timedelta(days=HALF_LIVES * settings.learn_half_life_days)
         known = (one for one in load_decisions(db, tenant_id, since=since) if one.used is not None)
         past = list(deque(known, maxlen=MOST_DECISIONS))
         config = _policy(db, tenant_id)

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from uuid import UUID
 
@@ -26,6 +25,7 @@ from context.ranking.index import RankingIndex, build_index
 from context.types import JsonObject
 from llm.settings import EXTRACTIVE
 from models.catalog import load_version
+from models.clock import present
 from models.plan import FailedPlan, MadePlan, Plan, PlanMethod, PlanStatus, fail_plan, find_plan, keep_plan
 from models.plan_calls import WorkCalls, calls_of_work
 from models.prior import SetKind, SetPlace, SetState, load_set
@@ -80,7 +80,7 @@ def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
         return _end(held, None, task)
     if isinstance(task, FailedPlan):
         return _end(held, task, f"failed: {task.cause}")
-    if datetime.now(UTC).timestamp() - task.plan.created_at.timestamp() > most_wait_s:
+    if _age_s(task.plan) > most_wait_s:
         return _end(held, _expired(held, task, most_wait_s), "expired")
     if task.plan.model == EXTRACTIVE:
         draft = lexical_plan(
@@ -199,6 +199,11 @@ def _fail(held: Claim, task: _Task, calls: WorkCalls, answered: Answered) -> str
     )
     log.warning("plan_failed", work_id=held.work_id, cause=failed.cause, calls=len(calls.call_ids))
     return _end(held, failed, f"failed: {failed.cause}")
+
+
+def _age_s(plan: Plan) -> float:
+    with reading() as db:
+        return (present(db) - plan.created_at).total_seconds()
 
 
 def _expired(held: Claim, task: _Task, most_wait_s: float) -> FailedPlan:
