@@ -84,7 +84,7 @@ def _afterwards(sought: Sought, filled: Filled, asking: Asking, shadow: Shadow) 
     """What is written down once the answer is sent: nobody waits for it, and its loss is harmless."""
     judged, shelved = sought.given.judged, filled.window.shelved
     later = BackgroundTasks([judged.recording] if judged and judged.recording else [])
-    if shelved.execution.records:
+    if shelved.execution.records and not shadow.tries(Part.EXTRACTS):
         session = sought.standing.session if sought.standing else None
         later.add_task(remember_use, sought.tenant_id, session, filled.shelving, shelved)
     if shadow.is_recorded:

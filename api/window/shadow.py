@@ -80,6 +80,10 @@ class Shadow:
         """What is used."""
         return applied_beside(self.parts) if self.parts else EVERY_PART
 
+    def tries(self, part: Part) -> bool:
+        """Whether a window with this part is made beside the one that is served."""
+        return self.is_recorded and part in self.parts
+
     @property
     def members(self) -> dict[str, Any] | None:
         """What the answer says; None where nothing is in shadow."""
