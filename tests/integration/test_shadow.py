@@ -8,6 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
+from api.window.request import ContextRequest, read_request
+from api.window.shadow import Shadow, record_shadow
+from api.window.trial import Asking, lay_window
 from context.shadow.parts import Part
 from models import session
 from models.shadow_settings import shadow_settings
@@ -267,6 +270,34 @@ def test_erasing_a_session_leaves_numbers_that_name_nobody(chat: Chat) -> None:
     (found,) = records(chat.tenant_id)
     assert (found["session_id"], found["state"], found["held"], found["salt"]) == (None, "lapsed", None, None)
     assert found["served_tokens"] > 0
+
+
+def test_however_a_session_goes_its_name_goes_from_the_record(chat: Chat) -> None:
+    chat.say(2)
+    switch(chat.tenant_id, Part.SUMMARIES)
+    chat.read()
+    with session.transaction() as db:
+        db.execute(text("delete from message"))
+        db.execute(text("delete from session"))
+    (found,) = records(chat.tenant_id)
+    assert (found["session_id"], found["state"], found["lacking"]) == (None, "lapsed", None)
+
+
+def test_nothing_is_recorded_of_a_session_that_changed_meanwhile(chat: Chat) -> None:
+    chat.say(2)
+    switch(chat.tenant_id, Part.SUMMARIES)
+    asking = asking_of(chat)
+    with session.transaction() as db:
+        db.execute(text("update session set generation = generation + 1"))
+    shadow = Shadow(frozenset({Part.SUMMARIES}), is_recorded=True)
+    record_shadow(asking, lay_window(asking, shadow.applied), shadow)
+    assert records(chat.tenant_id) == []
+
+
+def asking_of(chat: Chat) -> Asking:
+    """A request to the session as it stands."""
+    request = ContextRequest(model="gpt-4o", messages=[{"role": "user", "content": "And now?"}])
+    return Asking(chat.tenant_id, chat.session_id, request, read_request(request), chat.standing, None)
 
 
 def test_editing_a_message_forgets_the_digests_of_its_session(chat: Chat) -> None:
