@@ -115,6 +115,7 @@ class Need:
     postgres_cpus: float
     worker_cpus: float
     queues: dict[str, QueueNeed]
+    model_calls_per_s: float
     workers: int
     worker_gb: float
     dispatcher_share: float
@@ -142,7 +143,9 @@ def service_of(kinds: Mapping[str, float], measured: Measured, habits: Habits) -
 
 
 def _seconds(kind: str, measured: Measured, habits: Habits) -> float:
-    own = measured.costs[f"job {kind}"].wall_mean_ms / 1000
+    """The processors' time and the model's; what a busy machine adds is not the job's."""
+    cost = measured.costs[f"job {kind}"]
+    own = (cost.process_cpu_ms + cost.postgres_cpu_ms) / 1000
     return own + measured.calls_per_job.get(kind, 0.0) * habits.model_mean_s
 
 
@@ -186,6 +189,7 @@ def need(sessions: int, measured: Measured, habits: Habits) -> Need:
         postgres_cpus=peak * postgres_ms / 1000 / habits.busy,
         worker_cpus=peak * worker_ms / 1000 / habits.busy,
         queues=queues,
+        model_calls_per_s=peak * sum(s * measured.calls_per_job.get(kind, 0.0) for kind, s in jobs.items()),
         workers=workers,
         worker_gb=workers * habits.worker_mb / 1024,
         dispatcher_share=jobs_per_s / measured.hints_per_s + 4 * measured.look_ms / 1000,

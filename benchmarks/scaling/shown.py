@@ -111,6 +111,7 @@ def show_needs(needs: Sequence[Need], habits: Habits) -> None:
         "API, processors": [f"{one.api_cpus:.2f}" for one in needs],
         "PostgreSQL, processors": [f"{one.postgres_cpus:.2f}" for one in needs],
         "workers, processors": [f"{one.worker_cpus:.2f}" for one in needs],
+        "model calls a second": [f"{one.model_calls_per_s:,.1f}" for one in needs],
         "worker processes": [f"{one.workers:,}" for one in needs],
         "their memory, GB": [f"{one.worker_gb:,.1f}" for one in needs],
         "dispatcher, share of one": [f"{one.dispatcher_share:.1%}" for one in needs],
