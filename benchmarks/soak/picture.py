@@ -35,7 +35,7 @@ def draw(path: Path, calls: Sequence[Timed], samples: Sequence[Sample]) -> None:
             axis.set_xlabel("minutes")
             axis.set_ylim(bottom=0)
             axis.grid(visible=True, alpha=0.3)
-            axis.legend(loc="upper left", fontsize=8)
+            axis.legend(loc="best", fontsize=8)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
