@@ -3,6 +3,7 @@
 import random
 import time
 from dataclasses import dataclass
+from functools import cache
 from secrets import token_bytes
 from threading import Lock
 from typing import Any
@@ -14,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.window.account import remember_use
 from api.window.trial import Asking, Laid, lay_trials
 from context.certificate import Certificate
-from context.shadow.facts import compare_facts, pack
+from context.shadow.facts import compare_facts, names_in, pack
 from context.shadow.parts import EVERY_PART, Part, applied_beside, trials
 from models.conversation import find_session, hold_generation
 from models.row_security import keep_to
@@ -135,10 +136,10 @@ def rows_of(asking: Asking, served: Laid, laid: dict[str, Laid]) -> list[dict[st
     """The records of one read: numbers, and digests of facts and tools until the turn has come."""
     session = asking.standing.session if asking.standing else None
     read_id, salt = uuid4(), token_bytes(SALT_BYTES)
-    history = served.history
+    history, names_of = served.history, cache(names_in)
     rows = []
     for name, other in laid.items():
-        facts = compare_facts(history, other.history)
+        facts = compare_facts(history, other.history, names_of=names_of)
         gone = set(other.hidden) - set(served.hidden)
         rows.append(
             {

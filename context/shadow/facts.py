@@ -1,7 +1,7 @@
 """Facts of two windows: which one holds what, and which of it a turn then needed. Only digests leave here."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -51,29 +51,36 @@ def texts_of(messages: Iterable[Message]) -> list[str]:
     return [part.text for message in messages for part in read_parts(message) if part.kind in kinds]
 
 
-def compare_facts(served: Sequence[str], other: Sequence[str], *, most: int = MOST_FACTS) -> Compared:
+def names_in(text: str) -> tuple[str, ...]:
+    """The exact names in a text, in the order of first use."""
+    return tuple(extract_identifiers(text))
+
+
+def compare_facts(
+    served: Sequence[str],
+    other: Sequence[str],
+    *,
+    most: int = MOST_FACTS,
+    names_of: Callable[[str], Sequence[str]] = names_in,
+) -> Compared:
     """Find the facts of a window, and which of them another window holds, in whatever spelling.
 
     Args:
         served: The texts of the window, oldest first.
         other: The texts of the other one.
         most: The most facts, >= 0; the newest count.
+        names_of: `names_in`, or the same with a memory: windows of one read share most of their texts.
 
     Returns:
         Facts as `normal` folds them.
     """
-    newest = islice(_newest_first(served), most)
-    names = dict.fromkeys(newest)
-    held = {normal(name) for text in other for name in extract_identifiers(text)}
+    newest = (name for text in reversed(served) for name in reversed(names_of(text)))
+    names = dict.fromkeys(islice(newest, most))
+    held = {normal(name) for text in other for name in names_of(text)}
     open_names = [name for name in names if normal(name) not in held]
     spelled = set(kept_identifiers("\n".join(other), open_names)) if open_names else set()
     lacking = frozenset(normal(name) for name in open_names if name not in spelled)
     return Compared(frozenset(map(normal, names)) - lacking, lacking)
-
-
-def _newest_first(texts: Sequence[str]) -> Iterable[str]:
-    for text in reversed(texts):
-        yield from reversed(list(extract_identifiers(text)))
 
 
 def holds(texts: Sequence[str], facts: Sequence[str]) -> list[bool]:
