@@ -9,6 +9,7 @@ from context.activation import ActivationMode, ActivationSettings
 from context.compression import Thresholds
 from context.cool_down import cool_down_s
 from context.preflight.config import PreflightConfig
+from models.shadow_settings import shadow_settings
 
 
 class DatabaseSettings(BaseSettings):
@@ -264,7 +265,7 @@ def preflight_settings() -> PreflightSettings:
 
 
 def require_settings() -> None:
-    """Read every setting of this module: a process with a wrong one fails at its start, not at a call.
+    """Read every setting here and of shadow mode: a process with a wrong one fails at its start, not later.
 
     Raises:
         ValidationError: A setting is wrong; it is named, and its value is not shown.
@@ -276,6 +277,7 @@ def require_settings() -> None:
         artifact_settings,
         catalog_settings,
         preflight_settings,
+        shadow_settings,
     )
     for read in reads:
         read()
