@@ -43,6 +43,7 @@ def traced() -> Iterator[Traced]:
         collector = running.enter_context(Collector().listening())
         with pytest.MonkeyPatch.context() as patch:
             settings = {"AFTERTURN_TRACES": "true", "AFTERTURN_TRACES_ENDPOINT": collector.url}
+            settings["AFTERTURN_TRACES_TIMEOUT_S"] = "20"
             for name, value in {**environment(model), **settings}.items():
                 patch.setenv(name, value)
             stack = running.enter_context(Stack(roles=ROLES))

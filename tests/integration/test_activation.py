@@ -101,7 +101,9 @@ def test_two_reads_at_once_put_it_in_force_once(prepared: Chat) -> None:
         answers = list(pool.map(lambda _: prepared.read(), range(4)))
     reasons = [answer["utilization"]["cache"]["activation"] for answer in answers]
     assert sorted(reasons, key=str) == [None, None, None, "cold cache"]
-    assert {tuple(answer["certificate"]["summary_covers"]) for answer in answers} == {(1, 6)}
+    # One that waited for the session for too long answers from raw history.
+    covers = {str(answer["certificate"]["summary_covers"]) for answer in answers}
+    assert {"[1, 6]"} <= covers <= {"[1, 6]", "None"}
     assert prepared.states == [ACTIVE]
 
 
