@@ -29,7 +29,7 @@ MARKER = "marigold"
 """A word of every message: it may be in Postgres and in what the model is sent, and nowhere else."""
 
 LEASE_S = 4
-SOON_S = 60.0
+SOON_S = 120.0
 """Within this all is as it should be again, on a busy machine too; alone it takes a lease or a start."""
 
 SETTINGS = {
@@ -204,7 +204,7 @@ class Platform:
     def keeps_its_promises(self) -> None:
         """Wait until all has come to rest: every acknowledged turn is there once, nothing is forgotten."""
         wait_until(
-            lambda: is_at_rest(self.database_url), within_s=2 * SOON_S, what=f"rest: {self.unfinished()}"
+            lambda: is_at_rest(self.database_url), within_s=SOON_S, what=f"rest: {self.unfinished()}"
         )
         assert find_violations(self.database_url, self.log) == []
         [(noted,)] = self.rows("select count(*) from llm_call")
