@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from benchmarks.soak.words import TOPICS, paragraph, sentence, table
+from benchmarks.soak.words import NUMBERS, TOPICS, paragraph, sentence, table
 
 Body = dict[str, Any]
 
@@ -29,7 +29,7 @@ def turn_messages(rng: Random, number: int) -> list[Body]:
 
 
 def _call(rng: Random, call_id: str) -> Body:
-    arguments = f'{{"id": {rng.randrange(10_000, 99_999)}, "place": "hall {rng.randrange(1, 20)}"}}'
+    arguments = f'{{"id": {rng.randrange(*NUMBERS)}, "place": "hall {rng.randrange(1, 20)}"}}'
     function = {"name": tool_name(rng), "arguments": arguments}
     return {"id": call_id, "type": "function", "function": function}
 
@@ -97,7 +97,7 @@ def document(rng: Random) -> Body:
 def intent(rng: Random) -> str:
     """What a plan is wanted for."""
     wishes = [f"{rng.choice(VERBS)} the {rng.choice(TOPICS)}" for _ in range(rng.choice((1, 2)))]
-    return " and ".join(wishes) + f" for order K-{rng.randrange(10_000, 99_999)}"
+    return " and ".join(wishes) + f" for order K-{rng.randrange(*NUMBERS)}"
 
 
 def wrong(rng: Random, turn_id: str) -> bytes:
