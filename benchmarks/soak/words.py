@@ -7,7 +7,7 @@ _DOES = ("asks about", "has moved", "cannot find", "reports", "refuses", "will c
 _WHAT = ("the crate", "pallet", "order", "the seal of", "the cold box", "the invoice for", "trailer")
 _WHEN = ("since noon", "for two days", "before six", "again", "without a word", "as agreed", "by mistake")
 NUMBERS = (10_000, 12_000)
-"""Few enough that what a process remembers of words is full within minutes: growth after that is another's."""
+"""Few, so that what a process remembers of words is full within minutes: growth after that is another's."""
 
 TOPICS = ("crate", "label", "temperature", "invoice", "driver", "schedule", "seal", "report")
 
