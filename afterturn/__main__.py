@@ -18,6 +18,7 @@ COMMANDS = (
     "work",
     "usage",
     "retention",
+    "text",
     "profiles",
     "preflight",
     "shadow",

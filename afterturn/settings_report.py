@@ -18,6 +18,7 @@ SETTINGS_MODULES = (
     "models.retention_settings",
     "models.tracing_settings",
     "models.shadow_settings",
+    "models.text_settings",
     "models.budget",
     "llm.settings",
     "api.settings",

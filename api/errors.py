@@ -32,6 +32,7 @@ STATUS_OF_CODE = {
     "outcome-conflict": 409,
     "too-large": 413,
     "rate-limited": 429,
+    "text-key-unavailable": 503,
     "unavailable": 503,
 }
 NO_DATABASE = "the database does not answer; nothing was changed, try again"

@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import CheckConstraint, LargeBinary, SmallInteger, Text, bindparam, func, select, text, update
@@ -14,6 +15,7 @@ from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from context.language import detect_language
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
+from models.text_keys import Cells
 
 DETECT_CHARS = 4_000
 """The language of a text is told by its beginning."""
@@ -148,7 +150,8 @@ def store_artifacts(db: Transaction, tenant_id: UUID, new: Iterable[NewArtifact]
     Returns:
         The ids of those that were not there before.
     """
-    rows = {entry.artifact.artifact_id: _row(entry) for entry in new}
+    cells = Cells(db, tenant_id)
+    rows = {entry.artifact.artifact_id: _row(cells, entry) for entry in new}
     if not rows:
         return frozenset()
     columns = {name: [row[name] for row in rows.values()] for name in next(iter(rows.values()))}
@@ -156,22 +159,23 @@ def store_artifacts(db: Transaction, tenant_id: UUID, new: Iterable[NewArtifact]
     return frozenset(artifact_id for artifact_id, fresh in stored if fresh)
 
 
-def _row(new: NewArtifact) -> dict[str, object]:
+def _row(cells: Cells, new: NewArtifact) -> dict[str, object]:
     artifact = new.artifact
+    row = artifact.artifact_id
     return {
         "artifact_id": artifact.artifact_id,
-        "content_sha256": new.content_sha256,
+        "content_sha256": cells.digest(new.content_sha256),
         "artifact_type": artifact.artifact_type.value,
         "kind": artifact.kind.value,
-        "title": artifact.title,
+        "title": cells.seal("artifact.title", artifact.title, row),
         "media_type": new.media_type,
         "size_chars": artifact.size_chars,
         "size_bytes": new.size_bytes,
         "tokens": artifact.tokens,
         "tokens_wide": artifact.tokens if artifact.tokens_wide is None else artifact.tokens_wide,
-        "preview": artifact.preview,
+        "preview": cells.seal("artifact.preview", artifact.preview, row),
         "language": new.language,
-        "content": new.content,
+        "content": cells.seal("artifact.content", new.content, row),
     }
 
 
@@ -184,7 +188,20 @@ _FIND = select(*_FACTS).where(
 def find_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactFacts | None:
     """What is known of an artifact; None where the tenant has no such one."""
     row = db.execute(_FIND, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
-    return ArtifactFacts(row[0], ArtifactType(row[1]), ContentKind(row[2]), *row[3:]) if row else None
+    return read_facts(Cells(db, tenant_id), row) if row else None
+
+
+def read_facts(cells: Cells, row: Sequence[Any]) -> ArtifactFacts:
+    """What is known of an artifact, of a row of the columns that `ArtifactFacts` names."""
+    facts = ArtifactFacts(row[0], ArtifactType(row[1]), ContentKind(row[2]), *row[3:])
+    title = cells.open("artifact.title", facts.title, facts.artifact_id)
+    preview = cells.open("artifact.preview", facts.preview, facts.artifact_id)
+    return replace(facts, title=title, preview=preview)
+
+
+def open_content(cells: Cells, artifact_id: str, stored: str) -> str:
+    """The text of an artifact as it is stored."""
+    return cells.open("artifact.content", stored, artifact_id)
 
 
 _CONTENTS = select(StoredArtifact.artifact_id, StoredArtifact.content).where(*_AMONG)
@@ -195,23 +212,30 @@ def load_contents(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str])
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
+    cells = Cells(db, tenant_id)
     rows = db.execute(_CONTENTS, {"tenant_id": tenant_id, "artifact_ids": wanted})
-    return {row[0]: row[1] for row in rows}
+    return {row[0]: open_content(cells, row[0], row[1]) for row in rows}
 
 
 _SLICE = text(
-    "select substr(content, :first, :length) from artifact "
+    "select case when starts_with(content, E'\\x02') then content else substr(content, :first, :length) end, "
+    "starts_with(content, E'\\x02') from artifact "
     "where tenant_id = :tenant_id and artifact_id = :artifact_id"
 )
 
 
 def load_slice(db: Transaction, tenant_id: UUID, artifact_id: str, *, start: int, length: int) -> str | None:
     """Characters `[start, start + length)` of an artifact's text; None where there is no such artifact."""
-    found: str | None = db.execute(
+    found = db.execute(
         _SLICE,
         {"tenant_id": tenant_id, "artifact_id": artifact_id, "first": start + 1, "length": length},
-    ).scalar()
-    return found
+    ).one_or_none()
+    if found is None:
+        return None
+    part, is_whole = str(found[0]), bool(found[1])
+    if not is_whole:
+        return part
+    return open_content(Cells(db, tenant_id), artifact_id, part)[start : start + length]
 
 
 _PASSAGES = select(StoredArtifact.artifact_id, StoredArtifact.passages).where(
@@ -227,7 +251,10 @@ def load_passages(
     if not wanted:
         return {}
     rows = db.execute(_PASSAGES, {"tenant_id": tenant_id, "artifact_ids": wanted, "version": version})
-    return {row[0]: row[1] for row in rows if row[1] is not None}
+    cells = Cells(db, tenant_id)
+    return {
+        row[0]: cells.open_bytes("artifact.passages", row[1], row[0]) for row in rows if row[1] is not None
+    }
 
 
 def save_passages(
@@ -241,7 +268,10 @@ def save_passages(
             StoredArtifact.artifact_id == artifact_id,
             func.coalesce(StoredArtifact.indexed_with, -1) <= version,
         )
-        .values(passages=passages, indexed_with=version)
+        .values(
+            passages=Cells(db, tenant_id).seal_bytes("artifact.passages", passages, artifact_id),
+            indexed_with=version,
+        )
     )
     return done.rowcount == 1
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -20,11 +21,12 @@ from sqlalchemy.dialects.postgresql import ARRAY, distinct_on
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.artifacts.types import Artifact, ArtifactType, ContentKind
-from models.artifact import ArtifactFacts, StoredArtifact, artifact_value
+from context.artifacts.types import Artifact, ArtifactType
+from models.artifact import ArtifactFacts, StoredArtifact, artifact_value, read_facts
 from models.artifact_use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
+from models.text_keys import Cells
 
 
 class Attachment(Base):
@@ -104,7 +106,12 @@ def add_attachment(db: Transaction, tenant_id: UUID, new: NewAttachment) -> bool
     Returns:
         Whether this owner had not uploaded it before.
     """
-    row = upsert(Attachment).values(tenant_id=tenant_id, **new.__dict__)
+    cells, place = Cells(db, tenant_id), (new.artifact_id, new.session_id, new.user_id)
+    names = {
+        "title": cells.seal("artifact_attachment.title", new.title, *place),
+        "source": cells.seal("artifact_attachment.source", new.source, *place),
+    }
+    row = upsert(Attachment).values(tenant_id=tenant_id, **{**new.__dict__, **names})
     filled = row.on_conflict_do_update(
         index_elements=[
             Attachment.tenant_id,
@@ -128,6 +135,8 @@ _FIND = (
         Attachment.media_type,
         Attachment.attachment_type,
         Attachment.uploaded_at,
+        Attachment.session_id,
+        Attachment.user_id,
         *_FACTS,
     )
     .join(
@@ -143,6 +152,7 @@ _FIND = (
     .order_by(Attachment.artifact_id, Attachment.title == "", Attachment.uploaded_at)
 )
 _OWN_COLUMNS = 5
+_OWNER_COLUMNS = 2
 
 
 def load_attachments(
@@ -153,13 +163,22 @@ def load_attachments(
     if not wanted:
         return {}
     rows = db.execute(_FIND, {"tenant_id": tenant_id, "artifact_ids": wanted})
-    return {row.artifact_id: _stored(tuple(row)) for row in rows}
+    cells = Cells(db, tenant_id)
+    return {row.artifact_id: _stored(cells, row) for row in rows}
 
 
-def _stored(row: tuple[object, ...]) -> StoredAttachment:
-    own, facts = row[:_OWN_COLUMNS], row[_OWN_COLUMNS:]
-    known = ArtifactFacts(*(facts[0], ArtifactType(facts[1]), ContentKind(facts[2]), *facts[3:]))  # type: ignore[arg-type]
-    return StoredAttachment(known, *own)  # type: ignore[arg-type]
+def _stored(cells: Cells, row: Any) -> StoredAttachment:
+    facts = read_facts(cells, row[_OWN_COLUMNS + _OWNER_COLUMNS :])
+    title, source, media_type, attachment_type, uploaded_at, *owner = row[: _OWN_COLUMNS + _OWNER_COLUMNS]
+    place = (facts.artifact_id, *owner)
+    return StoredAttachment(
+        facts,
+        cells.open("artifact_attachment.title", title, *place),
+        cells.open("artifact_attachment.source", source, *place),
+        media_type,
+        attachment_type,
+        uploaded_at,
+    )
 
 
 def drop_session_attachments(db: Transaction, tenant_id: UUID, session_id: str) -> list[str]:

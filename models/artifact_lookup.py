@@ -1,15 +1,23 @@
 """Reading the focus cache: what answers a focus exactly, and among what a near one is looked for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, and_, func, select
 
-from models.artifact_summary import KEY_COLUMNS, ArtifactSummary, ReadingState, SummaryKey
+from models.artifact_summary import (
+    KEY_COLUMNS,
+    ArtifactSummary,
+    ReadingState,
+    SummaryKey,
+    open_focus,
+    text_row,
+)
 from models.session import Transaction
+from models.text_keys import Cells
 
 
 @dataclass(frozen=True)
@@ -98,7 +106,8 @@ def find_exact(
         .where(_ready(tenant_id, artifact_ids, parts))
         .order_by(ArtifactSummary.ready_at)
     )
-    return {row[0]: _summary(row) for row in rows}
+    cells = Cells(db, tenant_id)
+    return {row[0]: _summary(cells, row) for row in rows}
 
 
 def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
@@ -129,12 +138,16 @@ def load_ready(db: Transaction, tenant_id: UUID, key: SummaryKey) -> ReadySummar
             ArtifactSummary.expires_at > func.now(),
         )
     ).one_or_none()
-    return _summary(row) if row else None
+    return _summary(Cells(db, tenant_id), row) if row else None
 
 
-def _summary(row: Any) -> ReadySummary:
+def _summary(cells: Cells, row: Any) -> ReadySummary:
     length = len(KEY_COLUMNS)
-    return ReadySummary(SummaryKey(*row[:length]), *row[length:])
+    key = SummaryKey(*row[:length])
+    stored = ReadySummary(key, *row[length:])
+    focus, terms = open_focus(cells, key, stored.focus, stored.terms)
+    content = cells.open("artifact_summary.text", stored.text, *text_row(key))
+    return replace(stored, focus=focus, terms=terms, text=content)
 
 
 def find_candidates(
@@ -159,4 +172,9 @@ def find_candidates(
         .limit(most)
     )
     length = len(KEY_COLUMNS)
-    return [Candidate(SummaryKey(*row[:length]), *row[length:]) for row in rows]
+    cells = Cells(db, tenant_id)
+    return [_candidate(cells, SummaryKey(*row[:length]), *row[length:]) for row in rows]
+
+
+def _candidate(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str], tokens: int) -> Candidate:
+    return Candidate(key, *open_focus(cells, key, focus, terms), tokens)

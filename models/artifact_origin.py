@@ -1,12 +1,14 @@
 """What a worker needs to know of an artifact: its text, and the turn that used it last."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from sqlalchemy import text
 
 from context.artifacts.types import ContentKind
+from models.artifact import open_content
 from models.session import Transaction
+from models.text_keys import Cells
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,12 @@ _LATEST = text(
 def load_text(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactText | None:
     """The artifact with its whole text; None where it is gone."""
     row = db.execute(_TEXT, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
-    return ArtifactText(row[0], ContentKind(row[1]), *row[2:]) if row else None
+    if row is None:
+        return None
+    cells = Cells(db, tenant_id)
+    stored = ArtifactText(row[0], ContentKind(row[1]), *row[2:])
+    title = cells.open("artifact.title", stored.title, artifact_id)
+    return replace(stored, title=title, content=open_content(cells, artifact_id, stored.content))
 
 
 def find_origin(db: Transaction, tenant_id: UUID, artifact_id: str) -> Origin | None:

@@ -7,7 +7,9 @@ from uuid import UUID
 from sqlalchemy import text
 
 from context.tokens import Count
+from models.artifact import open_content
 from models.session import Transaction
+from models.text_keys import Cells
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ def load_results(
         For each message with such results, they by artifact id, as `restore_results` takes them.
     """
     found: dict[int, dict[str, TakenResult]] = {}
+    cells = Cells(db, tenant_id)
     asked = {"tenant_id": tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
     for seq, artifact_id, content, tokens, wide in db.execute(_RESULTS, asked):
-        found.setdefault(seq, {})[artifact_id] = TakenResult(content, Count(tokens, wide))
+        whole = open_content(cells, artifact_id, content)
+        found.setdefault(seq, {})[artifact_id] = TakenResult(whole, Count(tokens, wide))
     return dict(found)

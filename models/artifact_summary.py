@@ -1,7 +1,8 @@
 """The focus cache: what artifacts say about a question, asked for first, then ready or rejected."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -28,8 +29,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.artifact_use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantPart, Timestamp
+from models.cipher import is_sealed
 from models.conversation import SESSION_KEY
 from models.session import Transaction
+from models.text_keys import Cells
+from models.text_settings import seals
 
 UNDECIDED = ""
 """A wish's model or prompt version where the worker that fulfils it decides."""
@@ -187,8 +191,7 @@ def want_summary(
     row = upsert(ArtifactSummary).values(
         tenant_id=tenant_id,
         **wish.key.__dict__,
-        focus=wish.focus,
-        terms=list(wish.terms),
+        **seal_focus(Cells(db, tenant_id), wish.key, wish.focus, wish.terms),
         origin=wish.origin,
         session_id=wish.session_id,
         state=ReadingState.WANTED,
@@ -240,7 +243,39 @@ def take_wanted(db: Transaction, tenant_id: UUID, artifact_id: str, *, most: int
         .limit(most)
     )
     length = len(KEY_COLUMNS)
-    return [Wish(SummaryKey(*row[:length]), *row[length:]) for row in rows]
+    cells = Cells(db, tenant_id)
+    return [_wish(cells, SummaryKey(*row[:length]), *row[length:]) for row in rows]
+
+
+def _wish(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str], *rest: Any) -> Wish:
+    return Wish(key, *open_focus(cells, key, focus, terms), *rest)
+
+
+def seal_focus(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str]) -> dict[str, Any]:
+    """The words and terms of a focus as they are stored; sealed, the terms are one text."""
+    sealed = [cells.seal("artifact_summary.terms", json.dumps(list(terms)), *_focus_row(key))]
+    return {
+        "focus": cells.seal("artifact_summary.focus", focus, *_focus_row(key)),
+        "terms": sealed if seals() else list(terms),
+    }
+
+
+def open_focus(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The words and terms of a focus."""
+    row = _focus_row(key)
+    if len(terms) == 1 and is_sealed(terms[0]):
+        terms = json.loads(cells.open("artifact_summary.terms", terms[0], *row))
+    return cells.open("artifact_summary.focus", focus, *row), terms
+
+
+def _focus_row(key: SummaryKey) -> tuple[str, ...]:
+    """What stays when the entry moves to the key of what wrote it."""
+    return key.artifact_id, key.focus_key, key.size_class
+
+
+def text_row(key: SummaryKey) -> tuple[str, ...]:
+    """What names the text of an entry beside its tenant."""
+    return (*_focus_row(key), key.language, key.model, key.prompt_version)
 
 
 def store_made(
@@ -264,6 +299,8 @@ def store_made(
     if wish is None:
         return False
     ready = made.rejected_because is None
+    own = {"model": made.model, "prompt_version": made.prompt_version, "language": made.language}
+    key = replace(wanted, **own)
     row = upsert(ArtifactSummary).values(
         {
             "tenant_id": tenant_id,
@@ -272,6 +309,7 @@ def store_made(
             "size_class": wanted.size_class,
             **wish._mapping,  # noqa: SLF001 (SQLAlchemy's public mapping view)
             **made.__dict__,
+            "text": Cells(db, tenant_id).seal_if("artifact_summary.text", made.text, *text_row(key)),
             "call_ids": list(made.call_ids),
             "state": ReadingState.READY if ready else ReadingState.REJECTED,
             "size_bytes": len((made.text or "").encode()),

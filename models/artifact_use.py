@@ -20,11 +20,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.artifacts.subjects import parse_subject
 from context.artifacts.superseded import Access, Superseded, superseded_artifacts
-from context.artifacts.types import Artifact, ArtifactType, ContentKind
-from models.artifact import ArtifactFacts, artifact_value
+from context.artifacts.types import Artifact
+from models.artifact import ArtifactFacts, artifact_value, read_facts
 from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY
 from models.session import Transaction
+from models.text_keys import Cells
 
 ARTIFACT_KEY = ["artifact.tenant_id", "artifact.artifact_id"]
 
@@ -108,14 +109,16 @@ _ADD = text(
 
 def add_uses(db: Transaction, tenant_id: UUID, uses: Iterable[PlacedUse]) -> None:
     """Record where artifacts are used, in the transaction that stores the messages."""
-    rows = [_row(placed) for placed in uses]
+    cells = Cells(db, tenant_id)
+    rows = [_row(cells, placed) for placed in uses]
     if rows:
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         db.execute(_ADD, {"tenant_id": tenant_id, **columns})
 
 
-def _row(placed: PlacedUse) -> dict[str, object]:
+def _row(cells: Cells, placed: PlacedUse) -> dict[str, object]:
     use = placed.use
+    place = (placed.session_id, placed.first_seq + use.message, use.place)
     return {
         "session_id": placed.session_id,
         "seq": placed.first_seq + use.message,
@@ -123,7 +126,7 @@ def _row(placed: PlacedUse) -> dict[str, object]:
         "artifact_id": use.artifact_id,
         "turn_index": placed.turn_index,
         "tool": use.tool,
-        "subject": use.subject,
+        "subject": cells.seal("artifact_use.subject", use.subject, *place),
         "writes": use.writes,
         "source": use.source,
         "saved_tokens": use.saved[0],
@@ -188,7 +191,8 @@ def load_uses(db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: i
         newest: The most uses, >= 1.
     """
     asked = {"tenant_id": tenant_id, "session_id": session_id, "after_seq": after_seq, "newest": newest}
-    return [_use(row) for row in db.execute(_OF_SESSION, asked)]
+    cells = Cells(db, tenant_id)
+    return [_use(cells, session_id, row) for row in db.execute(_OF_SESSION, asked)]
 
 
 def load_session_artifacts(
@@ -204,17 +208,13 @@ def load_session_artifacts(
     return [use.artifact for use in uses if use.artifact is not None]
 
 
-def _use(row: Any) -> Use:
+def _use(cells: Cells, session_id: str, row: Any) -> Use:
     seq, place, turn_index, tool, subject, writes, source, created_at = row[:_USE_COLUMNS]
+    subject = cells.open("artifact_use.subject", subject, session_id, seq, place)
     use = Use(seq, place, turn_index, tool, subject, writes, None)
     if row.artifact_id is None:
         return use
-    facts = ArtifactFacts(
-        row[_USE_COLUMNS],
-        ArtifactType(row[_USE_COLUMNS + 1]),
-        ContentKind(row[_USE_COLUMNS + 2]),
-        *row[_USE_COLUMNS + 3 :],
-    )
+    facts = read_facts(cells, row[_USE_COLUMNS:])
     return replace(use, artifact=_historical(facts, use, source, created_at))
 
 

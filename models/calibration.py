@@ -1,5 +1,7 @@
 """What reported usage has taught about each tenant's models, and the reports to learn it from."""
 
+import json
+import re
 from collections import defaultdict
 from datetime import datetime
 from itertools import takewhile
@@ -15,6 +17,7 @@ from context.types import Role
 from context.usage import ReportedTurn, Said, model_key
 from models.base import Base, TenantKey
 from models.session import Transaction
+from models.text_keys import Cells
 
 MOST_TURNS, MOST_MESSAGES = 16, 300
 """How far back reports are compared: more of them would hardly change what is learned."""
@@ -81,14 +84,18 @@ def keep_calibration(db: Transaction, tenant_id: UUID, seen: Calibration, learne
     return kept.one_or_none() is not None
 
 
+MEDIA = re.compile(r'"type":\s*"[a-z_]*(image|audio|video|file|document|screenshot)')
+"""What the statement below looks for in a text that is not sealed."""
+
 _MESSAGES = text(
     r"""
     select turn_index, seq, role, tokens + coalesce(saved, 0) as tokens,
         tokens_wide + coalesce(saved_wide, 0) as tokens_wide,
-        coalesce(cardinality(call_ids), 0) as calls,
+        coalesce(cardinality(call_ids), 0) as calls, (:served and saved is not null) as is_taken_out,
+        case when starts_with(body, E'\x02') then body end as sealed,
         case when strpos(body, '"type"') > 0
             then body ~ '"type":\s*"[a-z_]*(image|audio|video|file|document|screenshot)' else false
-        end or (:served and saved is not null) as is_unsure
+        end as has_media
     from message
     left join (
         select seq, sum(saved_tokens) as saved, sum(saved_tokens_wide) as saved_wide from artifact_use
@@ -105,7 +112,7 @@ so that a turn that holds one measures nothing: like one with media."""
 
 _TURNS = text(
     """
-    select turn_index, first_seq, last_seq, generation, model, usage, context_window, exists (
+    select turn_index, turn_id, first_seq, last_seq, generation, model, usage, context_window, exists (
         select from summary
         where summary.tenant_id = :tenant_id and summary.session_id = :session_id
             and activated_at > coalesce(before, '-infinity') and activated_at <= received_at
@@ -143,9 +150,9 @@ def load_reported_turns(
         return []
     span = {"first_seq": turns[0].first_seq, "last_seq": turns[-1].last_seq}
     messages = db.execute(_MESSAGES, {**place, **span, "most": MOST_MESSAGES, "served": served}).all()
-    said = defaultdict(list)
+    said, cells = defaultdict(list), Cells(db, tenant_id)
     for message in reversed(messages):
-        said[message.turn_index].append(_said(message))
+        said[message.turn_index].append(_said(cells, session_id, message))
     whole = takewhile(
         lambda turn: len(said[turn.turn_index]) == turn.last_seq - turn.first_seq + 1, reversed(turns)
     )
@@ -154,7 +161,7 @@ def load_reported_turns(
             generation=turn.generation,
             messages=said[turn.turn_index],
             model=turn.model,
-            usage=turn.usage,
+            usage=_usage(cells, session_id, turn),
             context_window=turn.context_window,
             swapped=turn.swapped,
         )
@@ -162,5 +169,15 @@ def load_reported_turns(
     ][::-1]
 
 
-def _said(row: Any) -> Said:
-    return Said(Role(row.role), Count(row.tokens, row.tokens_wide, 1, row.calls), row.is_unsure)
+def _usage(cells: Cells, session_id: str, turn: Any) -> dict[str, Any] | None:
+    if not isinstance(turn.usage, str):
+        return turn.usage  # type: ignore[no-any-return]
+    return json.loads(cells.open("turn.usage", turn.usage, session_id, turn.turn_id))  # type: ignore[no-any-return]
+
+
+def _said(cells: Cells, session_id: str, row: Any) -> Said:
+    has_media = row.has_media
+    if row.sealed is not None:
+        has_media = MEDIA.search(cells.open("message.body", row.sealed, session_id, row.seq)) is not None
+    count = Count(row.tokens, row.tokens_wide, 1, row.calls)
+    return Said(Role(row.role), count, has_media or row.is_taken_out)

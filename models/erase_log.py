@@ -14,6 +14,7 @@ from context.types import Message, Role, Wire
 from models.history import load_messages
 from models.log import CHANGED, StoredMessage
 from models.session import Transaction
+from models.text_keys import Cells
 
 REACH = 2_000
 """How far from a turn its other halves are looked for, in messages: a result may come with a later turn."""
@@ -52,7 +53,8 @@ class LogChange:
 _PAIRS = text(
     """
     select seq, role, wire, call_ids, answer_ids,
-        case when wire = 'responses' and strpos(body, '"reasoning"') > 0 then body else '{}' end as body
+        case when wire = 'responses' and (strpos(body, '"reasoning"') > 0 or starts_with(body, E'\\x02'))
+            then body else '{}' end as body
     from message
     where tenant_id = :tenant_id and session_id = :session_id and seq between :from_seq and :to_seq
     order by seq
@@ -78,7 +80,8 @@ def remove_from_log(
     """
     span = {"from_seq": min(seqs) - reach, "to_seq": max(seqs) + reach}
     place = {"tenant_id": tenant_id, "session_id": session_id}
-    stretch = [_bare(row) for row in db.execute(_PAIRS, {**place, **span})]
+    cells = Cells(db, tenant_id)
+    stretch = [_bare(cells, session_id, row) for row in db.execute(_PAIRS, {**place, **span})]
     targets = {message.seq for message in stretch}.intersection(seqs)
     if not targets:
         return None
@@ -94,9 +97,11 @@ def remove_from_log(
     return LogChange(removal.gone, frozenset(after), turns, first_seq, growth, places)
 
 
-def _bare(row: Any) -> Message:
+def _bare(cells: Cells, session_id: str, row: Any) -> Message:
+    body = cells.open("message.body", row.body, session_id, row.seq)
+    body = body if '"reasoning"' in body else "{}"
     calls, answers = tuple(row.call_ids or ()), tuple(row.answer_ids or ())
-    return Message(row.seq, Role(row.role), 0, row.body, calls, answers, Wire(row.wire))
+    return Message(row.seq, Role(row.role), 0, body, calls, answers, Wire(row.wire))
 
 
 def _plan(
@@ -138,6 +143,7 @@ def _delete(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[
 
 def rewrite(db: Transaction, tenant_id: UUID, session_id: str, message: Message) -> int:
     """Put other words in a message's place. Returns the index of its turn."""
+    cells, row = Cells(db, tenant_id), (session_id, message.seq)
     turn_index: int = db.execute(
         update(StoredMessage)
         .where(
@@ -146,8 +152,8 @@ def rewrite(db: Transaction, tenant_id: UUID, session_id: str, message: Message)
             StoredMessage.seq == message.seq,
         )
         .values(
-            body=message.raw,
-            speaker=message.speaker,
+            body=cells.seal("message.body", message.raw, *row),
+            speaker=cells.seal_if("message.speaker", message.speaker, *row),
             tokens=message.tokens,
             tokens_wide=message.tokens if message.tokens_wide is None else message.tokens_wide,
             call_ids=list(message.call_ids) or None,

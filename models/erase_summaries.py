@@ -9,7 +9,8 @@ from sqlalchemy import delete, select, update
 
 from models.conversation import Session, SessionState
 from models.session import Transaction
-from models.summary import Summary, SummaryState, activate_version, drop_parts, drop_prepared
+from models.summary import Summary, SummaryState, activate_version, drop_prepared
+from models.summary_part import drop_parts
 
 _OUT_OF_FORCE = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
 

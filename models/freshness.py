@@ -10,7 +10,8 @@ from context.budget import Budget
 from models.conversation import STATE_COLUMNS, Session, SessionState
 from models.limit import limit_of
 from models.session import Transaction
-from models.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText
+from models.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText, read_summary
+from models.text_keys import Cells
 from models.work import DueWork, WorkKind, WorkState
 
 
@@ -101,4 +102,5 @@ def find_standing(
         return None
     split = len(STATE_COLUMNS)
     session, summary = SessionState(*row[:split]), row[split : split + len(TEXT_COLUMNS)]
-    return Standing(session, SummaryText(*summary) if summary[0] is not None else None, *row[-4:])
+    found = None if summary[0] is None else read_summary(Cells(db, tenant_id), session_id, summary)
+    return Standing(session, found, *row[-4:])

@@ -10,8 +10,10 @@ from uuid import UUID
 from sqlalchemy import CheckConstraint, Double, Text, bindparam, delete, select, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from models.artifact_summary import SummaryKey, open_focus
 from models.base import Base, TenantKey, Timestamp
 from models.session import Transaction
+from models.text_keys import Cells
 
 MOST_FOCUSES_A_TOOL = 50
 SHARED_SESSIONS = 2
@@ -93,18 +95,19 @@ def count_focuses(db: Transaction, tenant_id: UUID, *, half_life_days: float) ->
 
 _LIKELY_FOCUSES = text(
     """
-    select asked.focus, counted.uses / sum(counted.uses) over () as share
+    select asked.artifact_id, asked.focus_key, asked.size_class, asked.focus,
+        counted.uses / sum(counted.uses) over () as share
     from (
         select focus_key, uses, sessions from focus_statistic
         where tenant_id = :tenant_id and tool = :tool order by uses desc, focus_key limit :most
     ) as counted
     join lateral (
-        select focus from artifact_summary
+        select artifact_id, focus_key, size_class, focus from artifact_summary
         where tenant_id = :tenant_id and focus_key = counted.focus_key and session_id is not null
         order by used_at desc nulls last limit 1
     ) as asked on true
     where sessions >= :sessions
-    order by share desc, asked.focus
+    order by share desc
     """
 )
 
@@ -117,7 +120,11 @@ def likely_focuses(
     Only what several sessions asked for, in words that one of them still holds.
     """
     values = {"tenant_id": tenant_id, "tool": tool, "most": most, "sessions": SHARED_SESSIONS}
-    return [(row.focus, float(row.share)) for row in db.execute(_LIKELY_FOCUSES, values)]
+    cells, likely = Cells(db, tenant_id), []
+    for row in db.execute(_LIKELY_FOCUSES, values):
+        key = SummaryKey(row.artifact_id, row.focus_key, row.size_class, "")
+        likely.append((open_focus(cells, key, row.focus, ())[0], float(row.share)))
+    return sorted(likely, key=lambda entry: (-entry[1], entry[0]))
 
 
 _DECIDED = """

@@ -1,7 +1,7 @@
 """Reading the log: ranges of a session's messages, and the turns that they belong to."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import accumulate
@@ -11,8 +11,11 @@ from uuid import UUID
 from sqlalchemy import ARRAY, BigInteger, bindparam, func, select, text
 
 from context.types import Message, Role, Wire
+from models.cipher import MARK
 from models.log import StoredMessage
 from models.session import Transaction
+from models.text_keys import Cells
+from models.text_settings import has_masters
 
 _MESSAGE_COLUMNS = (
     StoredMessage.seq,
@@ -57,7 +60,7 @@ def load_newest(
             "most": most,
         },
     ).all()
-    return [_message(row) for row in reversed(rows)]
+    return _messages(db, tenant_id, session_id, reversed(rows))
 
 
 def load_oldest(
@@ -74,7 +77,7 @@ def load_oldest(
             "most": most,
         },
     )
-    return [_message(row) for row in rows]
+    return _messages(db, tenant_id, session_id, rows)
 
 
 def load_messages(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int]) -> list[Message]:
@@ -82,19 +85,24 @@ def load_messages(db: Transaction, tenant_id: UUID, session_id: str, seqs: Colle
     if not seqs:
         return []
     rows = db.execute(_CHOSEN, {"tenant_id": tenant_id, "session_id": session_id, "seqs": sorted(seqs)})
-    return [_message(row) for row in rows]
+    return _messages(db, tenant_id, session_id, rows)
 
 
-def _message(row: Any) -> Message:
+def _messages(db: Transaction, tenant_id: UUID, session_id: str, rows: Iterable[Any]) -> list[Message]:
+    cells = Cells(db, tenant_id)
+    return [_message(cells, session_id, row) for row in rows]
+
+
+def _message(cells: Cells, session_id: str, row: Any) -> Message:
     return Message(
         row[0],
         Role(row[1]),
         row[2],
-        row[3],
+        cells.open("message.body", row[3], session_id, row[0]),
         tuple(row[4]) if row[4] else (),
         tuple(row[5]) if row[5] else (),
         Wire(row[6]),
-        row[7],
+        cells.open_if("message.speaker", row[7], session_id, row[0]),
         row[8],
     )
 
@@ -161,13 +169,15 @@ _TURNS_TOUCHING = text(
 )
 """The messages at both ends say which turns lie between them: three index scans, however long the log."""
 
-_SIZES = text(
-    """
-    select turn_index, sum(octet_length(body)) from message
+_SIZES = """
+    select turn_index, sum({size}) from message
     where tenant_id = :tenant_id and session_id = :session_id and seq between :from_seq and :to_seq
     group by turn_index
     """
-)
+_AS_WRITTEN = "octet_length(body)"
+_BEFORE_SEALING = f"""case when body ~ '^{MARK}[0-9]' then split_part(substr(body, 2, 11), '.', 1)::bigint
+    else octet_length(body) end"""
+"""What is sealed says how long it was: pages are as long as they are without."""
 
 
 def load_turns(
@@ -201,7 +211,8 @@ def load_turns(
         return [], None
     chosen = turns[: _fitting([turn.length for turn in turns], most_messages)]
     ends = {"from_seq": chosen[0].first_seq, "to_seq": chosen[-1].last_seq}
-    sizes = {row[0]: int(row[1]) for row in db.execute(_SIZES, place | ends)}
+    statement = _SIZES.format(size=_BEFORE_SEALING if has_masters() else _AS_WRITTEN)
+    sizes = {row[0]: int(row[1]) for row in db.execute(text(statement), place | ends)}
     chosen = chosen[: _fitting([sizes.get(turn.turn_index, 0) for turn in chosen], most_bytes)]
     left = turns[len(chosen) :]
     return _with_messages(db, tenant_id, session_id, chosen), left[0].first_seq if left else None

@@ -25,6 +25,8 @@ from models.artifact_use import NewUse, PlacedUse, add_uses
 from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY, SessionState, lock_sessions
 from models.session import Transaction
+from models.text_keys import Cells
+from models.text_settings import seals
 
 CHANGED = b""
 """The digest of a turn of which something was edited or erased: of what is gone, no fingerprint stays.
@@ -134,12 +136,12 @@ def accept_turns(
     """
     sessions = lock_sessions(db, tenant_id, (turn.session_id for turn in turns))
     known = _find_turns(db, tenant_id, [(turn.session_id, turn.turn_id) for turn in turns])
-    answers, fresh = [], []
+    answers, fresh, cells = [], [], Cells(db, tenant_id)
     for turn in turns:
         place = (turn.session_id, turn.turn_id)
         if place in known:
             sha, accepted = known[place]
-            answers.append(replace(accepted, duplicate=True, conflict=sha not in (CHANGED, turn.body_sha256)))
+            answers.append(replace(accepted, duplicate=True, conflict=not _is_same(cells, sha, turn)))
             continue
         session = sessions[turn.session_id]
         accepted = AcceptedTurn(
@@ -150,13 +152,17 @@ def accept_turns(
             session.last_seq + len(turn.messages),
         )
         sessions[turn.session_id] = _after(session, turn, accepted)
-        known[place] = (turn.body_sha256, accepted)
+        known[place] = (cells.digest(turn.body_sha256), accepted)
         answers.append(accepted)
         fresh.append((turn, accepted, session.generation))
     if fresh:
         changed = {turn.session_id for turn, _, _ in fresh}
         _append(db, tenant_id, fresh, [sessions[session_id] for session_id in sorted(changed)])
     return answers, sessions
+
+
+def _is_same(cells: Cells, stored: bytes, turn: NewTurn) -> bool:
+    return stored in (CHANGED, turn.body_sha256) or stored in cells.digests(turn.body_sha256)
 
 
 def _after(session: SessionState, turn: NewTurn, accepted: AcceptedTurn) -> SessionState:
@@ -238,9 +244,11 @@ def _append(
     fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]],
     sessions: Iterable[SessionState],
 ) -> None:
+    cells = Cells(db, tenant_id)
+    messages = [row for turn, accepted, _ in fresh for row in _message_rows(cells, turn, accepted)]
     columns = {
-        **_columns("t", [_turn_row(*entry) for entry in fresh]),
-        **_columns("m", [row for turn, accepted, _ in fresh for row in _message_rows(turn, accepted)]),
+        **_columns("t", [_turn_row(cells, *entry) for entry in fresh]),
+        **_columns("m", messages),
         **_columns("s", [_session_row(session) for session in sessions]),
     }
     db.execute(_APPEND, {"tenant_id": tenant_id, **columns})
@@ -265,26 +273,34 @@ def _columns(prefix: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]
     return {f"{prefix}_{name}": [row[name] for row in rows] for name in rows[0]}
 
 
-def _turn_row(turn: NewTurn, accepted: AcceptedTurn, generation: int) -> dict[str, Any]:
+def _turn_row(cells: Cells, turn: NewTurn, accepted: AcceptedTurn, generation: int) -> dict[str, Any]:
     return {
         "session_id": turn.session_id,
         "turn_index": accepted.turn_index,
         "turn_id": turn.turn_id,
-        "body_sha256": turn.body_sha256,
+        "body_sha256": cells.digest(turn.body_sha256),
         "generation": generation,
         "first_seq": accepted.first_seq,
         "last_seq": accepted.last_seq,
         "tokens": turn.tokens,
         "model": turn.model,
         "context_window": turn.context_window,
-        "usage": json.dumps(turn.usage) if turn.usage is not None else None,
-        "plan": json.dumps(turn.plan) if turn.plan is not None else None,
+        "usage": _object(cells, turn, "turn.usage", turn.usage),
+        "plan": _object(cells, turn, "turn.plan", turn.plan),
         "user_id": turn.user_id,
         "completed_at": turn.completed_at,
     }
 
 
-def _message_rows(turn: NewTurn, accepted: AcceptedTurn) -> Iterator[dict[str, Any]]:
+def _object(cells: Cells, turn: NewTurn, column: str, value: dict[str, Any] | None) -> str | None:
+    """An object as JSON; sealed, it is a string in place of an object."""
+    if value is None:
+        return None
+    written = json.dumps(value)
+    return json.dumps(cells.seal(column, written, turn.session_id, turn.turn_id)) if seals() else written
+
+
+def _message_rows(cells: Cells, turn: NewTurn, accepted: AcceptedTurn) -> Iterator[dict[str, Any]]:
     for seq, message in enumerate(turn.messages, accepted.first_seq):
         yield {
             "session_id": turn.session_id,
@@ -292,10 +308,10 @@ def _message_rows(turn: NewTurn, accepted: AcceptedTurn) -> Iterator[dict[str, A
             "turn_index": accepted.turn_index,
             "role": message.role.value,
             "wire": message.wire.value,
-            "speaker": message.speaker,
+            "speaker": cells.seal_if("message.speaker", message.speaker, turn.session_id, seq),
             "tokens": message.tokens,
             "tokens_wide": message.tokens if message.tokens_wide is None else message.tokens_wide,
-            "body": message.raw,
+            "body": cells.seal("message.body", message.raw, turn.session_id, seq),
             "call_ids": _array_text(message.call_ids),
             "answer_ids": _array_text(message.answer_ids),
         }

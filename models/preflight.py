@@ -27,6 +27,7 @@ from models.conversation import SESSION_KEY, Session
 from models.habits import UserProfile
 from models.log import StoredMessage, Turn
 from models.session import Transaction
+from models.text_keys import Cells
 
 
 class PreflightPolicy(Base):
@@ -180,9 +181,19 @@ def load_asked(
     db: Transaction, tenant_id: UUID, session_id: str, *, most: int
 ) -> list[tuple[Message, float]]:
     """Read what users last said in a session, newest first, each with the age of its last turn in seconds."""
+    cells = Cells(db, tenant_id)
     rows = db.execute(_LAST_ASKED, {"tenant_id": tenant_id, "session_id": session_id, "most": most})
     return [
-        (Message(row[0], Role.USER, 0, row[1], wire=Wire(row[2])), max(float(row[3] or 0.0), 0.0))
+        (
+            Message(
+                row[0],
+                Role.USER,
+                0,
+                cells.open("message.body", row[1], session_id, row[0]),
+                wire=Wire(row[2]),
+            ),
+            max(float(row[3] or 0.0), 0.0),
+        )
         for row in rows
     ]
 

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from context.preflight.decide import TOO_UNSURE
 from context.types import Message, Role, Wire
 from models.session import Transaction
+from models.text_keys import Cells
 
 LABEL_CONFIDENCE = 0.8
 """How sure a session's topic is that a model named."""
@@ -62,8 +63,10 @@ def find_unsure(db: Transaction, tenant_id: UUID, session_id: str) -> Unsure | N
     row = db.execute(_NEWEST, {**place, "too_unsure": TOO_UNSURE}).one_or_none()
     if row is None:
         return None
+    cells = Cells(db, tenant_id)
     said = db.execute(_SAID, {**place, "turn_index": row.turn_index})
-    messages = [Message(one.seq, Role.USER, 0, one.body, wire=Wire(one.wire)) for one in said]
+    bodies = [(one, cells.open("message.body", one.body, session_id, one.seq)) for one in said]
+    messages = [Message(one.seq, Role.USER, 0, body, wire=Wire(one.wire)) for one, body in bodies]
     return Unsure(row.decision_id, row.decided_at, float(row.age_s), messages)
 
 

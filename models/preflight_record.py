@@ -32,6 +32,7 @@ from context.types import Message, Role, Wire
 from models.base import Base, CreatedAt, TenantKey
 from models.log import Turn
 from models.session import Transaction
+from models.text_keys import Cells
 
 PAGE = 500
 """How many decisions are read or joined at a time."""
@@ -249,7 +250,7 @@ def _tools_of(
     """The names of the tools that turns called, each once, in order."""
     if not turns:
         return {}
-    places = sorted(turns)
+    cells, places = Cells(db, tenant_id), sorted(turns)
     rows = db.execute(
         _CALLING,
         {
@@ -259,7 +260,7 @@ def _tools_of(
         },
     ).all()
     return {
-        place: _called([_message(row) for row in said])
+        place: _called([_message(cells, row) for row in said])
         for place, said in groupby(rows, key=lambda row: (row.session_id, row.turn_index))
     }
 
@@ -268,12 +269,12 @@ def _called(messages: Sequence[Message]) -> list[str]:
     return list(dict.fromkeys(call.name for call in read_calls(messages).values() if call.name))
 
 
-def _message(row: Any) -> Message:
+def _message(cells: Cells, row: Any) -> Message:
     return Message(
         row.seq,
         Role(row.role),
         0,
-        row.body,
+        cells.open("message.body", row.body, row.session_id, row.seq),
         call_ids=tuple(row.call_ids or ()),
         answer_ids=tuple(row.answer_ids or ()),
         wire=Wire(row.wire),

@@ -30,9 +30,12 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.recall.passages import Passage
 from models.base import Base, TenantKey
+from models.cipher import TextKey
 from models.conversation import SESSION_KEY, Session
 from models.log import StoredMessage
 from models.session import Transaction
+from models.text_keys import Cells
+from models.text_settings import has_masters, seals
 
 
 class RecallPassage(Base):
@@ -93,6 +96,7 @@ class RecallProgress(Base):
     through_seq: Mapped[int] = mapped_column(BigInteger)
     passages: Mapped[int]
     tokens: Mapped[int] = mapped_column(BigInteger)
+    keyed: Mapped[bool] = mapped_column(server_default=text("false"))
 
 
 @dataclass(frozen=True)
@@ -125,13 +129,26 @@ class RecallKey:
             "start_seq": self.start_seq,
         }
 
-    def term_keys(self, terms: Iterable[str]) -> dict[str, int]:
-        """Give each term its key: the index's half first, so that a session's keys lie together."""
+    def term_keys(self, terms: Iterable[str], secret: TextKey | None = None) -> dict[str, int]:
+        """Give each term its key: the index's half first, so that a session's keys lie together.
+
+        Args:
+            terms: What to look for.
+            secret: The tenant's key, where the index is made with it.
+        """
         index = blake2b(
             f"{self.tenant_id}/{self.start_seq}/{self.session_id}".encode(), digest_size=4
         ).digest()
         return {
-            term: int.from_bytes(index + blake2b(term.encode(), digest_size=4).digest(), signed=True)
+            term: int.from_bytes(
+                index
+                + (
+                    secret.hash_term(term, size=4)
+                    if secret
+                    else blake2b(term.encode(), digest_size=4).digest()
+                ),
+                signed=True,
+            )
             for term in terms
         }
 
@@ -213,33 +230,52 @@ def add_passages(
     Returns:
         False where another worker moved the index on from `base` first: nothing is added.
     """
-    if not _move_on(db, index, base, base.after(passages, through_seq)):
+    keyed = _move_on(db, index, base, base.after(passages, through_seq))
+    if keyed is None:
         return False
-    rows = [_row(index, passage) for passage in passages]
+    cells = Cells(db, index.tenant_id)
+    secret = cells.reading_key() if keyed else None
+    rows = [_row(cells, index, passage, secret) for passage in passages]
     if rows:
         db.execute(insert(RecallPassage), rows)
         _count_terms(db, index, Counter(key for row in rows for key in row["keys"]))
     return True
 
 
-def _move_on(db: Transaction, index: RecallKey, base: Progress, after: Progress) -> bool:
-    """Compare and set: the row of `base` becomes that of `after`, or nothing happens.
+def _move_on(db: Transaction, index: RecallKey, base: Progress, after: Progress) -> bool | None:
+    """Compare and set: the row of `base` becomes that of `after`, or nothing happens: None.
+
+    Says whether the terms of the index are hashed with the tenant's key, which is decided where it begins.
 
     An index that was taken back to its very beginning has a row, which says what no row says too.
     """
     is_base = (RecallProgress.through_seq == base.through_seq, RecallProgress.passages == base.passages)
     if base == Progress():
-        new = upsert(RecallProgress).values(**index.columns(), **asdict(after))
-        new = new.on_conflict_do_update(
-            index_elements=[*index.columns()], set_=asdict(after), where=and_(*is_base)
-        )
-        return db.execute(new.returning(RecallProgress.through_seq)).one_or_none() is not None
+        begun = {**asdict(after), "keyed": seals()}
+        if begun["keyed"]:
+            Cells(db, index.tenant_id).writing_key()
+        new = upsert(RecallProgress).values(**index.columns(), **begun)
+        new = new.on_conflict_do_update(index_elements=[*index.columns()], set_=begun, where=and_(*is_base))
+        return db.execute(new.returning(RecallProgress.keyed)).scalar_one_or_none()
     moved = update(RecallProgress).where(index.of(RecallProgress), *is_base)
-    changed = moved.values(asdict(after)).returning(RecallProgress.through_seq)
-    return db.execute(changed).one_or_none() is not None
+    return db.execute(moved.values(asdict(after)).returning(RecallProgress.keyed)).scalar_one_or_none()
 
 
-def _row(index: RecallKey, passage: Passage) -> dict[str, Any]:
+def find_secret(db: Transaction, index: RecallKey) -> TextKey | None:
+    """The key with which the terms of an index are hashed; None where they are hashed without one."""
+    if not has_masters():
+        return None
+    keyed = db.execute(select(RecallProgress.keyed).where(index.of(RecallProgress))).scalar_one_or_none()
+    return Cells(db, index.tenant_id).reading_key() if keyed else None
+
+
+def passage_row(index: RecallKey, start: int) -> tuple[object, ...]:
+    """What names a passage beside its tenant."""
+    return index.session_id, index.start_seq, start
+
+
+def _row(cells: Cells, index: RecallKey, passage: Passage, secret: TextKey | None) -> dict[str, Any]:
+    place = passage_row(index, passage.start)
     return {
         **index.columns(),
         "start": passage.start,
@@ -248,10 +284,10 @@ def _row(index: RecallKey, passage: Passage) -> dict[str, Any]:
         "line": passage.line,
         "part": passage.part,
         "parts": passage.parts,
-        "speaker": passage.speaker,
-        "body": passage.text,
+        "speaker": cells.seal("recall_passage.speaker", passage.speaker, *place),
+        "body": cells.seal("recall_passage.body", passage.text, *place),
         "tokens": passage.tokens,
-        "keys": sorted(index.term_keys(passage.terms).values()),
+        "keys": sorted(index.term_keys(passage.terms, secret).values()),
     }
 
 

@@ -10,8 +10,9 @@ from sqlalchemy import text
 from context.recall.passages import Passage
 from context.recall.ranking import Hit, RecallStats, find_ranges, weigh_terms
 from context.words import query_terms
-from models.recall import RecallKey
+from models.recall import RecallKey, find_secret, passage_row
 from models.session import Transaction
+from models.text_keys import Cells
 
 MAX_HITS = 300
 """The most passages that a search for rare terms reads."""
@@ -21,6 +22,7 @@ _PAIR_HITS = 100
 _RECENT_TOKENS = 200_000
 _RECENT_HITS = 200
 _STRETCH_PASSAGES = 1000
+_SPEAKER = 5
 
 _COUNTS = text("""
     select progress.passages, progress.tokens, term.key, term.passages
@@ -91,9 +93,10 @@ def find_passages(
     Returns:
         Passages for `select_recall` or `choose_blocks`; none where the session has none of the query's terms.
     """
-    keys = index.term_keys(query_terms(query))
-    if not keys or max_tokens <= 0:
+    terms = query_terms(query)
+    if not terms or max_tokens <= 0:
         return FoundPassages([], RecallStats(0, {}))
+    keys = index.term_keys(terms, find_secret(db, index))
     stats, tokens = _count(db, index, keys)
     weights = weigh_terms(list(keys), stats)
     if not weights:
@@ -122,7 +125,7 @@ class _Search:
     """One search: where, how far, and for which terms, the rarest first."""
 
     def __init__(self, db: Transaction, index: RecallKey, through_seq: int, asked: Mapping[int, str]) -> None:
-        self._db = db
+        self._db, self._index = db, index
         self._common = list(asked)
         self._values = {**index.columns(), "through_seq": through_seq, "asked": self._common}
         self._terms = _Terms(asked.values())
@@ -142,7 +145,14 @@ class _Search:
         """Load the passages that start in the ranges, in order."""
         firsts, lasts = zip(*ranges, strict=True)
         rows = self._run(_STRETCHES, firsts=list(firsts), lasts=list(lasts), most=_STRETCH_PASSAGES)
-        return [Passage(*[*columns, self._terms[bits]]) for *columns, bits in rows]
+        cells = Cells(self._db, self._index.tenant_id)
+        return [self._passage(cells, row) for row in rows]
+
+    def _passage(self, cells: Cells, row: Any) -> Passage:
+        place = passage_row(self._index, row.start)
+        speaker = cells.open("recall_passage.speaker", row.speaker, *place)
+        body = cells.open("recall_passage.body", row.body, *place)
+        return Passage(*[*row[:_SPEAKER], speaker, body, *row[_SPEAKER + 2 : -1], self._terms[row[-1]]])
 
     def _run(self, statement: Any, **parameters: Any) -> list[Any]:
         return list(self._db.execute(statement, {**self._values, **parameters}).all())

@@ -1,7 +1,7 @@
 """Summaries: versions beside the log, at most one of them in force."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -13,7 +13,6 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Text,
-    delete,
     func,
     insert,
     literal,
@@ -21,13 +20,14 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY, Session, SessionState
 from models.history import tokens_between
 from models.session import Transaction
+from models.text_keys import Cells
+from models.text_settings import seals
 from models.work import WorkKind, want
 
 
@@ -80,20 +80,6 @@ class Summary(Base):
     rejected_because: Mapped[str | None]
     created_at: Mapped[CreatedAt]
     activated_at: Mapped[datetime | None]
-
-
-class SummaryPart(Base):
-    """A finished chunk of a summary under way: a crash resumes after it."""
-
-    __tablename__ = "summary_part"
-    __table_args__ = (ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),)
-
-    tenant_id: Mapped[TenantPart]
-    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
-    input_sha256: Mapped[bytes] = mapped_column(primary_key=True)
-    text: Mapped[str]
-    tokens: Mapped[int]
-    created_at: Mapped[CreatedAt]
 
 
 @dataclass(frozen=True)
@@ -161,7 +147,17 @@ def _newest(db: Transaction, tenant_id: UUID, session_id: str, *states: SummaryS
         .order_by(Summary.version.desc())
         .limit(1)
     ).one_or_none()
-    return SummaryText(*row) if row else None
+    return read_summary(Cells(db, tenant_id), session_id, row) if row else None
+
+
+def read_summary(cells: Cells, session_id: str, row: Sequence[Any]) -> SummaryText:
+    """A summary of a row of `TEXT_COLUMNS`."""
+    found = SummaryText(*row)
+    return replace(found, text=_open(cells, session_id, found.version, found.text))
+
+
+def _open(cells: Cells, session_id: str, version: int, stored: str) -> str:
+    return cells.open("summary.text", stored, session_id, version)
 
 
 def store_summary(
@@ -184,14 +180,18 @@ def store_summary(
     if not new.rejected_because:
         _supersede(db, tenant_id, session_id, SummaryState.PREPARED)
     state = SummaryState.REJECTED if new.rejected_because else SummaryState.PREPARED
+    values: dict[str, Any] = {**new.__dict__, "version": _next_version(tenant_id, session_id)}
+    if values["text"] and seals():
+        values["version"] = db.execute(select(values["version"])).scalar_one()
+        row = (session_id, values["version"])
+        values["text"] = Cells(db, tenant_id).seal("summary.text", new.text, *row)
     version: int = db.execute(
         insert(Summary)
         .values(
             tenant_id=tenant_id,
             session_id=session_id,
-            version=_next_version(tenant_id, session_id),
             state=state,
-            **new.__dict__,
+            **values,
         )
         .returning(Summary.version)
     ).scalar_one()
@@ -326,7 +326,11 @@ def list_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> list[Su
         .where(Summary.tenant_id == tenant_id, Summary.session_id == session_id)
         .order_by(Summary.version.desc())
     )
-    return [Summary(**row) for row in rows.mappings()]
+    cells = Cells(db, tenant_id)
+    return [
+        Summary(**{**row, "text": _open(cells, session_id, row["version"], row["text"])})
+        for row in rows.mappings()
+    ]
 
 
 def refused_through(
@@ -355,31 +359,3 @@ def refused_through(
         return None
     basis = find_basis(db, tenant_id, session.session_id)
     return row.to_seq if row.base_version == (basis.version if basis else None) else None
-
-
-def find_part(db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes) -> str | None:
-    """The text that was already made of this input, or None."""
-    return db.execute(
-        select(SummaryPart.text).where(
-            SummaryPart.tenant_id == tenant_id,
-            SummaryPart.session_id == session_id,
-            SummaryPart.input_sha256 == input_sha256,
-        )
-    ).scalar_one_or_none()
-
-
-def keep_part(
-    db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes, *, content: str, tokens: int
-) -> None:
-    """Keep a finished chunk; a second one of the same input changes nothing."""
-    row = upsert(SummaryPart).values(
-        tenant_id=tenant_id, session_id=session_id, input_sha256=input_sha256, text=content, tokens=tokens
-    )
-    db.execute(row.on_conflict_do_nothing())
-
-
-def drop_parts(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Forget the chunks of a session: their summary is done, or is not wanted any more. Returns how many."""
-    return db.execute(
-        delete(SummaryPart).where(SummaryPart.tenant_id == tenant_id, SummaryPart.session_id == session_id)
-    ).rowcount

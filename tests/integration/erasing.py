@@ -23,7 +23,8 @@ from models.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.plan_outcome import join_outcomes
 from models.preflight import remember_topic
 from models.shadow import record_reads
-from models.summary import NewSummary, keep_part, store_summary
+from models.summary import NewSummary, store_summary
+from models.summary_part import keep_part
 from models.work import WorkKind, want
 from tests.integration.summarizing import dialogue
 

@@ -11,7 +11,8 @@ from llm.failures import Cause, LlmFailure
 from models import session
 from models.conversation import lock_sessions
 from models.settings import compression_settings
-from models.summary import SummaryState, drop_prepared, keep_part
+from models.summary import SummaryState, drop_prepared
+from models.summary_part import keep_part
 from models.work import WorkKind, WorkState, hold, want
 from tests.integration.activating import CHAT, PATH, Chat
 from tests.integration.summarizing import Model

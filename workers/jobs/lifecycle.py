@@ -17,6 +17,7 @@ from llm.failures import LlmFailure
 from models.budget import BudgetDeniedError
 from models.provider import ProviderParkedError
 from models.session import transaction
+from models.text_keys import TextUnavailableError
 from models.tracing import span
 from models.work import Claim, WorkKind, claim, put_off, renew
 from workers.observe import count_work
@@ -111,7 +112,9 @@ def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _De
 
 
 def _is_outage(error: Exception) -> bool:
-    """Whether the database was away, full or at odds with others: not the work's fault."""
+    """Whether the database was away, full or busy, or a key was not at hand: not the work's fault."""
+    if isinstance(error, TextUnavailableError):
+        return True
     if isinstance(error, DBAPIError):
         code = getattr(error.orig, "sqlstate", None)
         return code.startswith(_OUTAGES) if code else isinstance(error, OperationalError)

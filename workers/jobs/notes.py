@@ -28,7 +28,8 @@ from llm.failures import FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.session import reading, transaction
-from models.summary import SummaryText, find_part, keep_part
+from models.summary import SummaryText
+from models.summary_part import find_part, keep_part
 from models.work import Claim, hold
 from workers.jobs.lifecycle import LeaseLostError
 

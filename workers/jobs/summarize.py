@@ -29,12 +29,12 @@ from models.summary import (
     NewSummary,
     SummaryText,
     activate_prepared,
-    drop_parts,
     find_basis,
     refused_through,
     store_summary,
 )
 from models.summary_levels import thin_summaries
+from models.summary_part import drop_parts
 from models.tracing import span
 from models.work import Claim, end_rest, finish, rest
 from workers.jobs.lifecycle import LeaseLostError

@@ -1,0 +1,111 @@
+"""Protect stored text with keys: rotate them, seal what is stored, open it again, forget a tenant's key."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.target import DATA_DIRECTORY
+from models.session import Transaction
+from models.text_columns import COLUMNS, count_cells
+from models.text_keys import TextUnavailableError
+from models.text_rotation import change_rows, forget_text_key, list_text_tenants, rotate_keys
+from models.text_settings import seals, text_settings
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+TenantName = Annotated[str, typer.Option("--tenant", help="Whose text.")]
+DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack may run.")]
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Say in a line what is wrong with the keys."""
+    try:
+        yield
+    except TextUnavailableError as error:
+        typer.echo(f"afterturn: {error.message}", err=True)
+        raise typer.Exit(1) from None
+
+
+@app.command()
+def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+    """Show the keys by their ids, who is protected by which, and how much of a tenant's text is sealed."""
+    masters = list(text_settings().masters)
+    state = f"new text is {'sealed' if seals() else 'stored as it is'}"
+    print(f"Master keys: {', '.join(masters) or 'none'}; {state}.")
+    with operator_transaction(data_dir) as db:
+        keys = Table("tenant", "master key", "at hand")
+        for _, name, master_id in list_text_tenants(db):
+            at_hand = "-" if master_id is None else ("yes" if master_id in masters else "no")
+            keys.add_row(name, master_id or "-", at_hand)
+        cells = Table("text", "sealed", "as it is", title=f"Text of {tenant}")
+        tenant_id = known_tenant(db, tenant)
+        for column in COLUMNS:
+            sealed, plain = count_cells(db, tenant_id, column)
+            cells.add_row(column.cell, f"{sealed:,}", f"{plain:,}")
+    Console().print(keys, cells)
+
+
+@app.command()
+def rotate(data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+    """Wrap every tenant's key with the first master key; then the others can be taken away."""
+    if not text_settings().masters:
+        raise typer.BadParameter("AFTERTURN_TEXT_KEYS names no key")
+    with _said(), operator_transaction(data_dir) as db:
+        changed, same = rotate_keys(db)
+    print(f"{changed} keys were wrapped anew, {same} were already.")
+
+
+@app.command()
+def seal(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+    """Seal what a tenant stored before there was a key; it can be stopped and started again."""
+    if not seals():
+        raise typer.BadParameter("new text is not sealed: set AFTERTURN_TEXT_KEYS first, everywhere")
+    _change(tenant, data_dir, "sealed")
+
+
+@app.command()
+def unseal(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
+    """Open all that a tenant has sealed, so that its key can go."""
+    if seals() or not text_settings().masters:
+        raise typer.BadParameter("keep AFTERTURN_TEXT_KEYS and set AFTERTURN_TEXT_SEALING=false, everywhere")
+    _change(tenant, data_dir, "plain")
+
+
+def _change(tenant: str, data_dir: Path, to: Literal["sealed", "plain"]) -> None:
+    with operator_transaction(data_dir) as db:
+        tenant_id = known_tenant(db, tenant)
+
+    def short() -> Iterator[Transaction]:
+        with operator_transaction(data_dir) as db:
+            yield db
+
+    changed: Counter[str] = Counter()
+    with _said():
+        for name, count in change_rows(contextmanager(short), tenant_id, to=to):
+            changed[name] += count
+    for name, count in changed.items():
+        print(f"{name}: {count:,}")
+    print(f"The text of {tenant} is {'sealed' if to == 'sealed' else 'stored as it is'}.")
+
+
+@app.command()
+def forget(
+    *,
+    tenant: Annotated[str, typer.Option("--tenant", help="Whose text.")],
+    for_ever: Annotated[bool, typer.Option("--for-ever", help="Say that you mean it.")] = False,
+    data_dir: DataDirectory = DATA_DIRECTORY,
+) -> None:
+    """Delete a tenant's key: its sealed text can never be read again, in no backup made from now on."""
+    if not for_ever:
+        raise typer.BadParameter("this cannot be undone: say --for-ever")
+    with operator_transaction(data_dir) as db:
+        gone = forget_text_key(db, known_tenant(db, tenant))
+    print(f"The key of {tenant} is gone." if gone else f"{tenant} has no key.")

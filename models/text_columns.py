@@ -1,0 +1,258 @@
+"""Which columns hold text that is sealed, and sealing or opening them in place, a few rows at a time."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy import text
+
+from models.cipher import MARK
+from models.session import Transaction
+from models.text_keys import Cells
+
+
+class Form(StrEnum):
+    """What a cell holds, and in SQL, whether it is sealed."""
+
+    TEXT = "text"
+    BYTES = "bytes"
+    TERMS = "terms"
+    OBJECT = "object"
+    DIGEST = "digest"
+
+
+_SEALED = {
+    Form.TEXT: f"({{name}} ~ '^{MARK}[0-9]')",
+    Form.BYTES: "(substr({name}, 1, 1) = '\\x02'::bytea)",
+    Form.TERMS: f"(coalesce({{name}}[1], '') ~ '^{MARK}[0-9]')",
+    Form.OBJECT: "(jsonb_typeof({name}) = 'string')",
+    Form.DIGEST: "(octet_length({name}) <> 32)",
+}
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """A column of text, and what names its cells.
+
+    Attributes:
+        table: Its table.
+        name: Its own name.
+        row: The columns that name a row beside the tenant, in the order in which its cells are bound to them.
+        key: The columns of the table's key beside the tenant, by which a row is found again.
+        form: How a sealed cell is told from another.
+    """
+
+    table: str
+    name: str
+    row: Sequence[str]
+    key: Sequence[str]
+    form: Form = Form.TEXT
+
+    @property
+    def cell(self) -> str:
+        """The name to which its cells are bound."""
+        return f"{self.table}.{self.name}"
+
+
+_TURN = ("session_id", "turn_id")
+_MESSAGE = ("session_id", "seq")
+_SUMMARY = ("session_id", "version")
+_PASSAGE = ("session_id", "start_seq", "start")
+_ARTIFACT = ("artifact_id",)
+_ATTACHMENT = ("artifact_id", "session_id", "user_id")
+_USE = ("session_id", "seq", "place")
+_FOCUS = ("artifact_id", "focus_key", "size_class")
+_READING = (*_FOCUS, "language", "model", "prompt_version")
+
+COLUMNS = (
+    TextColumn("message", "body", _MESSAGE, _MESSAGE),
+    TextColumn("message", "speaker", _MESSAGE, _MESSAGE),
+    TextColumn("summary", "text", _SUMMARY, _SUMMARY),
+    TextColumn("recall_passage", "body", _PASSAGE, _PASSAGE),
+    TextColumn("recall_passage", "speaker", _PASSAGE, _PASSAGE),
+    TextColumn("artifact", "content", _ARTIFACT, _ARTIFACT),
+    TextColumn("artifact", "preview", _ARTIFACT, _ARTIFACT),
+    TextColumn("artifact", "title", _ARTIFACT, _ARTIFACT),
+    TextColumn("artifact_attachment", "title", _ATTACHMENT, _ATTACHMENT),
+    TextColumn("artifact_attachment", "source", _ATTACHMENT, _ATTACHMENT),
+    TextColumn("artifact_use", "subject", _USE, _USE),
+    TextColumn("artifact_summary", "focus", _FOCUS, _READING),
+    TextColumn("artifact_summary", "text", _READING, _READING),
+    TextColumn("artifact_summary", "terms", _FOCUS, _READING, Form.TERMS),
+    TextColumn("artifact", "passages", _ARTIFACT, _ARTIFACT, Form.BYTES),
+    TextColumn("artifact", "content_sha256", _ARTIFACT, _ARTIFACT, Form.DIGEST),
+    TextColumn("turn", "plan", _TURN, _TURN, Form.OBJECT),
+    TextColumn("turn", "usage", _TURN, _TURN, Form.OBJECT),
+    TextColumn("turn", "body_sha256", _TURN, _TURN, Form.DIGEST),
+)
+"""All but finished chunks of summaries, which are forgotten where they are of the other kind."""
+
+_CAST = {Form.OBJECT: "cast(:changed as jsonb)", Form.TERMS: "cast(:changed as text[])"}
+
+
+def find_cells(
+    db: Transaction, tenant_id: UUID, column: TextColumn, *, sealed: bool, most: int
+) -> Sequence[Any]:
+    """Rows whose cell is sealed, or is not, locked until the transaction ends; busy ones stay out."""
+    names = ", ".join(dict.fromkeys((*column.row, *column.key)))
+    condition = _SEALED[column.form].format(name=column.name)
+    wanted = condition if sealed else f"not {condition}"
+    statement = f"""
+        select {names}, {column.name} as stored from {column.table}
+        where tenant_id = :tenant_id and {_filled(column)} and {wanted}
+        limit :most for no key update skip locked
+    """  # noqa: S608 (names of our own)
+    return db.execute(text(statement), {"tenant_id": tenant_id, "most": most}).mappings().all()
+
+
+def change_cells(
+    db: Transaction, tenant_id: UUID, column: TextColumn, *, to: Literal["sealed", "plain"], most: int
+) -> int:
+    """Seal some cells of a column that are not, or open some that are.
+
+    Args:
+        db: A transaction; the rows are locked until it ends.
+        tenant_id: Whose cells.
+        column: Which column.
+        to: What they become.
+        most: The most rows.
+
+    Returns:
+        How many were changed; fewer than `most` where nothing is left that nobody holds.
+
+    Raises:
+        TextUnavailableError: The tenant's key is not at hand; nothing was changed.
+    """
+    cells = Cells(db, tenant_id)
+    rows = find_cells(db, tenant_id, column, sealed=to == "plain", most=most)
+    found = " and ".join(f"{name} = :{name}" for name in column.key)
+    value = _CAST.get(column.form, ":changed")
+    statement = text(
+        f"update {column.table} set {column.name} = {value} where tenant_id = :tenant_id and {found}"  # noqa: S608
+    )
+    changes = [_change(cells, column, row, to) for row in rows]
+    if changes:
+        db.execute(statement, [{**change, "tenant_id": tenant_id} for change in changes])
+    return len(changes)
+
+
+def _change(cells: Cells, column: TextColumn, row: Any, to: str) -> dict[str, Any]:
+    place = [row[name] for name in column.row]
+    change = _SEAL[column.form] if to == "sealed" else _OPEN[column.form]
+    return {
+        **{name: row[name] for name in column.key},
+        "changed": change(cells, column.cell, row["stored"], place),
+    }
+
+
+def _seal_text(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    return cells.seal(cell, cells.open(cell, stored, *place), *place)
+
+
+def _open_text(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    return cells.plain(cells.open(cell, stored, *place))
+
+
+def _seal_bytes(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    return cells.seal_bytes(cell, bytes(stored), *place)
+
+
+def _open_bytes(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    return cells.open_bytes(cell, bytes(stored), *place)
+
+
+def _seal_terms(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    return [cells.seal(cell, json.dumps(list(stored)), *place)]
+
+
+def _open_terms(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    return json.loads(cells.open(cell, stored[0], *place))
+
+
+def _seal_object(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    return json.dumps(cells.seal(cell, json.dumps(stored), *place))
+
+
+def _open_object(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    return cells.open(cell, stored, *place)
+
+
+def _seal_digest(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> Any:
+    del cell, place
+    return cells.digest(bytes(stored))
+
+
+def _forget_digest(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> bytes:
+    """Nobody can turn it back: the turn, if it is sent again, counts as the same."""
+    del cells, cell, stored, place
+    return b""
+
+
+_Change = Callable[[Cells, str, Any, Sequence[object]], Any]
+_SEAL: Mapping[Form, _Change] = {
+    Form.TEXT: _seal_text,
+    Form.BYTES: _seal_bytes,
+    Form.TERMS: _seal_terms,
+    Form.OBJECT: _seal_object,
+    Form.DIGEST: _seal_digest,
+}
+_OPEN: Mapping[Form, _Change] = {
+    Form.TEXT: _open_text,
+    Form.BYTES: _open_bytes,
+    Form.TERMS: _open_terms,
+    Form.OBJECT: _open_object,
+    Form.DIGEST: _forget_digest,
+}
+
+
+def _filled(column: TextColumn) -> str:
+    if column.form in (Form.TEXT, Form.DIGEST):
+        return f"{column.name} <> ''"
+    return f"{column.name} is not null"
+
+
+def count_cells(db: Transaction, tenant_id: UUID, column: TextColumn) -> tuple[int, int]:
+    """How many cells of a tenant are sealed, and how many are stored as they are."""
+    sealed = _SEALED[column.form].format(name=column.name)
+    statement = f"""
+        select count(*) filter (where {sealed}), count(*) filter (where not {sealed})
+        from {column.table} where tenant_id = :tenant_id and {_filled(column)}
+    """  # noqa: S608 (names of our own)
+    row = db.execute(text(statement), {"tenant_id": tenant_id}).one()
+    return int(row[0]), int(row[1])
+
+
+_STALE = text(
+    """
+    select session_id from recall_progress
+    where tenant_id = :tenant_id and keyed <> :keyed group by session_id limit :most
+    """
+)
+
+
+def find_stale_indexes(db: Transaction, tenant_id: UUID, *, keyed: bool, most: int) -> list[str]:
+    """Sessions with an index of recall whose terms are hashed the other way."""
+    return list(db.execute(_STALE, {"tenant_id": tenant_id, "keyed": keyed, "most": most}).scalars())
+
+
+_MARK_INDEX = text(
+    "update recall_progress set keyed = :keyed where tenant_id = :tenant_id and session_id = :session_id"
+)
+
+
+def mark_index(db: Transaction, tenant_id: UUID, session_id: str, *, keyed: bool) -> None:
+    """Say how the terms of a session's indexes are hashed from now on; they hold none at this moment."""
+    db.execute(_MARK_INDEX, {"tenant_id": tenant_id, "session_id": session_id, "keyed": keyed})
+
+
+_DROP_PARTS = text(
+    f"delete from summary_part where tenant_id = :tenant_id and (text ~ '^{MARK}[0-9]') <> :sealed"  # noqa: S608
+)
+
+
+def drop_other_parts(db: Transaction, tenant_id: UUID, *, sealed: bool) -> int:
+    """Forget finished chunks that are not sealed, or those that are: their summary makes them again."""
+    return db.execute(_DROP_PARTS, {"tenant_id": tenant_id, "sealed": sealed}).rowcount

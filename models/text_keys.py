@@ -1,0 +1,239 @@
+"""The key of each tenant's text, wrapped by a master key of the environment, and the cells that it seals."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from sqlalchemy import LargeBinary, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.errors import AfterturnError
+from models.base import Base, CreatedAt, TenantKey
+from models.cipher import MARK, SealBrokenError, TextKey, is_sealed, keep_plain, new_secret, read_plain
+from models.session import Transaction
+from models.text_settings import has_masters, seals, text_settings
+
+MOST_KEPT = 10_000
+"""Tenants whose keys a process keeps; all are forgotten when there are more."""
+
+
+class WrappedTextKey(Base):
+    """A tenant's key, wrapped by a master key. Without this row the tenant's text is lost."""
+
+    __tablename__ = "text_key"
+
+    tenant_id: Mapped[TenantKey]
+    master_id: Mapped[str]
+    wrapped: Mapped[bytes] = mapped_column(LargeBinary)
+    made_in: Mapped[str] = mapped_column(server_default=text("(pg_current_xact_id())::text"))
+    created_at: Mapped[CreatedAt]
+    wrapped_at: Mapped[CreatedAt]
+
+
+class TextUnavailableError(AfterturnError):
+    """A stored text cannot be read, or written safely, with the keys at hand. Nothing is lost by waiting."""
+
+    code = "text-key-unavailable"
+
+
+NO_KEY = (
+    "the key that protects this tenant's text is not among AFTERTURN_TEXT_KEYS, or is not the right one; "
+    "nothing was changed"
+)
+BROKEN = "a stored text does not open with its tenant's key where it stands; nothing was changed"
+
+
+@dataclass
+class Cells:
+    """Seals and opens the text of one tenant within one transaction; its key is read when it is needed.
+
+    Attributes:
+        db: The transaction of the rows.
+        tenant_id: Whose rows.
+    """
+
+    db: Transaction
+    tenant_id: UUID
+    _key: TextKey | None = field(default=None, repr=False)
+
+    def seal(self, column: str, content: str, *row: object) -> str:
+        """A text as it is stored in a column of the row with this key.
+
+        Raises:
+            TextUnavailableError: The tenant's key does not open with the keys at hand.
+        """
+        if not seals():
+            return keep_plain(content)
+        return self._writing().seal(content, (column, self.tenant_id, *row)) if content else content
+
+    @staticmethod
+    def plain(content: str) -> str:
+        """A text as it is stored without a key."""
+        return keep_plain(content)
+
+    def open(self, column: str, stored: str, *row: object) -> str:
+        """The text of what is stored there.
+
+        Raises:
+            TextUnavailableError: The tenant's key is not at hand, or the text is not of this place.
+        """
+        if not stored.startswith(MARK):
+            return stored
+        if not is_sealed(stored):
+            return read_plain(stored)
+        with _broken_said():
+            return self.reading_key().open(stored, (column, self.tenant_id, *row))
+
+    def seal_if(self, column: str, content: str | None, *row: object) -> str | None:
+        """The same of a text that may be missing."""
+        return None if content is None else self.seal(column, content, *row)
+
+    def open_if(self, column: str, stored: str | None, *row: object) -> str | None:
+        """The same of a text that may be missing."""
+        return None if stored is None else self.open(column, stored, *row)
+
+    def seal_bytes(self, column: str, data: bytes, *row: object) -> bytes:
+        """Bytes of our own as they are stored; sealed ones begin with the mark, others must not."""
+        if not seals():
+            return data
+        return MARK.encode() + self._writing().seal_bytes(data, (column, self.tenant_id, *row))
+
+    def open_bytes(self, column: str, stored: bytes, *row: object) -> bytes:
+        """The bytes of what is stored there."""
+        mark = MARK.encode()
+        if not stored.startswith(mark):
+            return stored
+        with _broken_said():
+            return self.reading_key().open_bytes(stored[len(mark) :], (column, self.tenant_id, *row))
+
+    def digest(self, digest: bytes) -> bytes:
+        """A digest of a text as it is stored: nobody without the key can test which text it is of."""
+        return _keyed(self._writing(), digest) if digest and seals() else digest
+
+    def digests(self, digest: bytes) -> tuple[bytes, ...]:
+        """Every way in which a digest may be stored."""
+        key = self.key_at_hand()
+        return (digest, _keyed(key, digest)) if key else (digest,)
+
+    def key_at_hand(self) -> TextKey | None:
+        """The tenant's key; None where there are no master keys, or the tenant has none yet."""
+        if self._key is None and has_masters():
+            self._key = find_key(self.db, self.tenant_id)
+        return self._key
+
+    def reading_key(self) -> TextKey:
+        """The key that something stored needs.
+
+        Raises:
+            TextUnavailableError: It is not at hand.
+        """
+        key = self.key_at_hand()
+        if key is None:
+            raise TextUnavailableError(NO_KEY)
+        return key
+
+    def writing_key(self) -> TextKey | None:
+        """The key that new rows are written with; None where they are written as they are."""
+        return self._writing() if seals() else None
+
+    def _writing(self) -> TextKey:
+        self._key = self.key_at_hand() or make_key(self.db, self.tenant_id)
+        return self._key
+
+
+def _keyed(key: TextKey, digest: bytes) -> bytes:
+    """One byte longer than the digest, by which it is known."""
+    return MARK.encode() + key.hash_bytes(digest)
+
+
+@contextmanager
+def _broken_said() -> Iterator[None]:
+    try:
+        yield
+    except SealBrokenError as error:
+        raise TextUnavailableError(BROKEN) from error
+
+
+_kept: dict[UUID, tuple[TextKey, float]] = {}
+
+_FIND = text(
+    """
+    select master_id, wrapped, made_in is distinct from pg_current_xact_id_if_assigned()::text as is_committed
+    from text_key where tenant_id = :tenant_id
+    """
+)
+_MAKE = text(
+    "insert into text_key (tenant_id, master_id, wrapped) values (:tenant_id, :master_id, :wrapped) "
+    "on conflict do nothing"
+)
+
+
+def find_key(db: Transaction, tenant_id: UUID) -> TextKey | None:
+    """The key of a tenant's text; None where it has none.
+
+    It is kept for a while, though never before it is committed: a key that a rollback takes back must seal
+    nothing that stays.
+
+    Raises:
+        TextUnavailableError: It does not open with the master keys at hand.
+    """
+    kept = _kept.get(tenant_id)
+    if kept and kept[1] > time.monotonic():
+        return kept[0]
+    row = db.execute(_FIND, {"tenant_id": tenant_id}).one_or_none()
+    if row is None:
+        return None
+    key = unwrap(tenant_id, row.master_id, row.wrapped)
+    if row.is_committed:
+        if len(_kept) >= MOST_KEPT:
+            _kept.clear()
+        _kept[tenant_id] = (key, time.monotonic() + text_settings().text_key_cache_s)
+    return key
+
+
+def make_key(db: Transaction, tenant_id: UUID) -> TextKey:
+    """Give a tenant its key with this transaction; whoever comes second finds the first one's.
+
+    Raises:
+        TextUnavailableError: There is one already that does not open.
+    """
+    master_id, wrapped = wrap(tenant_id, TextKey(new_secret()))
+    db.execute(_MAKE, {"tenant_id": tenant_id, "master_id": master_id, "wrapped": wrapped})
+    key = find_key(db, tenant_id)
+    if key is None:
+        raise TextUnavailableError(NO_KEY)
+    return key
+
+
+def wrap(tenant_id: UUID, key: TextKey) -> tuple[str, bytes]:
+    """Seal a tenant's key with the first master key. Returns that one's id as well."""
+    master_id, secret = next(iter(text_settings().masters.items()))
+    return master_id, TextKey(secret).seal_bytes(key.secret, _place(tenant_id))
+
+
+def unwrap(tenant_id: UUID, master_id: str, wrapped: bytes) -> TextKey:
+    """Open a tenant's key.
+
+    Raises:
+        TextUnavailableError: Its master key is not at hand, or is another one of the same name.
+    """
+    secret = text_settings().masters.get(master_id)
+    if secret is None:
+        raise TextUnavailableError(NO_KEY)
+    try:
+        return TextKey(TextKey(secret).open_bytes(wrapped, _place(tenant_id)))
+    except SealBrokenError as error:
+        raise TextUnavailableError(NO_KEY) from error
+
+
+def _place(tenant_id: UUID) -> tuple[object, ...]:
+    return ("text_key.wrapped", tenant_id)
+
+
+def forget_keys() -> None:
+    """Keep no tenant's key any longer in this process, and read the settings again."""
+    _kept.clear()
+    has_masters.cache_clear()
+    text_settings.cache_clear()

@@ -1,0 +1,111 @@
+"""What an operator does with the keys of stored text: rotate them, seal and unseal rows, forget one."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Literal
+from uuid import UUID
+
+from sqlalchemy import delete, func, select, update
+
+from models.conversation import lock_existing
+from models.erase_derived import rewind_index
+from models.session import Transaction
+from models.tenant import Tenant
+from models.text_columns import COLUMNS, change_cells, drop_other_parts, find_stale_indexes, mark_index
+from models.text_keys import WrappedTextKey, unwrap, wrap
+from models.text_settings import seals, text_settings
+from models.work import WorkKind, want
+
+AT_ONCE = 200
+"""Rows of one transaction: they are held for some milliseconds."""
+
+Transactions = Callable[[], AbstractContextManager[Transaction]]
+
+
+def rotate_keys(db: Transaction) -> tuple[int, int]:
+    """Wrap every tenant's key with the first master key; no text is touched.
+
+    Returns:
+        How many were wrapped anew, and how many were already.
+
+    Raises:
+        TextUnavailableError: One does not open with the master keys at hand; nothing was changed.
+    """
+    first = next(iter(text_settings().masters), "")
+    rows = db.execute(
+        select(WrappedTextKey.tenant_id, WrappedTextKey.master_id, WrappedTextKey.wrapped)
+        .order_by(WrappedTextKey.tenant_id)
+        .with_for_update()
+    ).all()
+    old = [row for row in rows if row.master_id != first]
+    for row in old:
+        master_id, wrapped = wrap(row.tenant_id, unwrap(row.tenant_id, row.master_id, row.wrapped))
+        db.execute(
+            update(WrappedTextKey)
+            .where(WrappedTextKey.tenant_id == row.tenant_id)
+            .values(master_id=master_id, wrapped=wrapped, wrapped_at=func.now())
+        )
+    return len(old), len(rows) - len(old)
+
+
+def change_rows(
+    transactions: Transactions, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int = AT_ONCE
+) -> Iterator[tuple[str, int]]:
+    """Seal all rows of a tenant, or open them, in short transactions; stopped anywhere, it goes on later.
+
+    Indexes of recall begin anew, since their terms are hashed another way: recall finds less until they are
+    made again, which is asked for in the same transaction.
+
+    Args:
+        transactions: Opens one.
+        tenant_id: Whose rows.
+        to: What they become.
+        most: Rows of one transaction, >= 1.
+
+    Yields:
+        After each transaction, what it changed and how many.
+
+    Raises:
+        ValueError: New rows are written the other way, so that it would not end.
+        TextUnavailableError: The tenant's key is not at hand.
+    """
+    if (to == "sealed") is not seals():
+        raise ValueError(f"rows become {to} only where new ones do")
+    while sessions := _rewind(transactions, tenant_id, keyed=to == "sealed", most=most):
+        yield "recall index", sessions
+    with transactions() as db:
+        drop_other_parts(db, tenant_id, sealed=to == "sealed")
+    for column in COLUMNS:
+        changed = most
+        while changed == most:
+            with transactions() as db:
+                changed = change_cells(db, tenant_id, column, to=to, most=most)
+            if changed:
+                yield column.cell, changed
+
+
+def _rewind(transactions: Transactions, tenant_id: UUID, *, keyed: bool, most: int) -> int:
+    with transactions() as db:
+        sessions = find_stale_indexes(db, tenant_id, keyed=keyed, most=most)
+        lock_existing(db, tenant_id, sorted(sessions))
+        for session_id in sessions:
+            rewind_index(db, tenant_id, session_id, from_seq=1)
+            mark_index(db, tenant_id, session_id, keyed=keyed)
+            want(db, tenant_id, WorkKind.RECALL, session_id)
+    return len(sessions)
+
+
+def forget_text_key(db: Transaction, tenant_id: UUID) -> bool:
+    """Delete a tenant's key: nobody can read its sealed text any more, in no backup. False: it has none."""
+    gone = delete(WrappedTextKey).where(WrappedTextKey.tenant_id == tenant_id)
+    return db.execute(gone).rowcount == 1
+
+
+def list_text_tenants(db: Transaction) -> list[tuple[UUID, str, str | None]]:
+    """Every tenant with its name and the master key that wraps its key."""
+    rows = db.execute(
+        select(Tenant.tenant_id, Tenant.name, WrappedTextKey.master_id)
+        .outerjoin(WrappedTextKey, WrappedTextKey.tenant_id == Tenant.tenant_id)
+        .order_by(Tenant.name)
+    )
+    return [(row[0], row[1], row[2]) for row in rows]

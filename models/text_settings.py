@@ -1,0 +1,80 @@
+"""The keys that protect stored text, as the environment names them."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from functools import lru_cache
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.cipher import KEY_BYTES
+
+
+class TextSettings(BaseSettings):
+    """Which master keys there are, and whether new text is sealed."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    text_keys: SecretStr = Field(
+        SecretStr(""),
+        description="Master keys that protect stored text, as id:base64 of 32 bytes, separated by commas; "
+        "the first one writes, all of them read. Empty: text is stored as it is.",
+    )
+    text_sealing: bool = Field(
+        default=True, description="Whether new text is sealed where there are keys; without, they only read."
+    )
+    text_key_cache_s: float = Field(
+        30.0, ge=0, description="How long a process keeps a tenant's key after it read it."
+    )
+
+    @model_validator(mode="after")
+    def _keys_are_keys(self) -> "TextSettings":
+        _ = self.masters
+        return self
+
+    @property
+    def masters(self) -> Mapping[str, bytes]:
+        """The master keys by their ids, the one that writes first.
+
+        Raises:
+            ValueError: A key is no key; it is named by its id and not shown.
+        """
+        listed = [entry.strip() for entry in self.text_keys.get_secret_value().split(",") if entry.strip()]
+        named = [_read(entry) for entry in listed]
+        masters = dict(named)
+        if len(masters) < len(named):
+            raise ValueError("AFTERTURN_TEXT_KEYS names an id twice")
+        return masters
+
+
+def _read(entry: str) -> tuple[str, bytes]:
+    name, _, written = entry.partition(":")
+    if not (name.isascii() and name.isalnum()) or not written:
+        raise ValueError("AFTERTURN_TEXT_KEYS is id:key,id:key; an id is of letters and digits")
+    try:
+        secret = base64.b64decode(written, validate=True)
+    except binascii.Error:
+        secret = b""
+    if len(secret) != KEY_BYTES:
+        raise ValueError(f"AFTERTURN_TEXT_KEYS: the key {name} is not the base64 of {KEY_BYTES} bytes")
+    return name, secret
+
+
+@lru_cache
+def text_settings() -> TextSettings:
+    """Read the settings once; they do not change afterwards."""
+    return TextSettings()
+
+
+def seals() -> bool:
+    """Whether new text is sealed."""
+    return has_masters() and text_settings().text_sealing
+
+
+@lru_cache
+def has_masters() -> bool:
+    """Whether there is any key at all."""
+    return bool(text_settings().masters)

@@ -1,0 +1,283 @@
+"""Stored text that is sealed: nothing of it in the tables, the same answers, and keys that come and go."""
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+from typer.testing import CliRunner
+
+from afterturn.text import app as text_commands
+from context.recall.passages import Passage
+from models import session
+from models.artifact_lookup import find_exact
+from models.history import load_oldest
+from models.recall import Progress, RecallKey, add_passages
+from models.recall_search import find_passages
+from models.summary import find_active, list_summaries
+from models.text_keys import Cells, TextUnavailableError, forget_keys
+from models.text_rotation import change_rows, forget_text_key, rotate_keys
+from tests.integration.erasing import plant_in_message, post_turn, talk, tool_turn
+
+WORD = "zqxharbour"
+FIRST = f"first:{base64.b64encode(b'1' * 32).decode()}"
+SECOND = f"second:{base64.b64encode(b'2' * 32).decode()}"
+WRONG = f"first:{base64.b64encode(b'3' * 32).decode()}"
+SEALED = ("message", "artifact", "artifact_use", "artifact_attachment", "artifact_summary", "turn")
+
+
+class Environment:
+    """Which keys this process has."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._patch = patch
+
+    def use(self, *keys: str, sealing: bool = True) -> None:
+        self._patch.setenv("AFTERTURN_TEXT_KEYS", ",".join(keys))
+        self._patch.setenv("AFTERTURN_TEXT_SEALING", str(sealing).lower())
+        forget_keys()
+
+
+@pytest.fixture
+def keys() -> Iterator[Environment]:
+    with pytest.MonkeyPatch.context() as patch:
+        environment = Environment(patch)
+        environment.use(FIRST)
+        yield environment
+    forget_keys()
+
+
+def tables_with_traces(word: str) -> set[str]:
+    """The tables that hold a word in any form that somebody could look for."""
+    forms = [
+        word,
+        word.encode().hex(),
+        word.encode("utf-16-le").hex(),
+        hashlib.sha256(word.encode()).hexdigest(),
+        *(base64.b64encode(b"x" * shift + word.encode()).decode()[4:-4] for shift in range(3)),
+    ]
+    with session.reading() as db:
+        names = db.execute(text("select tablename from pg_tables where schemaname = 'public'")).scalars()
+        return {
+            name
+            for name in names
+            if db.execute(
+                text(f"select exists (select from {name} t where t::text ilike any(:forms))"),  # noqa: S608
+                {"forms": [f"%{form}%" for form in forms]},
+            ).scalar()
+        }
+
+
+def say(client: TestClient, tenant_id: UUID, session_id: str = "s1") -> None:
+    """Plant the word in a conversation and in most of what is made of one."""
+    plant_in_message(tenant_id, client, session_id, WORD, turn_id="t1", user_id="anna")
+    document = {"content": f"{WORD} is open. " * 100, "title": WORD, "source": WORD, "session_id": session_id}
+    assert client.post("/v1/attachments", json=document).status_code == 201
+
+
+def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
+    """What a platform gets to see of a conversation, without times and tokens of chance."""
+    context = client.post(
+        "/v1/sessions/s1/context",
+        json={"model": "gpt-4o", "messages": [{"role": "user", "content": f"what of {WORD}?"}]},
+    ).json()
+    with session.reading() as db:
+        log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
+        summaries = [(one.version, one.text) for one in list_summaries(db, tenant_id, "s1")]
+        ids = [row[0] for row in db.execute(text("select artifact_id from artifact order by 1"))]
+        readings = find_exact(db, tenant_id, ids, "focus-key")
+    return {
+        "context": context["messages"],
+        "certificate": context["certificate"],
+        "log": [(one.seq, one.raw, one.speaker) for one in log],
+        "summaries": summaries,
+        "readings": [(one.focus, tuple(one.terms), one.text) for one in readings.values()],
+        "pages": client.get("/v1/sessions/s1/turns").json().get("messages"),
+    }
+
+
+def without_keys(client: TestClient, tenant_id: UUID, keys: Environment) -> dict[str, Any]:
+    """The answers of the same conversation, stored as it is; nothing of it stays."""
+    keys.use()
+    say(client, tenant_id)
+    found = answers(client, tenant_id)
+    assert client.delete("/v1/sessions/s1").status_code == 200
+    keys.use(FIRST)
+    return found
+
+
+def test_a_planted_word_is_in_no_sealed_column_and_every_answer_is_the_same(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    plain = without_keys(client, tenant_id, keys)
+    say(client, tenant_id)
+    sealed = answers(client, tenant_id)
+    for name, answer in plain.items():
+        assert sealed[name] == answer, name
+    assert WORD in str(sealed["log"])
+    assert not tables_with_traces(WORD).intersection({*SEALED, "summary", "summary_part"})
+
+
+def test_recall_finds_by_terms_that_are_hashed_with_the_tenants_key(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+    talk(client, "s1", 3)
+    index = RecallKey(tenant_id, "s1")
+    with session.transaction() as db:
+        said = Passage(1, 1, 0, 0, 1, "user", f"The {WORD} freezes", 0, 5, frozenset([WORD, "freezes"]))
+        assert add_passages(db, index, [said], base=Progress(), through_seq=6)
+        found = find_passages(db, index, f"what of {WORD}?", through_seq=6, max_tokens=10_000)
+        assert [(one.text, one.speaker) for one in found.passages] == [(said.text, "user")]
+        unkeyed = set(index.term_keys(said.terms).values())
+        stored = db.execute(text("select keys from recall_passage")).scalars().all()
+        assert not unkeyed.intersection(key for row in stored for key in row)
+
+
+def test_a_turn_that_is_sent_again_is_known_and_another_with_its_id_is_refused(
+    client: TestClient, keys: Environment
+) -> None:
+    keys.use()
+    event = tool_turn("t1", WORD)
+    post_turn(client, "s1", event)
+    keys.use(FIRST)
+    post_turn(client, "s1", tool_turn("t2", WORD))
+    for turn_id in ("t1", "t2"):
+        again = client.post("/v1/sessions/s1/turns", json=tool_turn(turn_id, WORD))
+        assert (again.status_code, again.json()["duplicate"]) == (200, True)
+        other = client.post("/v1/sessions/s1/turns", json=tool_turn(turn_id, "other"))
+        assert other.status_code == 409
+
+
+@pytest.mark.parametrize("wrong", [SECOND, WRONG], ids=["missing", "wrong"])
+def test_a_key_that_is_not_at_hand_is_said_and_nothing_is_changed(
+    client: TestClient, tenant_id: UUID, keys: Environment, wrong: str
+) -> None:
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    keys.use(wrong)
+    turn = client.post("/v1/sessions/s1/turns", json=tool_turn("t2", WORD))
+    asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "and?"}]}
+    context = client.post("/v1/sessions/s1/context", json=asked)
+    for answer in (turn, context):
+        assert (answer.status_code, answer.json()["type"]) == (503, "text-key-unavailable")
+        assert "AFTERTURN_TEXT_KEYS" in answer.json()["detail"]
+    keys.use(FIRST)
+    with session.reading() as db:
+        assert len(load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)) == 4
+
+
+def test_without_any_key_a_sealed_text_is_not_shown(client: TestClient, keys: Environment) -> None:
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    keys.use()
+    asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "and?"}]}
+    context = client.post("/v1/sessions/s1/context", json=asked)
+    assert (context.status_code, context.json()["type"]) == (503, "text-key-unavailable")
+
+
+def test_a_rotation_wraps_keys_and_touches_no_text(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    bodies = text("select body from message order by seq")
+    with session.reading() as db:
+        before = db.execute(bodies).scalars().all()
+    keys.use(SECOND, FIRST)
+    with session.transaction() as db:
+        assert rotate_keys(db) == (1, 0)
+    keys.use(SECOND)
+    with session.reading() as db:
+        assert db.execute(bodies).scalars().all() == before
+        log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
+    assert WORD in log[0].raw
+
+
+def test_a_rotation_without_the_old_key_changes_nothing(client: TestClient, keys: Environment) -> None:
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    keys.use(SECOND)
+    with pytest.raises(TextUnavailableError), session.transaction() as db:
+        rotate_keys(db)
+    with session.reading() as db:
+        assert db.execute(text("select master_id from text_key")).scalars().all() == ["first"]
+
+
+def test_a_text_that_was_moved_to_another_row_does_not_open(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    with session.transaction() as db:
+        db.execute(text("update message set body = (select body from message where seq = 1) where seq = 4"))
+        with pytest.raises(TextUnavailableError, match="where it stands"):
+            load_oldest(db, tenant_id, "s1", after_seq=3, up_to_seq=4, most=1)
+
+
+def test_whose_key_is_deleted_is_unreadable(client: TestClient, tenant_id: UUID, keys: Environment) -> None:
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    with session.transaction() as db:
+        assert forget_text_key(db, tenant_id)
+    keys.use(FIRST)
+    with session.reading() as db, pytest.raises(TextUnavailableError):
+        load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=4, most=1)
+
+
+def test_a_key_that_was_rolled_back_seals_nothing_later(tenant_id: UUID, keys: Environment) -> None:
+    del keys
+    with session.engine().connect() as undone:
+        Cells(undone, tenant_id).seal("message.body", WORD, "s1", 1)
+        Cells(undone, tenant_id).seal("message.body", WORD, "s1", 2)
+        undone.rollback()
+    with session.transaction() as db:
+        sealed = Cells(db, tenant_id).seal("message.body", WORD, "s1", 1)
+    forget_keys()
+    with session.reading() as db:
+        assert Cells(db, tenant_id).open("message.body", sealed, "s1", 1) == WORD
+
+
+def test_old_rows_are_sealed_in_small_steps_and_opened_again(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    keys.use()
+    say(client, tenant_id)
+    before = answers(client, tenant_id)
+    assert "message" in tables_with_traces(WORD)
+    keys.use(FIRST)
+    steps = list(change_rows(session.transaction, tenant_id, to="sealed", most=3))
+    assert sum(count for name, count in steps if name == "message.body") == 12
+    assert max(count for _, count in steps) <= 3
+    assert not tables_with_traces(WORD).intersection({*SEALED, "summary", "recall_passage", "summary_part"})
+    assert answers(client, tenant_id) == before
+    keys.use(FIRST, sealing=False)
+    assert list(change_rows(session.transaction, tenant_id, to="plain", most=50))
+    keys.use()
+    assert answers(client, tenant_id) == before
+    assert find_summary(tenant_id) is not None
+
+
+def find_summary(tenant_id: UUID) -> str | None:
+    with session.reading() as db:
+        found = find_active(db, tenant_id, "s1")
+    return found.text if found else None
+
+
+def test_without_a_key_not_a_byte_is_different(client: TestClient, keys: Environment) -> None:
+    keys.use()
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    with session.reading() as db:
+        assert db.execute(text("select count(*) from text_key")).scalar() == 0
+        assert WORD in db.execute(text("select body from message where seq = 1")).scalar_one()
+
+
+def test_an_operator_sees_which_keys_there_are(client: TestClient, keys: Environment) -> None:
+    del keys
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    shown = CliRunner().invoke(text_commands, ["status", "--tenant", "first"])
+    assert shown.exit_code == 0, shown.output
+    assert "Master keys: first; new text is sealed." in shown.output
+    rotated = CliRunner().invoke(text_commands, ["rotate"])
+    assert "0 keys were wrapped anew, 1 were already." in rotated.output
+    refused = CliRunner().invoke(text_commands, ["forget", "--tenant", "first"])
+    assert refused.exit_code != 0
