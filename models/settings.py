@@ -10,6 +10,7 @@ from context.compression import Thresholds
 from context.cool_down import cool_down_s
 from context.preflight.config import PreflightConfig
 from models.shadow_settings import shadow_settings
+from models.text_settings import text_settings
 
 
 class DatabaseSettings(BaseSettings):
@@ -265,7 +266,7 @@ def preflight_settings() -> PreflightSettings:
 
 
 def require_settings() -> None:
-    """Read every setting here and of shadow mode: a process with a wrong one fails at its start, not later.
+    """Read every setting here, of shadow mode and of keys: a process with a wrong one fails at its start, not later.
 
     Raises:
         ValidationError: A setting is wrong; it is named, and its value is not shown.
@@ -278,6 +279,7 @@ def require_settings() -> None:
         catalog_settings,
         preflight_settings,
         shadow_settings,
+        text_settings,
     )
     for read in reads:
         read()

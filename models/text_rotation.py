@@ -96,7 +96,7 @@ def _rewind(transactions: Transactions, tenant_id: UUID, *, keyed: bool, most: i
 
 
 def forget_text_key(db: Transaction, tenant_id: UUID) -> bool:
-    """Delete a tenant's key: its sealed text is lost, except to backups that hold the key. False: it has none."""
+    """Delete a tenant's key: its sealed text is lost, save to backups that hold it. False: it has none."""
     gone = delete(WrappedTextKey).where(WrappedTextKey.tenant_id == tenant_id)
     return db.execute(gone).rowcount == 1
 

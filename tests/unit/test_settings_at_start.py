@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from api.app import make_app
 from models.settings import compression_settings, recall_settings
 from models.shadow_settings import shadow_settings
+from models.text_settings import text_settings
 from workers.app import app
 from workers.settings import WorkerSettings
 
@@ -20,15 +21,16 @@ from workers.settings import WorkerSettings
         ("AFTERTURN_PROMPT_CACHE_TTL_S", "4"),
         ("AFTERTURN_RECALL_MAX_SHARE", "2"),
         ("AFTERTURN_SHADOW_PARTS", '["everything"]'),
+        ("AFTERTURN_TEXT_KEYS", "first:short"),
     ]
 )
 def _wrong(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One setting that is out of range, or that does not agree with the others."""
     monkeypatch.setenv(*request.param)
-    for settings in (compression_settings, recall_settings, shadow_settings):
+    for settings in (compression_settings, recall_settings, shadow_settings, text_settings):
         settings.cache_clear()
     yield
-    for settings in (compression_settings, recall_settings, shadow_settings):
+    for settings in (compression_settings, recall_settings, shadow_settings, text_settings):
         settings.cache_clear()
 
 
