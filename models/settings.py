@@ -266,7 +266,7 @@ def preflight_settings() -> PreflightSettings:
 
 
 def require_settings() -> None:
-    """Read every setting here, of shadow mode and of keys: a process with a wrong one fails at its start, not later.
+    """Read every setting of these, shadow mode and keys: a process with a wrong one fails at its start.
 
     Raises:
         ValidationError: A setting is wrong; it is named, and its value is not shown.
