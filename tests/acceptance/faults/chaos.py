@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import redis
@@ -21,6 +22,7 @@ import redis
 from afterturn.stack.roles import Role
 from afterturn.stack.stack import Stack
 from llm.scripted import Mode, ScriptedServer, Step
+from tests.acceptance.faults.pairs import broken_pairs
 from tests.acceptance.platform import ROLES, Platform, children_of, dialogue, environment
 
 PROCESSES = (Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT, Role.VALKEY, Role.POSTGRES)
@@ -134,7 +136,7 @@ class Crowd:
             while not self._ends.is_set():
                 number += 1
                 session_id = f"client-{client}-{number // TURNS_A_SESSION}"
-                turn = (session_id, f"turn-{number}", dialogue(number))
+                turn = (session_id, f"turn-{number}", spoken(number))
                 self._platform.send_until_accepted(*turn)
                 if chance.random() < 0.2 and not self._platform.send_until_accepted(*turn):
                     self.faults.append(f"{session_id}: turn-{number} was taken twice")
@@ -154,9 +156,23 @@ class Crowd:
                 self.faults.append(f"{session_id}: {answer.status_code} {answer.text[:200]}")
             return
         self.contexts += 1
+        self.faults += [f"{session_id}: {broken}" for broken in broken_pairs(answer.json()["messages"])]
         proof = answer.json()["certificate"]
         if not (proof["fits"] and proof["tail_contiguous"] and proof["tool_pairs_intact"]):
             self.faults.append(f"{session_id}: the certificate says {proof}")
+
+
+def spoken(number: int) -> list[dict[str, Any]]:
+    """A turn; every third one calls two tools between its question and its answer."""
+    question, answer = dialogue(number)
+    if number % 3:
+        return [question, answer]
+    calls = [f"call-{number}-{part}" for part in range(2)]
+    wished = [
+        {"id": call, "type": "function", "function": {"name": "order", "arguments": "{}"}} for call in calls
+    ]
+    results = [{"role": "tool", "tool_call_id": call, "content": f"{call}: wet"} for call in calls]
+    return [question, {"role": "assistant", "content": None, "tool_calls": wished}, *results, answer]
 
 
 def send(pid: int, number: signal.Signals) -> None:
