@@ -111,7 +111,7 @@ GUARDS = (
     Guard(
         "intake: another body is refused",
         "models/log.py",
-        "conflict=sha not in (CHANGED, turn.body_sha256)",
+        "conflict=not _is_same(cells, sha, turn)",
         "conflict=False",
         ("tests/integration/test_intake.py",),
     ),
