@@ -107,7 +107,8 @@ class NewSet:
     Attributes:
         state: What the judgement was: observing, active or rejected.
         blob: Its bytes.
-        watermark: The last place in the order of outcomes that it knows.
+        watermark: The last place in the order of outcomes that it knows; of categories the time of the
+            last join, in microseconds since 1970.
         evidence: The decayed number of plans or decisions that it was made of.
         evaluation: Its numbers beside those of the set in force and of words alone.
         drift: How far its rankings are from those of the set in force, in [0, 1]; None without one.
@@ -173,6 +174,16 @@ def load_set(db: Transaction, place: SetPlace, *, state: SetState) -> StoredSet 
         .limit(1)
     ).one_or_none()
     return StoredSet(row.version, row.blob or b"", row.watermark) if row else None
+
+
+def last_watermark(db: Transaction, place: SetPlace) -> int:
+    """How far the newest set knows, whatever became of it; 0 where none was made."""
+    return (
+        db.execute(
+            select(PriorSetRow.watermark).where(place.here()).order_by(PriorSetRow.version.desc()).limit(1)
+        ).scalar()
+        or 0
+    )
 
 
 def load_bound_priors(

@@ -201,11 +201,12 @@ def test_a_night_without_decisions_fits_no_factors(sessions: UUID) -> None:
         assert list_sets(db, sessions, kind=SetKind.CATEGORIES) == []
 
 
-def test_factors_that_hide_less_of_what_is_called_take_effect(sessions: UUID) -> None:
+def decide_badly(tenant: UUID, times: int = 90) -> None:
+    """Joined decisions of which each hid the tool that its turn called."""
     found = classify("bitcoin", tools=["web_search", "oddity"])
-    for _ in range(90):
+    for _ in range(times):
         decide(
-            sessions,
+            tenant,
             1,
             "crypto",
             kept=["web_search"],
@@ -213,6 +214,10 @@ def test_factors_that_hide_less_of_what_is_called_take_effect(sessions: UUID) ->
             used=["oddity"],
             features=json.dumps(dict(found.evidence.features)),
         )
+
+
+def test_factors_that_hide_less_of_what_is_called_take_effect(sessions: UUID) -> None:
+    decide_badly(sessions)
     run(
         "update preflight_decision set used = null, joined_at = null, session_id = 's2' where decision_id ="
         " (select min(decision_id::text)::uuid from preflight_decision)"
@@ -224,3 +229,16 @@ def test_factors_that_hide_less_of_what_is_called_take_effect(sessions: UUID) ->
     assert one.evaluation["factors"]["crypto"] < 1
     assert stored is not None
     assert factors_from_bytes(stored.blob)[Category.CRYPTO] < 1
+
+
+def test_decisions_that_a_replay_joined_before_the_night_are_fitted_all_the_same(sessions: UUID) -> None:
+    decide_badly(sessions)
+    assert "factors 1 active" in learn_now(sessions, key=NIGHT)
+
+
+def test_a_second_night_without_new_decisions_makes_no_second_set(sessions: UUID) -> None:
+    decide_badly(sessions)
+    learn_now(sessions, key=NIGHT)
+    assert "no new decisions" in learn_now(sessions, key=NIGHT)
+    with session.reading() as db:
+        assert len(list_sets(db, sessions, kind=SetKind.CATEGORIES)) == 1

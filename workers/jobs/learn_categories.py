@@ -1,6 +1,7 @@
 """Learn which categories of preflight to trust more or less, and count who asks about what."""
 
 from collections import deque
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -18,8 +19,9 @@ from models.clock import present
 from models.habits import count_categories
 from models.learning_settings import LearningSettings
 from models.preflight import find_policy
+from models.preflight_joined import joined_through
 from models.preflight_record import PAGE, join_decisions, load_decisions
-from models.prior import NewSet, SetKind, SetPlace, SetState, keep_set, load_set
+from models.prior import NewSet, SetKind, SetPlace, SetState, keep_set, last_watermark, load_set
 from models.session import Transaction, reading, transaction
 from models.settings import preflight_settings
 from models.work import Claim, hold
@@ -39,34 +41,33 @@ def learn_categories(held: Claim, *, settings: LearningSettings) -> str:
     Raises:
         LeaseLostError: Another worker has the work now.
     """
-    joined = _join(held.tenant_id)
-    with transaction() as db:
-        if not hold(db, held):
-            raise LeaseLostError
-        count_categories(db, held.tenant_id, half_life_days=settings.learn_half_life_days)
-    if not joined:
-        return "no new decisions"
-    past, config = _read(held.tenant_id, settings)
-    holdout = settings.holdout(len(past))
-    if len(past) <= holdout:
-        return f"{joined} new decisions: too few to fit and to judge"
-    made = _judge(held.tenant_id, past[:-holdout], past[-holdout:], config, settings)
+    _join(held.tenant_id)
     place = SetPlace(held.tenant_id, SetKind.CATEGORIES, "")
     with transaction() as db:
         if not hold(db, held):
             raise LeaseLostError
-        version = keep_set(db, place, made, keep=settings.learn_keep_sets)
+        count_categories(db, held.tenant_id, half_life_days=settings.learn_half_life_days)
+        # Not what was joined just now: a replay joins too, and so does a run that dies before it fits.
+        through, known = joined_through(db, held.tenant_id), last_watermark(db, place)
+    if through <= known:
+        return "no new decisions"
+    past, config = _read(held.tenant_id, settings)
+    holdout = settings.holdout(len(past))
+    if len(past) <= holdout:
+        return f"{len(past)} decisions: too few to fit and to judge"
+    made = _judge(held.tenant_id, past[:-holdout], past[-holdout:], config, settings)
+    with transaction() as db:
+        if not hold(db, held):
+            raise LeaseLostError
+        version = keep_set(db, place, replace(made, watermark=through), keep=settings.learn_keep_sets)
     return f"factors {version} {made.state}: {made.reason}"
 
 
-def _join(tenant_id: UUID) -> int:
-    total = 0
-    while True:
+def _join(tenant_id: UUID) -> None:
+    joined = PAGE
+    while joined == PAGE:
         with transaction() as db:
             joined = join_decisions(db, tenant_id, most=PAGE)
-        total += joined
-        if joined < PAGE:
-            return total
 
 
 def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecision], PreflightConfig]:
