@@ -203,9 +203,7 @@ class Platform:
 
     def keeps_its_promises(self) -> None:
         """Wait until all has come to rest: every acknowledged turn is there once, nothing is forgotten."""
-        wait_until(
-            lambda: is_at_rest(self.database_url), within_s=SOON_S, what=f"rest: {self.unfinished()}"
-        )
+        wait_until(lambda: is_at_rest(self.database_url), within_s=SOON_S, what=f"rest: {self.unfinished()}")
         assert find_violations(self.database_url, self.log) == []
         [(noted,)] = self.rows("select count(*) from llm_call")
         assert noted >= self.model.count, "the model was asked something that the ledger does not know"
