@@ -97,11 +97,14 @@ def test_a_crash_and_the_second_try_are_two_steps_of_one_trace(traced: Traced) -
     before = traced.platform.model.count
     talk(traced, "crashed", trace)
     wait_until(lambda: traced.platform.model.count > before, within_s=SOON_S, what="the model is asked")
+    [first] = arrived(traced, trace, "claim summarize")
     for pid in children_of(traced.platform.pid(Role.WORKER)):
         traced.platform.end(pid)
     traced.platform.is_summarized("crashed")
     [work] = arrived(traced, trace, "work summarize")
     assert work.attributes["afterturn.crashes"] == 1
+    second = arrived(traced, trace, "claim summarize", 2)[-1]
+    assert [told.attributes["afterturn.crashes"] for told in (first, second)] == [0, 1]
     assert len(arrived(traced, trace, "hint summarize", 2)) >= 2
 
 

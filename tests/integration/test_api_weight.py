@@ -88,6 +88,7 @@ def test_the_api_serves_without_models_broker_or_network(tenant_id: UUID, tmp_pa
     assert "asked for" not in told
     assert loaded(told) >= {"api", "context", "models", "uvicorn", "psycopg"}
     assert not loaded(told) & NOT_FOR_THE_API
+    assert "opentelemetry.sdk" not in told
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Traces that are off cost nothing; those that are on go where they should."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -21,6 +23,16 @@ annotate(a=1)
 assert present_trace() is None
 assert "opentelemetry.sdk" not in sys.modules
 assert "opentelemetry.trace" not in sys.modules
+"""
+
+AWAY = """
+from models.observe import configure_logging
+from models.tracing import MOST_WAITING, close_traces, span
+configure_logging()
+for number in range(2 * MOST_WAITING):
+    with span("any", number=number) as step:
+        step.tell(more=number)
+close_traces()
 """
 
 
@@ -66,3 +78,22 @@ def test_a_share_is_a_share(monkeypatch: pytest.MonkeyPatch, share: str) -> None
     monkeypatch.setenv("AFTERTURN_TRACES_SHARE", share)
     with pytest.raises(ValueError, match="traces_share"):
         TracingSettings()
+
+
+def test_a_collector_that_is_away_costs_one_line_of_the_log_and_no_error() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        away = f"http://127.0.0.1:{taken.getsockname()[1]}/v1/traces"
+        settings = {"AFTERTURN_TRACES": "true", "AFTERTURN_TRACES_ENDPOINT": away}
+        told = subprocess.run(
+            [sys.executable, "-c", AWAY],
+            cwd=ROOT,
+            env={**os.environ, **settings, "AFTERTURN_TRACES_TIMEOUT_S": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert told.returncode == 0, told.stderr
+    lines = (told.stdout + told.stderr).splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["traces_lost"]

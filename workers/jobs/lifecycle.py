@@ -57,6 +57,7 @@ def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: Worke
     if held is None:
         return NOT_DUE
     began = time.monotonic()
+    _tell_claim(held)
     with (
         bound_contextvars(work_id=work_id, tenant_id=str(held.tenant_id)),
         _renewed(held, settings),
@@ -67,6 +68,13 @@ def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: Worke
         count_work(held.kind, outcome, took_s=time.monotonic() - began)
         log.info("work_done", kind=held.kind, outcome=outcome, attempts=held.attempts)
     return outcome
+
+
+def _tell_claim(held: Claim) -> None:
+    """A step that ends at once: that of the work is told at its end, which a crash never reaches."""
+    if held.trace is not None:
+        with span(f"claim {held.kind}", kind="consumer", parent=held.trace, **_facts(held)):
+            pass
 
 
 def _facts(held: Claim) -> dict[str, str | int]:
