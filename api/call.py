@@ -15,13 +15,13 @@ from api.limits import limits
 from api.settings import ApiSettings, api_settings
 from api.validation import validation_error
 from context.errors import InvalidInputError
-from context.sanitize import REPLACEMENT, clean_json, parse_json
+from context.ids import MAX_ID_CHARS, IdFault, id_fault
+from context.sanitize import clean_json, parse_json
 from models.row_security import keep_to
 from models.session import reading
 from models.tenant import Caller, find_caller
 from models.tracing import annotate
 
-MAX_ID_CHARS = 200
 _COUNTED = "afterturn.counted"
 
 
@@ -197,19 +197,10 @@ def check_id(value: str, field: str) -> str:
         ProblemError: The id is empty, too long, not UTF-8, a step of a path, or holds a slash or a character
             that is not printable.
     """
-    if not 1 <= len(value) <= MAX_ID_CHARS:
-        raise ProblemError(
-            "invalid-input", f"{field}: 1 to {MAX_ID_CHARS} characters", field=field, limit=MAX_ID_CHARS
-        )
-    if REPLACEMENT in value:
-        # Different ids would become one, and two conversations with them.
-        raise ProblemError("invalid-input", f"{field}: is not UTF-8, or was not once", field=field)
-    if not value.isprintable() or "/" in value or "\\" in value or value in {".", ".."}:
-        raise ProblemError(
-            "invalid-input",
-            f"{field}: printable characters without a slash, and not '.' or '..'",
-            field=field,
-        )
+    fault = id_fault(value)
+    if fault is not None:
+        limit = {"limit": MAX_ID_CHARS} if fault is IdFault.LENGTH else {}
+        raise ProblemError("invalid-input", f"{field}: {fault}", field=field, **limit)
     return value
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from context.clip import clip, one_line
 from context.contents import PartKind, read_parts
+from context.ids import id_fault
 from context.plans.answer import MAX_RATIONALE_CHARS, bounded_args
 from context.plans.outcomes import (
     Outcome,
@@ -16,7 +17,6 @@ from context.plans.outcomes import (
     read_tool_ends,
 )
 from context.plans.types import PlanMode, PlanStep
-from context.sanitize import REPLACEMENT
 from context.types import JsonObject, Message
 
 MAX_INTENT_CHARS = 20_000
@@ -125,9 +125,7 @@ def _name(source: Mapping[str, object], keys: Sequence[str]) -> str | None:
 
 def _catalog(value: object) -> str | None:
     """A name that a catalog can be stored under, as it is: a part of a name is the name of another."""
-    if not isinstance(value, str) or not 1 <= len(value) <= MAX_NAME_CHARS or not value.isprintable():
-        return None
-    return None if value in {".", ".."} or any(mark in value for mark in ("/", "\\", REPLACEMENT)) else value
+    return value if isinstance(value, str) and id_fault(value) is None else None
 
 
 def _uuid(value: object) -> UUID | None:

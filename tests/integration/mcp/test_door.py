@@ -1,7 +1,6 @@
 """The door to the Model Context Protocol: whose key it is first, then a real client and a real server."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -26,26 +25,6 @@ BUDGETS = "afterturn://context-budgets"
 PLANS = "afterturn://my-plans"
 CATALOG = [{"name": "mail.send", "description": "Sends a mail. Slowly."}]
 SAID = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "welcome"}]
-
-
-@pytest.fixture(scope="module")
-def url(engine: Engine) -> Iterator[str]:
-    """The API, on the database of these tests."""
-    del engine  # names the database
-    with listening() as at:
-        yield at
-
-
-@pytest.fixture
-def agent(tenant_id: UUID, url: str) -> Agent:
-    """An agent that may only read."""
-    return Agent(url, make_key(tenant_id, "read"))
-
-
-@pytest.fixture
-def writer(tenant_id: UUID, url: str) -> Agent:
-    """Who fills what the agent reads."""
-    return Agent(url, make_key(tenant_id))
 
 
 def plan_by_turn(writer: Agent) -> None:

@@ -1,6 +1,5 @@
 """The tools of the Model Context Protocol: each answers as the HTTP API does, and refuses as it does."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -8,8 +7,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from models import session
-from tests.integration.agents import ERAS, Agent, listening, request
-from tests.integration.conftest import make_key
+from tests.integration.agents import ERAS, Agent, request
 from tests.integration.learned import learn_often
 from tests.integration.test_artifacts_api import ANSWER, FOCUS, REPORT, fulfil
 from tests.waiting import wait_until
@@ -23,26 +21,6 @@ DRAW = {"name": "image.draw", "description": "画像を描く。とても遅い�
 DECK = {"id": "deck", "name": "Deck", "description": "Makes slides.", "steps": [{"pack": "image.draw"}]}
 CATALOG = {"tools": [MAIL, DRAW], "pipelines": [DECK]}
 WINDOW = {"session_id": "s", "model": "gpt-4o", "context_window": 8_000, "max_tokens": 500}
-
-
-@pytest.fixture(scope="module")
-def url(engine: Engine) -> Iterator[str]:
-    """The API, on the database of these tests."""
-    del engine  # names the database
-    with listening() as at:
-        yield at
-
-
-@pytest.fixture
-def agent(tenant_id: UUID, url: str) -> Agent:
-    """An agent that may only read."""
-    return Agent(url, make_key(tenant_id, "read"))
-
-
-@pytest.fixture
-def writer(tenant_id: UUID, url: str) -> Agent:
-    """Who fills what the agent reads."""
-    return Agent(url, make_key(tenant_id))
 
 
 @pytest.fixture
