@@ -33,6 +33,9 @@ _TEXTS: Mapping[str, str] = {
     "datetime_object_invalid": _A_TIME,
 }
 
+_BRANCHES: Mapping[str | int, str] = {"str": "a string", "dict[str,any]": "an object"}
+"""What a field may be where it may be one of several things, in the schema's words and in ours."""
+
 _LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "too_short": ("min_length", lambda limit: f"holds too few: at least {limit}"),
     "too_long": ("max_length", lambda limit: f"holds too many: at most {limit}"),
@@ -50,8 +53,16 @@ def validation_error(error: ValidationError | RequestValidationError) -> Invalid
         error: What the schema found, at least one complaint.
     """
     first = error.errors()[0]
+    place = tuple(first["loc"])
+    if place and place[-1] in _BRANCHES:
+        kinds = " or ".join(
+            _BRANCHES[each["loc"][-1]]
+            for each in error.errors()
+            if tuple(each["loc"][:-1]) == place[:-1] and each["loc"][-1] in _BRANCHES
+        )
+        return InvalidInputError(_field(place[:-1]) or "body", f"must be {kinds}")
     text, numbers = _in_words(first)
-    return InvalidInputError(_field(first["loc"]) or "body", text, **numbers)
+    return InvalidInputError(_field(place) or "body", text, **numbers)
 
 
 def _field(place: Sequence[str | int]) -> str:

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from api.intake import TurnCompleted
+from api.preflight_calls import PreflightRequest
 from api.validation import validation_error
 from api.window.request import ContextRequest
 
@@ -56,6 +57,12 @@ COMPLAINTS: dict[str, tuple[type[Any], Any, str, object]] = {
         TurnCompleted,
         TURN | {"completed_at": "2026-01-01T00:00:00"},
         "completed_at: has no zone; write it as 2026-01-31T12:00:00Z",
+        None,
+    ),
+    "neither of two kinds": (
+        PreflightRequest,
+        {"message": "hello", "tools": ["read", 3]},
+        "tools[1]: must be a string or an object",
         None,
     ),
     "no time": (
