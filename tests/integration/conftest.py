@@ -11,7 +11,7 @@ from afterturn.stack.request import Addresses
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from api.app import make_app
-from models import session, settings
+from models import row_security, session, settings
 from models.tenant import SCOPES, create_key, ensure_tenant
 
 
@@ -45,6 +45,12 @@ def engine(servers: Addresses) -> Iterator[Engine]:
         yield pool
         pool.dispose()
     settings.database_settings.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _of_no_tenant() -> None:
+    """Code that a test calls in its own thread may have held it to a tenant; a request's thread forgets."""
+    row_security._tenant.set(None)
 
 
 @pytest.fixture

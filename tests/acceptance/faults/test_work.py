@@ -52,15 +52,15 @@ def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform)
 def test_a_lease_that_runs_out_while_the_model_answers(platform: Platform) -> None:
     """Two workers had the same work: the token admits the second, and the first one's result is dropped."""
     platform.model.next(Step(Mode.SUMMARY, delay_s=LEASE_S))
-    platform.begins_to_summarize("late")
+    platform.begins_to_summarize("overdue")
     platform.rows(
         "update due_work set lease_until = now() - interval '1 s', lease = gen_random_uuid() "
-        "where key = 'late' returning 1"
+        "where key = 'overdue' returning 1"
     )
-    platform.is_summarized("late")
-    wait_until(lambda: settled(platform, "late"), within_s=SOON_S, what="both calls are settled")
-    assert platform.calls("late") == ["ok", "ok"]
-    [(stored,)] = platform.rows("select count(*) from summary where session_id = 'late'")
+    platform.is_summarized("overdue")
+    wait_until(lambda: settled(platform, "overdue"), within_s=SOON_S, what="both calls are settled")
+    assert platform.calls("overdue") == ["ok", "ok"]
+    [(stored,)] = platform.rows("select count(*) from summary where session_id = 'overdue'")
     assert stored == 1
 
 
