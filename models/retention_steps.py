@@ -9,6 +9,7 @@ from models.erase_receipt import Receipt
 from models.erase_session import erase_session
 from models.retention import note_gone
 from models.session import Transaction
+from models.summary_levels import keep_newest
 
 Place = tuple[UUID, str]
 """A tenant and one of its sessions."""
@@ -134,37 +135,54 @@ def fold_old_calls(db: Transaction, *, general: int, most: int) -> int:
     return _count(db, "llm_call", db.execute(_FOLD_CALLS, {"general": general, "most": most}))
 
 
-_DROP_SUMMARIES = text(
+_CROWDED = text(
     f"""
-    with crowded as materialized (
-        select summary.tenant_id, session_id, {_AGE.format(name="summary_versions")} as keep
-        from summary left join retention as wish using (tenant_id)
-        group by summary.tenant_id, session_id, wish.summary_versions
-        having count(*) > {_AGE.format(name="summary_versions")}
-        limit :most
-    ), ranked as (
-        select tenant_id, session_id, version, state, keep,
-            row_number() over (partition by tenant_id, session_id order by version desc) as place
-        from summary join crowded using (tenant_id, session_id)
-    ), old as materialized (
-        select summary.tenant_id, session_id, version
-        from summary join ranked using (tenant_id, session_id, version)
-        where place > keep and ranked.state in ('superseded', 'rejected')
-        for update of summary skip locked
-    ), gone as (
-        delete from summary using old
-        where summary.tenant_id = old.tenant_id and summary.session_id = old.session_id
-            and summary.version = old.version
-        returning summary.tenant_id
-    )
-    select tenant_id, count(*) as rows from gone group by tenant_id
+    select summary.tenant_id, session_id
+    from summary left join retention as wish using (tenant_id)
+    where (summary.tenant_id, session_id) > (:tenant_id, :session_id)
+    group by summary.tenant_id, session_id, wish.summary_versions
+    having count(*) > {_AGE.format(name="summary_versions")}
+    order by summary.tenant_id, session_id
+    limit :most
     """  # noqa: S608 (names of ours)
 )
 
 
-def drop_old_summaries(db: Transaction, *, general: int, most: int) -> int:
-    """Delete versions of summaries beyond those that are kept, never one in force or prepared. How many."""
-    return _count(db, "summary", db.execute(_DROP_SUMMARIES, {"general": general, "most": most}))
+def find_crowded_sessions(db: Transaction, after: Place, *, general: int, most: int) -> Sequence[Place]:
+    """Find sessions with more versions of their summary than are kept, in the order of their keys.
+
+    Args:
+        db: A connection.
+        after: Only those behind this one.
+        general: The versions for tenants that say nothing; 0 is all.
+        most: The most, >= 1.
+    """
+    tenant_id, session_id = after
+    values = {"tenant_id": tenant_id, "session_id": session_id, "general": general, "most": most}
+    return [(row.tenant_id, row.session_id) for row in db.execute(_CROWDED, values)]
+
+
+_HOLD = text(
+    f"""
+    select {_AGE.format(name="summary_versions")} as keep
+    from session left join retention as wish using (tenant_id)
+    where session.tenant_id = :tenant_id and session.session_id = :session_id
+    for no key update of session skip locked
+    """  # noqa: S608 (names of ours)
+)
+
+
+def drop_old_summaries(db: Transaction, place: Place, *, general: int) -> int:
+    """Delete versions of a session's summary beyond those that are kept. How many; 0 where it is held.
+
+    Whoever puts a version in force holds the session's row too: none is deleted that is just chosen.
+    """
+    tenant_id, session_id = place
+    values = {"tenant_id": tenant_id, "session_id": session_id, "general": general}
+    keep = db.execute(_HOLD, values).scalar()
+    gone = keep_newest(db, tenant_id, session_id, most=keep) if keep else 0
+    note_gone(db, tenant_id, "summary", gone)
+    return gone
 
 
 def _count(db: Transaction, name: str, found: object) -> int:

@@ -1,6 +1,6 @@
 """Older versions of a summary: a few of many are kept, and the kept ones still join without a gap."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -22,10 +22,34 @@ def thin_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
     Returns:
         How many versions were deleted.
     """
+    return _delete(db, tenant_id, session_id, _thinned)
+
+
+def keep_newest(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> int:
+    """Delete the versions behind the newest ones, with the care of `thin_summaries`.
+
+    The caller holds the session's row, so that none is put in force meanwhile.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session_id: The session.
+        most: How many stay, >= 1; those that always stay may be more.
+
+    Returns:
+        How many versions were deleted.
+    """
+    return _delete(db, tenant_id, session_id, lambda rows: set(sorted(rows)[:-most]))
+
+
+Rows = Mapping[int, Any]
+
+
+def _delete(db: Transaction, tenant_id: UUID, session_id: str, choose: Callable[[Rows], set[int]]) -> int:
     of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
     columns = (Summary.version, Summary.state, Summary.base_version, Summary.covered_tokens)
     rows = {row.version: row for row in db.execute(select(*columns).where(*of_session))}
-    gone = _gone(rows)
+    gone = choose(rows) - _always_kept(rows)
     if not gone:
         return 0
     for row in rows.values():
@@ -40,21 +64,25 @@ def thin_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
     return len(gone)
 
 
-def _gone(rows: Mapping[int, Any]) -> set[int]:
+def _thinned(rows: Rows) -> set[int]:
     newest = max(rows, default=0)
     refused = {version for version, row in rows.items() if row.state == SummaryState.REJECTED}
     gone = {version for version in refused if newest - version >= KEEP_ALL}
-    gone |= set(versions_to_thin(rows.keys() - refused))
+    return gone | set(versions_to_thin(rows.keys() - refused))
+
+
+def _always_kept(rows: Rows) -> set[int]:
     active = [version for version, row in rows.items() if row.state == SummaryState.ACTIVE]
     ahead = {
         version
         for version, row in rows.items()
         if row.state == SummaryState.PREPARED and version > max(active, default=0)
     }
-    return gone - ahead - {*active, rows[newest].base_version if rows else None}
+    base = rows[max(rows)].base_version if rows else None
+    return {*ahead, *active, *([] if base is None else [base])}
 
 
-def _joined(row: Any, rows: Mapping[int, Any], gone: set[int]) -> tuple[int | None, int]:
+def _joined(row: Any, rows: Rows, gone: set[int]) -> tuple[int | None, int]:
     """Step over the bases that go. Returns the first one that stays, and what is covered beyond it."""
     base, covered = row.base_version, row.covered_tokens
     while base in gone:

@@ -254,6 +254,28 @@ def test_the_newest_versions_of_a_summary_stay_and_whatever_is_in_force(
     assert left == [2, 4, 5, 6]
 
 
+def test_a_version_whose_base_went_covers_what_the_base_did(client: TestClient, tenant_id: UUID) -> None:
+    talk(client, "told", days_ago=0)
+    summaries(tenant_id, ["superseded", "superseded", "superseded", "active"])
+    do("update summary set base_version = version - 1 where version > 1")
+    assert "2 summaries" in run(FOR_EVER.model_copy(update={"retain_summary_versions": 2}))
+    with session.reading() as db:
+        left = db.execute(text("select version, base_version, covered_tokens from summary order by 1")).all()
+    assert [tuple(row) for row in left] == [(3, None, 30), (4, 3, 10)]
+
+
+def test_a_version_that_is_put_in_force_meanwhile_is_not_deleted(
+    client: TestClient, tenant_id: UUID, engine: Engine
+) -> None:
+    talk(client, "told", days_ago=0)
+    summaries(tenant_id, ["superseded", "superseded", "active"])
+    newest_alone = FOR_EVER.model_copy(update={"retain_summary_versions": 1})
+    with engine.begin() as writer:
+        writer.execute(text("select 1 from session where session_id = 'told' for no key update"))
+        assert "0 summaries" in run(newest_alone)
+    assert "2 summaries" in run(newest_alone)
+
+
 class TestWishes:
     def test_what_is_put_is_in_force_and_the_rest_follows_the_settings(self, client: TestClient) -> None:
         answer = client.put("/v1/retention", json={"session_days": 90})

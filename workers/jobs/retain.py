@@ -1,7 +1,7 @@
 """Delete what is older than its tenant wants it kept: a little at a time, and for a while only."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import structlog
@@ -10,9 +10,11 @@ from models.erase_receipt import Receipt
 from models.retention_settings import RetentionSettings
 from models.retention_steps import (
     FIRST_PLACE,
+    Place,
     drop_old_plans,
     drop_old_summaries,
     erase_if_old,
+    find_crowded_sessions,
     find_old_sessions,
     fold_old_calls,
 )
@@ -43,9 +45,7 @@ def retain(held: Claim, *, settings: RetentionSettings) -> str:
     most = settings.retain_at_once
     plans = _repeat(partial(drop_old_plans, general=settings.retain_plan_days, most=most), ends_at)
     calls = _repeat(partial(fold_old_calls, general=settings.retain_ledger_days, most=most), ends_at)
-    versions = _repeat(
-        partial(drop_old_summaries, general=settings.retain_summary_versions, most=most), ends_at
-    )
+    versions = _drop_summaries(settings, ends_at)
     outcome = f"{sessions} sessions, {plans} plans, {versions} summaries deleted, {calls} calls folded"
     again = 0.0 if time.monotonic() >= ends_at else None
     with transaction() as db:
@@ -66,13 +66,29 @@ def _erase_sessions(settings: RetentionSettings, ends_at: float) -> int:
 
 
 def _erased(settings: RetentionSettings, ends_at: float) -> Iterator[Receipt | None]:
-    after, days = FIRST_PLACE, settings.retain_session_days
+    days = settings.retain_session_days
+    for place in _places(partial(find_old_sessions, general=days, most=settings.retain_at_once), ends_at):
+        with transaction() as db:
+            yield erase_if_old(db, place, general=days)
+
+
+def _drop_summaries(settings: RetentionSettings, ends_at: float) -> int:
+    versions, total = settings.retain_summary_versions, 0
+    find = partial(find_crowded_sessions, general=versions, most=settings.retain_at_once)
+    for place in _places(find, ends_at):
+        with transaction() as db:
+            total += drop_old_summaries(db, place, general=versions)
+    return total
+
+
+def _places(find: Callable[[Transaction, Place], Sequence[Place]], ends_at: float) -> Iterator[Place]:
+    """Each session once, in the order of keys, so that one that is held stops none behind it."""
+    after = FIRST_PLACE
     while time.monotonic() < ends_at:
         with reading() as db:
-            places = find_old_sessions(db, after, general=days, most=settings.retain_at_once)
+            places = find(db, after)
         for place in places:
-            with transaction() as db:
-                yield erase_if_old(db, place, general=days)
+            yield place
             if time.monotonic() >= ends_at:
                 return
         if not places:
