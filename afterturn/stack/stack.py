@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,7 @@ from afterturn.stack.supervisor import Event
 from afterturn.stack.sweep import end_leftovers
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LONGEST_SLEEP_S = 0.5
 
 
 class StackError(Exception):
@@ -164,7 +166,7 @@ class Stack:
         if self._keeper is None or self._keeper.stdout is None:
             raise StackError("the stack does not run")
         pipe = self._keeper.stdout.fileno()
-        if not select.select([pipe], [], [], timeout_s)[0]:
+        if not wait_readable(pipe, timeout_s):
             return False
         more = os.read(pipe, 65536)
         if not more:
@@ -188,6 +190,24 @@ def _directory_for_temporaries() -> Path:
         return Path(named)
     with signals_held():
         return Path(tempfile.gettempdir())
+
+
+def wait_readable(pipe: int, timeout_s: float | None) -> bool:
+    """Sleep until a pipe can be read, and say whether it can; stop signals come through while it sleeps.
+
+    A signal that arrives in the moment before a sleep begins does not interrupt it, so no sleep is long.
+
+    Args:
+        pipe: Its file descriptor.
+        timeout_s: When to give up; None for never.
+    """
+    ends_at = None if timeout_s is None else time.monotonic() + timeout_s
+    while True:
+        left_s = LONGEST_SLEEP_S if ends_at is None else max(0.0, ends_at - time.monotonic())
+        if select.select([pipe], [], [], min(LONGEST_SLEEP_S, left_s))[0]:
+            return True
+        if left_s < LONGEST_SLEEP_S:
+            return False
 
 
 @contextmanager
