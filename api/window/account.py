@@ -13,6 +13,7 @@ from api.window.artifacts import Shelving
 from api.window.tools import ChosenTools
 from context.artifacts.reading import How
 from context.artifacts.types import Artifact, ProcessingStrategy
+from context.catalog.fit import FIND_TOOLS_HINT
 from context.certificate import Exclusion
 from context.focus import Focus, SizeClass, normalise
 from context.focus.cache import SIZE_TOKENS
@@ -87,6 +88,7 @@ def tool_members(chosen: ChosenTools) -> dict[str, Any] | None:
         "filtered": list(chosen.filtered),
         "hidden": list(chosen.hidden),
         "compaction": chosen.compaction,
+        "hint": FIND_TOOLS_HINT if chosen.hidden and chosen.entry_ids else None,
         "gap_warning": chosen.gap_warning,
         "entry_ids": {name: entry for name, entry in renamed.items() if name in sent},
     }
@@ -100,8 +102,12 @@ def _names(tool: dict[str, Any]) -> Iterable[str]:
 
 def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
     """The tools that a request does not carry, as its certificate names them."""
-    left_out = (("not-wanted-by-preflight", chosen.filtered), ("no-room-for-tools", chosen.hidden))
-    return [Exclusion(f"tool {name}", why, None) for why, names in left_out for name in names]
+    left_out = (
+        ("tool", "not-wanted-by-preflight", chosen.filtered),
+        ("tool", "no-room-for-tools", chosen.hidden),
+        ("pipeline", "not-a-tool", chosen.pipelines),
+    )
+    return [Exclusion(f"{what} {name}", why, None) for what, why, names in left_out for name in names]
 
 
 def remember_use(tenant_id: UUID, session: SessionState | None, shelving: Shelving, shelved: Shelved) -> None:

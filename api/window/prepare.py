@@ -10,7 +10,7 @@ from api.settings import api_settings
 from api.window.planning import Chosen
 from api.window.request import ContextRequest, Given
 from api.window.tails import count_request_tools, system_message
-from api.window.tools import Offered, best_tools, choose_tools, offer_tools, used_tools
+from api.window.tools import Offered, ToolRoom, best_tools, choose_tools, offer_tools, used_tools
 from context.budget import Budget
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
 from context.planning.room import canonical_tokens
@@ -100,10 +100,9 @@ def prepare(
         offered,
         request.focus or question,
         model=request.model,
-        room_tokens=_room_for_tools(budget, request.model, beside, whole=Part.CATALOG not in applied),
+        room=_room_for_tools(budget, request.model, beside, whole=Part.CATALOG not in applied),
         allowed=found.tool_allowlist,
         pinned=used,
-        whole=Part.CATALOG not in applied,
     )
     new = annotate(given.new, found.hint) if chosen.tools else given.new
     return replace(
@@ -138,10 +137,11 @@ def _judge(
     )
 
 
-def _room_for_tools(budget: Budget, model: str, beside: int, *, whole: bool) -> int:
+def _room_for_tools(budget: Budget, model: str, beside: int, *, whole: bool) -> ToolRoom:
     """What tools may take; those that are not compacted, all that is left beside what must be sent."""
     left = max(canonical_room(budget, model) - beside, 0)
-    return max(left - TOOLS_OVERHEAD, 0) if whole else int(left * api_settings().tools_max_share)
+    most = max(left - TOOLS_OVERHEAD, 0)
+    return ToolRoom(most if whole else int(left * api_settings().tools_max_share), most, whole)
 
 
 def canonical_room(budget: Budget, model: str) -> int:

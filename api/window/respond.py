@@ -70,7 +70,7 @@ def respond(answering: Answering) -> Response:
     answer = window_answer(
         window,
         wire=request.wire,
-        tools=given.chosen.tools,
+        tools=given.chosen.tools or None,
         preflight=preflight_json(given.judged.found) if given.judged else None,
         utilization=utilization,
         standing=answering.prepared or standing,

@@ -21,6 +21,8 @@ from context.catalog.tools import ToolLadder, fit_tools, tool_name
 from context.plans.gap import gap_warning
 from context.priors.types import NO_PRIORS, Priors
 from context.profiles.find import catalog_budget
+from context.profiles.tool_limits import most_tools
+from context.profiles.types import ModelProfile
 from context.ranking.index import RankingIndex
 from context.ranking.rank import rank
 from context.ranking.tools import index_tools
@@ -30,9 +32,6 @@ log = structlog.get_logger()
 
 BEST = 8
 """How many tools preflight lets pass because the question's own words point at them."""
-
-TOP_N = {"B": 25, "C": 12}
-"""How many tools a model of a weaker tier is shown where not all fit."""
 
 WORTH_A_LINE = 0.3
 """A cut of more than this share of the bytes is logged."""
@@ -49,6 +48,7 @@ class Offered:
         index: The index by which they are ranked.
         priors: What history says of the entries of a catalog, for a question.
         missed: The tool that a question asks for and that the catalog had and has no more.
+        pipelines: What else the catalog holds, which no request carries.
     """
 
     tools: Sequence[JsonObject] | None = None
@@ -57,11 +57,28 @@ class Offered:
     index: Callable[[], RankingIndex] | None = None
     priors: Callable[[str], Priors] = lambda _: NO_PRIORS
     missed: Callable[[str, Priors], str | None] = lambda *_: None
+    pipelines: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
         """What they are called, those without a name left out."""
         return [name for name in map(tool_name, self.tools or ()) if name]
+
+
+@dataclass(frozen=True)
+class ToolRoom:
+    """What the tools of a request may take, in canonical tokens.
+
+    Attributes:
+        tokens: All of them together.
+        most_tokens: Those that must stay, where they alone take more: all that is left of the window.
+        whole: Whether only the room counts, and no budget of the model: shorter than they came they are then
+            only where there is no room for them as they are.
+    """
+
+    tokens: int
+    most_tokens: int
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,7 @@ class ChosenTools:
         compaction: What the rest lost; None where nothing had to fit.
         gap_warning: That nothing among them serves the question; None where something may.
         entry_ids: Which entry of a catalog each name means.
+        pipelines: What the catalog holds beside tools; no request carries it.
     """
 
     tools: list[JsonObject] | None = None
@@ -83,6 +101,7 @@ class ChosenTools:
     compaction: Compaction | None = None
     gap_warning: str | None = None
     entry_ids: Mapping[str, str] = field(default_factory=dict)
+    pipelines: tuple[str, ...] = ()
 
 
 NO_TOOLS_CHOSEN = ChosenTools()
@@ -110,6 +129,7 @@ def offer_tools(
         lambda: loaded.index,
         lambda words: prior_sets.find(tenant_id, loaded).say(words),
         loaded.missed,
+        defined.pipelines,
     )
 
 
@@ -138,48 +158,62 @@ def choose_tools(
     question: str,
     *,
     model: str,
-    room_tokens: int,
+    room: ToolRoom,
     allowed: Collection[str] | None,
     pinned: Collection[str],
-    whole: bool = False,
 ) -> ChosenTools:
-    """Take out what preflight does not allow, and make the rest fit; ranked only where some must go.
+    """Take out what preflight does not allow, and make the rest fit.
+
+    What it has to fit is the request's room, the model's profile and the number that its provider takes.
+    Pinned tools stay in any case. Where they are more than the profile's budget they are sent alone: a
+    provider refuses a history whose calls have no tools, and takes a list that its model may find long.
 
     Args:
         tenant_id: Whose profiles hold.
         offered: What there is.
         question: What the tools are for.
         model: Who is shown them.
-        room_tokens: What they may take, in canonical tokens.
+        room: What they may take.
         allowed: Names that stay; None for all.
         pinned: Names that stay whatever else holds.
-        whole: Whether only the room counts, and no budget of the model: shorter than they came they are then
-            only where there is no room for them as they are.
 
     Raises:
-        CatalogOverBudgetError: The pinned tools alone are too much.
+        CatalogOverBudgetError: The pinned tools alone are too much for the window.
     """
     if not offered.tools:
         return ChosenTools(list(offered.tools) if offered.tools is not None else None)
     stay = None if allowed is None else {*allowed, *pinned, ""}
-    kept = [tool for tool in offered.tools if stay is None or tool_name(tool) in stay]
     filtered = () if stay is None else tuple(name for name in offered.names if name not in stay)
     profile = profiles.find(tenant_id, model)
-    own = catalog_budget(profile, model)
-    budget = CatalogBudget(max(min(own.tokens, room_tokens), 0), own.bytes)
-    if whole:
-        budget = CatalogBudget(max(room_tokens, 0))
-    ladder = ladders.find((offered.key, filtered), ToolLadder, lambda: ToolLadder(kept))
-    fitted = fit_tools(ladder, budget, pinned=pinned)
-    gap_warning = None
-    if fitted.hidden or offered.entry_ids:
-        ranked, gap_warning = _rank(offered, question)
-        if fitted.hidden:
-            fitted = fit_tools(ladder, budget, ranked=ranked, pinned=pinned, top_n=TOP_N.get(profile.tier))
+    ladder = ladders.find(offered.key, ToolLadder, lambda: ToolLadder(offered.tools or ()))
+    ranked, gap_warning = _rank(offered, question)
+    fitted = fit_tools(
+        ladder,
+        _budget(profile, model, room),
+        allowed=stay,
+        ranked=ranked,
+        pinned=pinned,
+        room=CatalogBudget(max(room.most_tokens, 0)),
+        top_n=profile.top_n,
+        most=None if room.whole else most_tools(model),
+    )
     _log_cut(model, fitted.compaction)
     return ChosenTools(
-        list(fitted.tools), filtered, fitted.hidden, fitted.compaction, gap_warning, offered.entry_ids
+        list(fitted.tools),
+        filtered,
+        fitted.hidden,
+        fitted.compaction,
+        gap_warning,
+        offered.entry_ids,
+        offered.pipelines,
     )
+
+
+def _budget(profile: ModelProfile, model: str, room: ToolRoom) -> CatalogBudget:
+    if room.whole:
+        return CatalogBudget(max(room.tokens, 0))
+    own = catalog_budget(profile, model)
+    return CatalogBudget(max(min(own.tokens, room.tokens), 0), own.bytes)
 
 
 def _rank(offered: Offered, question: str) -> tuple[list[str], str | None]:

@@ -6,7 +6,7 @@ _WHO = ("the driver", "the night shift", "hall seven", "the customer", "our scal
 _DOES = ("asks about", "has moved", "cannot find", "reports", "refuses", "will collect", "has weighed")
 _WHAT = ("the crate", "pallet", "order", "the seal of", "the cold box", "the invoice for", "trailer")
 _WHEN = ("since noon", "for two days", "before six", "again", "without a word", "as agreed", "by mistake")
-NUMBERS = (10_000, 12_000)
+NUMBERS = (10_000, 10_400)
 """Few, so that what a process remembers of words is full within minutes: growth after that is another's."""
 
 TOPICS = ("crate", "label", "temperature", "invoice", "driver", "schedule", "seal", "report")

@@ -23,10 +23,12 @@ class Definitions:
     Attributes:
         tools: Valid definitions, in the catalog's order.
         entry_ids: Which entry each tool's name means.
+        pipelines: The ids of what is no tool.
     """
 
     tools: tuple[JsonObject, ...]
     entry_ids: Mapping[str, str]
+    pipelines: tuple[str, ...] = ()
 
 
 def define_tools(entries: Iterable[Entry], wire: Wire) -> Definitions:
@@ -43,14 +45,15 @@ def define_tools(entries: Iterable[Entry], wire: Wire) -> Definitions:
         The definitions, and what their names mean.
     """
     names: dict[str, str] = {}
-    tools = []
+    tools, pipelines = [], []
     for entry in entries:
         if entry.kind is not EntryKind.PACK:
+            pipelines.append(entry.entry_id)
             continue
         name = _name(entry.entry_id, names)
         names[name] = entry.entry_id
         tools.append(tool_definition(entry, wire, name))
-    return Definitions(tuple(tools), names)
+    return Definitions(tuple(tools), names, tuple(pipelines))
 
 
 def _name(entry_id: str, taken: Mapping[str, str]) -> str:

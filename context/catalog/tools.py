@@ -8,8 +8,7 @@ from context.catalog.project import canonical_json
 from context.catalog.schemas import describe, without_notes
 from context.catalog.size import CatalogBudget, Size
 from context.catalog.steps import short_description
-from context.tokens import count_tools
-from context.tokens.tools import TOOLS_OVERHEAD
+from context.tokens.tools import Declaration, count_frame
 from context.types import JsonObject
 
 _SCHEMAS = ("parameters", "input_schema", "inputSchema")
@@ -33,15 +32,22 @@ class FittedTools:
 
 
 class ToolLadder:
-    """Tool definitions at every level of brevity; each level accepts the same arguments as the one before."""
+    """Tool definitions at every level of brevity; each level accepts the same arguments as the one before.
+
+    The sizes of tools add up to the size of their list, and none is counted twice however often it is fitted.
+    """
 
     levels = 5
 
     def __init__(self, tools: Sequence[JsonObject]) -> None:
-        """Take definitions of any wire format."""
+        """Take definitions of any wire format; they are written and counted when they are first needed."""
         self.tools = tuple(tools)
+        self.names = tuple(map(tool_name, self.tools))
         self._written: dict[int, tuple[JsonObject, ...]] = {}
-        self._sizes: dict[tuple[int, int], Size] = {}
+        self._bytes: tuple[dict[int, int], ...] = tuple({} for _ in range(self.levels))
+        self._slashes: dict[tuple[int, int], str] = {}
+        self._tokens: dict[tuple[int, int, str], int] = {}
+        self._whole: dict[int, Size] = {}
 
     @property
     def entries(self) -> int:
@@ -53,22 +59,30 @@ class ToolLadder:
         return [self._write(place)[level] for place in places]
 
     def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
-        """Whether the sizes of some tools at a level, added up, fit."""
-        del note
-        sizes = [self._measure(place, level) for place in places]
-        overhead = TOOLS_OVERHEAD if sizes else 0
-        size = Size(2 + sum(each.bytes for each in sizes), overhead + sum(each.tokens for each in sizes))
-        return budget.holds(size)
+        """Whether some tools may fit: here this is known."""
+        return self.fits(places, level, note, budget)
 
     def fits(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
-        """Whether some tools fit as the list that is sent."""
+        """Whether some tools fit as the list that is sent; tokens are counted only where the bytes do."""
         del note
+        if budget.bytes is not None and self._list_bytes(places, level) > budget.bytes:
+            return False
         return budget.holds(self.size(places, level))
 
     def size(self, places: Sequence[int], level: int) -> Size:
-        """Measure some tools as the list that is sent."""
-        tools = self.at(places, level)
-        return Size(len(canonical_json(tools).encode()), count_tools(tools))
+        """Measure some tools as the list that is sent; the whole list is measured once.
+
+        Args:
+            places: Which tools, by their places in the list, each once.
+            level: From 0, as they came, to the last.
+        """
+        is_whole = len(places) == self.entries
+        known = self._whole.get(level) if is_whole else None
+        if known is None:
+            known = Size(self._list_bytes(places, level), self._list_tokens(places, level))
+            if is_whole:
+                self._whole[level] = known
+        return known
 
     def taken(self, places: Sequence[int], level: int) -> list[str]:
         """Name the steps that change anything in some tools, up to a level."""
@@ -78,12 +92,31 @@ class ToolLadder:
             if any(self._write(place)[number] is not self._write(place)[number - 1] for place in places)
         ]
 
-    def _measure(self, place: int, level: int) -> Size:
-        found = self._sizes.get((place, level))
+    def _list_bytes(self, places: Sequence[int], level: int) -> int:
+        known = self._bytes[level]
+        for place in places:
+            if place not in known:
+                known[place] = len(canonical_json(self._write(place)[level]).encode())
+        return len("[]") + sum(known[place] for place in places) + max(len(places) - 1, 0)
+
+    def _list_tokens(self, places: Sequence[int], level: int) -> int:
+        if not places:
+            return 0
+        slashes = [self._begins_with(place, level) for place in places]
+        parts = zip(places, [*slashes[1:], ""], strict=True)
+        return count_frame(slashes[0]) + sum(self._count(place, level, after) for place, after in parts)
+
+    def _count(self, place: int, level: int, slashes_after: str) -> int:
+        found = self._tokens.get((place, level, slashes_after))
         if found is None:
-            tool = self._write(place)[level]
-            size = Size(len(canonical_json(tool).encode()) + 1, count_tools([tool]) - TOOLS_OVERHEAD)
-            found = self._sizes[place, level] = size
+            found = Declaration.of(self._write(place)[level]).count(slashes_after)
+            self._tokens[place, level, slashes_after] = found
+        return found
+
+    def _begins_with(self, place: int, level: int) -> str:
+        found = self._slashes.get((place, level))
+        if found is None:
+            found = self._slashes[place, level] = Declaration.of(self._write(place)[level]).slashes
         return found
 
     def _write(self, place: int) -> tuple[JsonObject, ...]:
@@ -108,18 +141,24 @@ def fit_tools(
     tools: Sequence[JsonObject] | ToolLadder,
     budget: CatalogBudget,
     *,
+    allowed: Collection[str] | None = None,
     ranked: Sequence[str] = (),
     pinned: Collection[str] = (),
+    room: CatalogBudget | None = None,
     top_n: int | None = None,
+    most: int | None = None,
 ) -> FittedTools:
     """Make the tool definitions of a request fit.
 
     Args:
         tools: Definitions in any wire format, or their ladder where there is one.
-        budget: How much they may take.
+        budget: How much they should take.
+        allowed: Names of the tools that there are for it; None for all. The others are as if not there.
         ranked: Names of tools, best first; others come after them in the request's order.
         pinned: Names that stay whatever they rank.
+        room: How much the pinned ones may take where they alone are over the budget; None for no more.
         top_n: The most that stay when some must go, pinned ones included; None for as many as fit.
+        most: The most that a request may carry, pinned ones apart; None for any number.
 
     Returns:
         Definitions that fit; where all of them fit as they are, the same objects.
@@ -128,25 +167,29 @@ def fit_tools(
         CatalogOverBudgetError: The pinned tools alone are too much.
     """
     ladder = tools if isinstance(tools, ToolLadder) else ToolLadder(tools)
-    names = [tool_name(tool) for tool in ladder.tools]
+    names = ladder.names
     rank = {name: place for place, name in reversed(list(enumerate(ranked)))}
+    offered = [place for place, name in enumerate(names) if allowed is None or name in allowed]
     order = sorted(
-        range(len(names)),
-        key=lambda place: (names[place] not in pinned, rank.get(names[place], len(rank)), place),
+        offered, key=lambda place: (names[place] not in pinned, rank.get(names[place], len(rank)), place)
     )
-    kept = sum(name in pinned for name in names)
-    choice = choose(ladder, budget, order=order, pinned=kept, top_n=top_n, note=lambda _: "")
+    kept = sum(names[place] in pinned for place in offered)
+    carried = order if most is None else order[: max(most, kept)]
+    choice = choose(ladder, budget, order=carried, pinned=kept, top_n=top_n, note=lambda _: "")
+    if choice is None and room is not None:
+        choice = choose(ladder, room, order=order[:kept], pinned=kept, top_n=None, note=lambda _: "")
     if choice is None:
+        least = room or budget
         needed = ladder.size(sorted(order[:kept]), ladder.levels - 1)
-        raise CatalogOverBudgetError(needed, budget, [names[place] for place in order[:kept]])
-    return _fitted(ladder, choice, names)
+        raise CatalogOverBudgetError(needed, least, [names[place] for place in order[:kept]])
+    return _fitted(ladder, choice, offered)
 
 
-def _fitted(ladder: ToolLadder, choice: Choice, names: Sequence[str]) -> FittedTools:
-    before = ladder.size(range(ladder.entries), 0)
+def _fitted(ladder: ToolLadder, choice: Choice, offered: Sequence[int]) -> FittedTools:
+    before = ladder.size(offered, 0)
     after = ladder.size(choice.places, choice.level)
     shown = set(choice.places)
-    hidden = tuple(name for place, name in enumerate(names) if place not in shown)
+    hidden = tuple(ladder.names[place] for place in offered if place not in shown)
     dropped = (
         *ladder.taken(choice.places, choice.level),
         *([f"{len(hidden)} entries"] if hidden else []),

@@ -37,6 +37,10 @@ class ToolsCount:
     tools: int
 
 
+_FRAME = ("namespace functions {\n\n", "} // namespace functions")
+
+_SLASHES = "//"
+
 NO_TOOLS = ToolsCount(tokens=0, wide=0, tools=0)
 
 
@@ -79,7 +83,39 @@ def render_tools(tools: list[JsonObject]) -> str:
     Returns:
         The text of a `functions` namespace.
     """
-    return "namespace functions {\n\n" + "".join(map(_declare, tools)) + "} // namespace functions"
+    return _FRAME[0] + "".join(map(_declare, tools)) + _FRAME[1]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A tool as it stands in a list, so that the counts of tools add up to the count of their list.
+
+    The canonical encoding takes line breaks and the slashes after them for one word: slashes at the start of
+    a declaration are counted with what stands before them.
+
+    Attributes:
+        slashes: What it begins with of them.
+        rest: All else.
+    """
+
+    slashes: str
+    rest: str
+
+    @classmethod
+    def of(cls, tool: object) -> "Declaration":
+        """Write the declaration of a tool in any wire format."""
+        text = _declare(tool)
+        slashes = _SLASHES if text.startswith(_SLASHES) else ""
+        return cls(slashes, text[len(slashes) :])
+
+    def count(self, slashes_after: str) -> int:
+        """Its tokens, with the slashes of the declaration that follows."""
+        return count_text(self.rest + slashes_after)
+
+
+def count_frame(slashes: str) -> int:
+    """The tokens of a list of tools without the tools, with the slashes that the first one begins with."""
+    return count_text(_FRAME[0] + slashes) + count_text(_FRAME[1]) + TOOLS_OVERHEAD
 
 
 def _declare(tool: object) -> str:

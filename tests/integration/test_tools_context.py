@@ -131,6 +131,58 @@ def test_tools_that_fit_go_out_as_they_came(platform: Platform) -> None:
     assert platform.ask("Zorblax quindle?", tools=TOOLS)["tools"] == TOOLS
 
 
+def test_a_list_that_lost_every_tool_is_no_list(platform: Platform) -> None:
+    without_message = [one for one in TOOLS if one["function"]["name"] != "message"]
+    answer = platform.ask("hey, thanks!", tools=without_message)
+    assert answer["tools"] is None
+    assert answer["utilization"]["tools"]["sent"] == 0
+
+
+@pytest.mark.parametrize(
+    ("model", "most"), [("gpt-4o", 128), ("gemini-2.0-flash", 512), ("claude-opus-4", 600)]
+)
+def test_no_more_tools_go_out_than_a_provider_takes(platform: Platform, model: str, most: int) -> None:
+    crowd = [tool(f"thing_{n}", f"Looks after thing {n}.") for n in range(599)]
+    crowd.append(tool("weigh_crate", "Weigh a crate on the scales."))
+    asked = {"model": model, "context_window": 400_000, "max_tokens": 300}
+    answer = platform.ask("Weigh the crate on the scales.", tools=crowd, **asked)
+    assert len(answer["tools"]) == most
+    assert "weigh_crate" in names(answer)
+
+
+def test_tools_that_history_calls_are_sent_though_a_weak_model_is_shown_fewer(platform: Platform) -> None:
+    called = ["thing_0", "thing_1", "thing_2"]
+    for name in called:
+        platform.turn("Look.", "hall seven", tool=name)
+    schema = {f"field_{n}": {"type": "string", "enum": ["red " * 20]} for n in range(120)}
+    heavy = [tool(name, "Looks after things.", **schema) for name in (*called, "other")]
+    asked = {"model": "my-own-model", "max_tokens": 300, "tools": heavy}
+    answer = platform.ask("Zorblax quindle?", context_window=64_000, **asked)
+    assert names(answer) == called
+    assert answer["utilization"]["tools"]["hidden"] == ["other"]
+    refused = platform.client.post(
+        f"/v1/sessions/{platform.session_id}/context",
+        json={"messages": [{"role": "user", "content": "x"}], "context_window": 4_000, **asked},
+    )
+    assert (refused.status_code, refused.json()["type"].rpartition("/")[2]) == (422, "catalog-over-budget")
+
+
+def test_tools_of_the_request_that_do_not_serve_the_message_come_with_a_warning(platform: Platform) -> None:
+    own = [tool("weigh", "Weigh a crate on the scales."), tool("count", "Count crates.")]
+    answer = platform.ask("Compose a symphony for violin and oboe.", tools=own)
+    assert answer["utilization"]["tools"]["gap_warning"]
+
+
+def test_pipelines_of_a_catalog_are_named_as_left_out(platform: Platform) -> None:
+    packs = [{"name": "weigh", "description": "Weigh a crate."}, {"name": "count", "description": "Count."}]
+    pipelines = [{"id": "weigh-all", "description": "Weigh every crate.", "steps": ["count", "weigh"]}]
+    stored = platform.client.put("/v1/catalogs/depot", json={"tools": packs, "pipelines": pipelines})
+    assert stored.status_code in (200, 201), stored.text
+    answer = platform.ask("Weigh every crate.", catalog="depot")
+    left_out = {(one["what"], one["why"]) for one in answer["certificate"]["excluded"]}
+    assert ("pipeline weigh-all", "not-a-tool") in left_out
+
+
 @pytest.mark.parametrize("wire", ["openai", "anthropic", "responses"])
 def test_a_stored_catalog_stands_for_tools(platform: Platform, wire: str) -> None:
     packs = [

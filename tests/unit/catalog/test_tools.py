@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.catalog.fit import CatalogOverBudgetError
+from context.catalog.project import canonical_json
 from context.catalog.schemas import field_names
-from context.catalog.size import CatalogBudget
+from context.catalog.size import CatalogBudget, Size
 from context.catalog.tools import ToolLadder, fit_tools, tool_name
 from context.tokens import count_tools
 from tests.unit.catalog.catalogs import packs
@@ -62,6 +63,61 @@ def test_fitted_tools_are_never_over_their_budget(tools: list[Any], tokens: int,
     assert sorted([*shown, *fitted.hidden]) == sorted(names)
     assert pinned <= set(shown)
     assert shown == [name for name in names if name in shown]
+
+
+ODD_TOOLS = st.one_of(
+    packs("tool"),
+    st.builds(
+        lambda name, words: {"name": name, "description": words, "input_schema": PARAMETERS},
+        st.text(max_size=6),
+        st.sampled_from(["", "/", "//", " x", "\n/", "\n\n// words.", "Does it. Well.\n"]),
+    ),
+    st.sampled_from([{"type": "web_search", "max_uses": 3}, {"name": 5}, {"function": {"name": "bare"}}]),
+)
+
+
+@given(st.lists(ODD_TOOLS, max_size=6), st.integers(0, 4), st.data())
+def test_the_sizes_of_tools_add_up_to_the_size_of_their_list(
+    tools: list[Any], level: int, data: st.DataObject
+) -> None:
+    ladder = ToolLadder(tools)
+    places = [place for place in range(len(tools)) if data.draw(st.booleans())]
+    for chosen in (places, range(len(tools)), places):
+        written = ladder.at(chosen, level)
+        assert ladder.size(chosen, level) == Size(
+            len(canonical_json(written).encode("utf-8", "surrogatepass")), count_tools(written)
+        )
+
+
+def test_tools_that_are_not_allowed_are_as_if_not_there() -> None:
+    tools = [{"name": f"t{place}", "description": "Does one thing."} for place in range(4)]
+    fitted = fit_tools(ToolLadder(tools), CatalogBudget(10_000), allowed={"t1", "t3"})
+    assert [tool["name"] for tool in fitted.tools] == ["t1", "t3"]
+    assert fitted.hidden == ()
+    assert fitted.compaction.before_tokens == count_tools([tools[1], tools[3]])
+
+
+@pytest.mark.parametrize(("most", "sent"), [(1, 2), (2, 2), (3, 3), (4, 4), (5, 4)])
+def test_no_more_tools_are_sent_than_a_request_may_carry_but_the_pinned_ones_stay(
+    most: int, sent: int
+) -> None:
+    tools = [{"name": f"t{place}", "description": "Does one thing."} for place in range(4)]
+    fitted = fit_tools(tools, CatalogBudget(10_000), ranked=["t2"], pinned={"t0", "t3"}, most=most)
+    names = [tool["name"] for tool in fitted.tools]
+    assert len(names) == sent
+    assert {"t0", "t3"} <= set(names)
+    assert len(names) < 3 or "t2" in names
+    assert len(fitted.hidden) == 4 - sent
+
+
+def test_pinned_tools_over_the_budget_are_sent_alone_where_there_is_room() -> None:
+    tools = [{"name": f"t{place}", "description": "Does one thing."} for place in range(4)]
+    small, room = CatalogBudget(10_000, bytes=60), CatalogBudget(10_000)
+    fitted = fit_tools(tools, small, ranked=["t2"], pinned={"t0", "t3"}, room=room)
+    assert [tool["name"] for tool in fitted.tools] == ["t0", "t3"]
+    assert fitted.hidden == ("t1", "t2")
+    with pytest.raises(CatalogOverBudgetError, match="2 pinned"):
+        fit_tools(tools, small, pinned={"t0", "t3"}, room=CatalogBudget(20))
 
 
 def test_tools_that_fit_are_the_ones_that_were_sent() -> None:
