@@ -18,6 +18,7 @@ import redis
 from afterturn.stack.roles import SERVERS, Role
 from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
+from tests.acceptance.windows import broken_window
 from tests.oracle import AckLog, Messages, find_violations, is_at_rest
 from tests.waiting import wait_until
 
@@ -27,6 +28,9 @@ ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
 SECRET_KEY = "sk-theprovidersverysecretkey"
 MARKER = "marigold"
 """A word of every message: it may be in Postgres and in what the model is sent, and nowhere else."""
+
+WISH = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Is the seal broken?"}]}
+"""A context that somebody asks for."""
 
 LEASE_S = 4
 SOON_S = 120.0
@@ -66,6 +70,7 @@ class Platform:
     def __init__(self, stack: Stack, model: ScriptedServer) -> None:
         self._stack, self.model = stack, model
         self.log = AckLog()
+        self._talked = set[str]()
         self.client = httpx.Client(
             base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=20
         )
@@ -143,6 +148,7 @@ class Platform:
     def send(self, session_id: str, turn_id: str, messages: Messages) -> httpx.Response | None:
         """Send a turn and note what was promised; None where no answer came."""
         self.log.sends(session_id, turn_id)
+        self._talked.add(session_id)
         try:
             answer = self.client.post(
                 f"/v1/sessions/{session_id}/turns", json={"turn_id": turn_id, "messages": messages}
@@ -202,11 +208,37 @@ class Platform:
         wait_until(lambda: self.log.turns >= before + turns, within_s=SOON_S, what="traffic flows")
 
     def keeps_its_promises(self) -> None:
-        """Wait until all has come to rest: every acknowledged turn is there once, nothing is forgotten."""
-        wait_until(lambda: is_at_rest(self.database_url), within_s=SOON_S, what=f"rest: {self.unfinished()}")
+        """Wait until all has come to rest: every acknowledged turn is there once, nothing is forgotten.
+
+        And every session that was talked to is read once more: its window holds what its certificate says.
+        """
+        self._comes_to_rest()
+        assert self._broken_windows() == []
+        self._comes_to_rest()
         assert find_violations(self.database_url, self.log) == []
         [(noted,)] = self.rows("select count(*) from llm_call")
         assert noted >= self.model.count, "the model was asked something that the ledger does not know"
+
+    def _comes_to_rest(self) -> None:
+        wait_until(lambda: is_at_rest(self.database_url), within_s=SOON_S, what=f"rest: {self.unfinished()}")
+
+    def _broken_windows(self) -> list[str]:
+        """What is wrong with the windows of the sessions that were talked to since this was asked last."""
+        talked, self._talked = self._talked, set()
+        faults = list[str]()
+        for session_id in sorted(talked & self.log.promised.keys()):
+            promised = self.log.promised[session_id].values()
+            known_seq = max((promise.last_seq for promise in promised), default=0)
+            broken = broken_window(self.window(session_id), known_seq=known_seq)
+            faults += [f"{session_id}: {fault}" for fault in broken]
+        return faults
+
+    def window(self, session_id: str) -> dict[str, Any]:
+        """The next request of a session, as the platform would send it."""
+        answer = self.client.post(f"/v1/sessions/{session_id}/context", json=WISH)
+        assert answer.is_success, f"{session_id}: {answer.status_code} {answer.text}"
+        found: dict[str, Any] = answer.json()
+        return found
 
     def unfinished(self) -> Any:
         """The work that is not done, for a failure."""

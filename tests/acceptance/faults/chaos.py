@@ -22,8 +22,8 @@ import redis
 from afterturn.stack.roles import Role
 from afterturn.stack.stack import Stack
 from llm.scripted import Mode, ScriptedServer, Step
-from tests.acceptance.faults.pairs import broken_pairs
-from tests.acceptance.platform import ROLES, Platform, children_of, dialogue, environment
+from tests.acceptance.platform import ROLES, WISH, Platform, children_of, dialogue, environment
+from tests.acceptance.windows import broken_window
 
 PROCESSES = (Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT, Role.VALKEY, Role.POSTGRES)
 ANSWERS = (
@@ -146,9 +146,8 @@ class Crowd:
             self.faults.append(f"client {client}: {type(failure).__name__}: {failure}")
 
     def _ask(self, session_id: str) -> None:
-        wish = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Is the seal broken?"}]}
         try:
-            answer = self._platform.client.post(f"/v1/sessions/{session_id}/context", json=wish)
+            answer = self._platform.client.post(f"/v1/sessions/{session_id}/context", json=WISH)
         except httpx.TransportError:
             return
         if not answer.is_success:
@@ -156,10 +155,7 @@ class Crowd:
                 self.faults.append(f"{session_id}: {answer.status_code} {answer.text[:200]}")
             return
         self.contexts += 1
-        self.faults += [f"{session_id}: {broken}" for broken in broken_pairs(answer.json()["messages"])]
-        proof = answer.json()["certificate"]
-        if not (proof["fits"] and proof["tail_contiguous"] and proof["tool_pairs_intact"]):
-            self.faults.append(f"{session_id}: the certificate says {proof}")
+        self.faults += [f"{session_id}: {broken}" for broken in broken_window(answer.json())]
 
 
 def spoken(number: int) -> list[dict[str, Any]]:

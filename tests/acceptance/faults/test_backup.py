@@ -14,11 +14,10 @@ from afterturn.stack.roles import Role, api_command, dispatcher_command, worker_
 from afterturn.stack.servers import postgres_program
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import process
-from tests.acceptance.platform import SOON_S, Platform, dialogue
+from tests.acceptance.platform import SOON_S, WISH, Platform, dialogue
 from tests.waiting import wait_until
 
 RESTORED = "restored"
-ASKED = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Is the seal broken?"}]}
 
 
 def run(program: str, *arguments: str) -> None:
@@ -78,7 +77,7 @@ def answers(client: httpx.Client) -> bool:
 
 
 def window(client: httpx.Client) -> tuple[object, object]:
-    answer = client.post("/v1/sessions/saved/context", json=ASKED).json()
+    answer = client.post("/v1/sessions/saved/context", json=WISH).json()
     return answer["messages"], answer["certificate"]
 
 

@@ -28,6 +28,8 @@ USELESS = {
     "in another language": Step(Mode.WRONG_LANGUAGE),
     "an error as text": Step(Mode.ERROR_TEXT),
     "a tool call as text": Step(Mode.TOOL_CALL_TEXT),
+    "nothing but a tool call": Step(Mode.TOOL_CALL),
+    "filtered": Step(Mode.CONTENT_FILTER),
     "nothing but thoughts": Step(Mode.REASONED_AWAY),
 }
 """Answers that the gate turns away."""
@@ -57,8 +59,7 @@ def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fau
         wait_until(lambda: platform.rows(judged, session_id), within_s=SOON_S, what="it is turned away")
     finally:
         platform.model.script.set_default(Step(Mode.SUMMARY))
-    asked = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "And the boxes?"}]}
-    certificate = platform.client.post(f"/v1/sessions/{session_id}/context", json=asked).json()["certificate"]
+    certificate = platform.window(session_id)["certificate"]
     assert (certificate["summary_covers"], certificate["tail"]) == (None, [1, 8])
     assert platform.rows("select 1 from summary where session_id = %s and state = 'active'", session_id) == []
     assert platform.model.count - before <= MOST_TRIES
