@@ -18,6 +18,7 @@ import redis
 from afterturn.stack.roles import SERVERS, Role
 from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
+from tests.acceptance.command import afterturn
 from tests.acceptance.windows import broken_window
 from tests.oracle import AckLog, Messages, find_violations, is_at_rest
 from tests.waiting import wait_until
@@ -170,9 +171,9 @@ class Platform:
             assert time.monotonic() < deadline, f"{turn_id} is not accepted: {answer and answer.text}"
             time.sleep(0.05)
 
-    def talk(self, session_id: str) -> None:
-        """Four turns: just enough to call for one summary."""
-        for number in range(1, 5):
+    def talk(self, session_id: str, numbers: Sequence[int] = range(1, 5)) -> None:
+        """Send turns; the four are just enough to call for one summary."""
+        for number in numbers:
             answer = self.send(session_id, f"{session_id}-{number}", dialogue(number))
             assert answer is not None
             assert answer.status_code == httpx.codes.ACCEPTED, answer.text
@@ -240,6 +241,10 @@ class Platform:
         found: dict[str, Any] = answer.json()
         return found
 
+    def operator(self, *words: str) -> str:
+        """Run a command of `afterturn` on this stack. Returns what it prints."""
+        return afterturn(self._stack.at.directory, *words)
+
     def unfinished(self) -> Any:
         """The work that is not done, for a failure."""
         query = "select kind, key, state, attempts, crashes, last_error from due_work where state <> 'idle'"
@@ -249,6 +254,12 @@ class Platform:
         """The work that summarizes a session."""
         [(work_id,)] = self.rows("select work_id from due_work where key = %s", session_id)
         return int(work_id)
+
+    def due_work(self, session_id: str) -> dict[str, Any]:
+        """The work of a session, as the platform is shown it."""
+        [shown] = self.client.get(f"/v1/sessions/{session_id}").json()["due_work"]
+        found: dict[str, Any] = shown
+        return found
 
     def begins_to_summarize(self, session_id: str) -> None:
         """Talk, and wait until the model has been asked."""

@@ -65,10 +65,28 @@ def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fau
     assert platform.model.count - before <= MOST_TRIES
 
 
+def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platform) -> None:
+    """What is in force is superseded by the commit of a better one, and by nothing else."""
+    platform.talk("earlier")
+    platform.is_summarized("earlier")
+    platform.model.script.set_default(Step(Mode.SERVER_ERROR))
+    try:
+        platform.talk("earlier", range(5, 9))
+        failed = "select 1 from due_work where key = 'earlier' and last_error is not null"
+        wait_until(lambda: platform.rows(failed), within_s=SOON_S, what="the model has failed")
+        certificate = platform.window("earlier")["certificate"]
+        assert (certificate["summary_covers"], certificate["tail"]) == ([1, 6], [7, 16])
+    finally:
+        platform.model.script.set_default(Step(Mode.SUMMARY))
+    further = "select 1 from session where session_id = 'earlier' and summarized_seq > 6"
+    wait_until(lambda: platform.rows(further), within_s=SOON_S, what="the newer turns are covered too")
+
+
 def test_a_model_that_kills_whoever_asks_it_ends_its_own_work_alone(platform: Platform) -> None:
     """A poison turn: crashes are counted before the work starts, and after some it is dead with its reason.
 
-    With one counter for crashes and failures, or none, it would take workers down for ever.
+    With one counter for crashes and failures, or none, it would take workers down for ever. Once its cause
+    is mended, an operator gives it another life.
     """
     platform.model.next(Step(Mode.HANG, times=10))
     platform.talk("poison")
@@ -87,6 +105,9 @@ def test_a_model_that_kills_whoever_asks_it_ends_its_own_work_alone(platform: Pl
     assert platform.rows("select crashes from due_work where kind = 'summarize' and key = 'neighbour'") == [
         (0,)
     ]
+    assert "summarize poison  dead" in platform.operator("work", "list")
+    platform.operator("work", "retry")
+    platform.is_summarized("poison")
 
 
 def kill_whoever_has_it(platform: Platform, work_id: int) -> bool:

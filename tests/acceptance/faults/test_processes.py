@@ -1,10 +1,15 @@
 """Processes are killed, stopped and doubled in the middle of their work: nothing is lost or done twice."""
 
+import json
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
@@ -17,11 +22,13 @@ from tests.waiting import wait_until
 SLOW = Step(Mode.SUMMARY, delay_s=3)
 """An answer that leaves time for a fault."""
 
+BATCH_SESSIONS, BATCH_TURNS = ("batch-a", "batch-b", "batch-c"), 4
+
 SLOW_COMMIT = """
 create function slow_commit() returns trigger language plpgsql as
     'begin perform pg_sleep(2); return null; end';
 create constraint trigger slow_commit after insert on turn deferrable initially deferred
-    for each row when (new.turn_id like 'slow-%') execute function slow_commit()
+    for each row when (new.turn_id like 'slow-%' or new.turn_id = 'batch-b-1') execute function slow_commit()
 """
 NO_SLOW_COMMIT = "drop trigger slow_commit on turn; drop function slow_commit()"
 
@@ -73,29 +80,79 @@ def test_two_dispatchers_at_once(platform: Platform, tmp_path: Path) -> None:
     assert [platform.calls(session_id) for session_id in sessions] == [["ok"]] * len(sessions)
 
 
+@contextmanager
+def slow_commits(platform: Platform) -> Iterator[None]:
+    """Let the commits of some turns take long enough for a fault."""
+    with psycopg.connect(platform.database_url, autocommit=True) as database:
+        database.execute(SLOW_COMMIT)
+        try:
+            yield
+        finally:
+            database.execute(NO_SLOW_COMMIT)
+
+
 def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform) -> None:
     """The client hears nothing and sends again: the turn is there, once, with its work.
 
     Without the dedupe by turn id the second try would be stored again.
     """
-    with psycopg.connect(platform.database_url, autocommit=True) as database:
-        database.execute(SLOW_COMMIT)
-        try:
-            turns = [f"slow-{number}" for number in range(1, 4)]
-            tries = [threading.Thread(target=platform.send, args=(turn, turn, dialogue(1))) for turn in turns]
-            for one in tries:
-                one.start()
-            asleep = "select 1 from pg_stat_activity where wait_event = 'PgSleep' having count(*) = 3"
-            wait_until(lambda: platform.rows(asleep), within_s=SOON_S, what="three commits have begun")
-            platform.kill(Role.API)
-            for one in tries:
-                one.join()
-            there = "select 1 from turn where turn_id like 'slow-%' having count(*) = 3"
-            wait_until(lambda: platform.rows(there), within_s=SOON_S, what="the commits have ended")
-            assert not any(platform.log.promised.get(turn) for turn in turns)
-        finally:
-            database.execute(NO_SLOW_COMMIT)
+    with slow_commits(platform):
+        turns = [f"slow-{number}" for number in range(1, 4)]
+        tries = [threading.Thread(target=platform.send, args=(turn, turn, dialogue(1))) for turn in turns]
+        for one in tries:
+            one.start()
+        asleep = "select 1 from pg_stat_activity where wait_event = 'PgSleep' having count(*) = 3"
+        wait_until(lambda: platform.rows(asleep), within_s=SOON_S, what="three commits have begun")
+        platform.kill(Role.API)
+        for one in tries:
+            one.join()
+        there = "select 1 from turn where turn_id like 'slow-%' having count(*) = 3"
+        wait_until(lambda: platform.rows(there), within_s=SOON_S, what="the commits have ended")
+        assert not any(platform.log.promised.get(turn) for turn in turns)
     assert [platform.send_until_accepted(turn, turn, dialogue(1)) for turn in turns] == [True] * 3
+
+
+def test_an_api_killed_in_the_middle_of_a_batch(platform: Platform) -> None:
+    """Each of its turns is there with all its messages or not at all; sent again, each is accepted once.
+
+    A commit for each row would leave halves of turns; without the dedupe the second try would double them.
+    """
+    order = [(number, place) for number in range(1, BATCH_TURNS + 1) for place in BATCH_SESSIONS]
+    lines = [line_of(place, number) for number, place in order]
+    body = "\n".join(json.dumps(line) for line in lines)
+    with slow_commits(platform):
+        pid = platform.pid(Role.API)
+        trying = threading.Thread(target=send_batch, args=(platform, body))
+        trying.start()
+        asleep = "select 1 from pg_stat_activity where wait_event = 'PgSleep'"
+        wait_until(lambda: platform.rows(asleep), within_s=SOON_S, what="the commit has begun")
+        platform.end(pid)
+        trying.join()
+        wait_until(lambda: not platform.rows(asleep), within_s=SOON_S, what="the commit has ended")
+        halves = """
+            select turn_id from turn left join message using (tenant_id, session_id, turn_index)
+            where turn_id like 'batch-%%' group by turn_id having count(seq) <> %s
+        """
+        assert platform.rows(halves, len(dialogue(1))) == []
+    wait_until(lambda: send_batch(platform, body), within_s=SOON_S, what="the batch is taken")
+    for line in lines:
+        turn = line["session_id"], line["turn_id"], line["messages"]
+        assert platform.send_until_accepted(*turn) is True, "it was there already"
+    stored = platform.rows("select count(*) from message where session_id like 'batch-%%'")
+    assert stored == [(len(lines) * len(dialogue(1)),)]
+
+
+def line_of(session_id: str, number: int) -> dict[str, Any]:
+    return {"session_id": session_id, "turn_id": f"{session_id}-{number}", "messages": dialogue(number)}
+
+
+def send_batch(platform: Platform, body: str) -> bool:
+    """Whether all of a batch is acknowledged."""
+    try:
+        answer = platform.client.post("/v1/turns", content=body)
+    except httpx.TransportError:
+        return False
+    return answer.is_success and not any("error" in result for result in answer.json()["results"])
 
 
 def test_an_api_killed_in_the_middle_of_its_traffic(platform: Platform) -> None:
