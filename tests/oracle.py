@@ -178,3 +178,13 @@ def is_at_rest(database_url: str) -> bool:
     """
     with psycopg.connect(database_url) as db:
         return db.execute(query).fetchone() is None
+
+
+def find_word(database_url: str, word: str) -> list[str]:
+    """The tables in which any row holds a word, as text or as bytes."""
+    tables = "select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace"
+    with psycopg.connect(database_url) as db:
+        names = [name for (name,) in db.execute(tables.encode())]
+        held = "select 1 from {} as row where row::text ilike %s or row::text like %s limit 1"
+        values = f"%{word}%", f"%{word.encode().hex()}%"
+        return sorted(name for name in names if db.execute(held.format(name).encode(), values).fetchone())

@@ -44,6 +44,7 @@ SETTINGS = {
     "AFTERTURN_HINT_LIFETIME_S": "1",
     "AFTERTURN_BACKOFF_S": "0.5",
     "AFTERTURN_TICK_S": "1",
+    "AFTERTURN_LEARN_AT_HOUR_UTC": "0",
     "AFTERTURN_SUMMARIZE_MESSAGE_COUNT": "6",
     "AFTERTURN_SUMMARIZE_KEEP_MESSAGES": "2",
     "AFTERTURN_SUMMARIZE_DEBOUNCE_S": "0.2",
@@ -252,7 +253,8 @@ class Platform:
 
     def work_id(self, session_id: str) -> int:
         """The work that summarizes a session."""
-        [(work_id,)] = self.rows("select work_id from due_work where key = %s", session_id)
+        query = "select work_id from due_work where kind = 'summarize' and key = %s"
+        [(work_id,)] = self.rows(query, session_id)
         return int(work_id)
 
     def due_work(self, session_id: str) -> dict[str, Any]:

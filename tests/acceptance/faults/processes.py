@@ -1,14 +1,19 @@
-"""Processes beside those of the stack: one more of a role, or a server of one's own."""
+"""Processes beside those of the stack: one more of a role, or a whole background of one's own."""
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from afterturn.stack.roles import Role, dispatcher_command, worker_command
+from tests.acceptance.platform import Platform
 from tests.data import ROOT
 
 STOP_S = 30
+
+OWN_BROKER = 8
+"""The number of a database of the broker that nobody else uses."""
 
 
 @contextmanager
@@ -37,3 +42,38 @@ def server(command: list[str], directory: Path) -> Iterator[None]:
             yield
         finally:
             started.terminate()
+
+
+@contextmanager
+def background(
+    platform: Platform,
+    place: Path,
+    settings: Mapping[str, str],
+    *,
+    worker: Sequence[str] = (),
+    of_dispatcher: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """A dispatcher and a worker of our own do the work; those of the stack get nothing to do meanwhile.
+
+    Args:
+        platform: Whose work.
+        place: For their logs, `dispatcher` and `worker`.
+        settings: What both have beside the stack's.
+        worker: How another worker is started; else as the stack starts one.
+        of_dispatcher: What the dispatcher alone has.
+
+    Yields:
+        The address of their own broker.
+    """
+    broker_url = f"{platform.broker_url.rsplit('/', 1)[0]}/{OWN_BROKER}"
+    shared = {**platform.environment_of(Role.DISPATCHER), **settings, "AFTERTURN_BROKER_URL": broker_url}
+    commands = {
+        "dispatcher": (dispatcher_command(), {**shared, **(of_dispatcher or {})}),
+        "worker": (list(worker) or worker_command(concurrency=1, name="own"), shared),
+    }
+    with platform.paused(Role.DISPATCHER), ExitStack() as running:
+        for name, (command, its) in commands.items():
+            running.enter_context(process(command, its, place / name))
+        yield broker_url
+    # Hints that nobody took are with a broker that nobody listens to any more.
+    platform.rows("update due_work set hinted_until = null where hinted_until is not null returning 1")

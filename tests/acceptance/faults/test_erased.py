@@ -1,0 +1,94 @@
+"""Sessions are erased or reset while their artifacts are read and their plans are made."""
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from llm.scripted import Mode, Step
+from tests.acceptance.platform import SOON_S, Platform
+from tests.oracle import find_word, is_at_rest
+from tests.waiting import wait_until
+
+SLOW = Step(Mode.SUMMARY, delay_s=3)
+"""An answer that leaves time for a fault."""
+
+WORD = "quillfeather"
+"""Said in these sessions and nowhere else."""
+
+CATALOG = {
+    "packs": [
+        {"name": "blog.draft", "description": "Draft a blog article from a brief."},
+        {"name": "image.generate", "description": "Generate an illustration from a description."},
+    ]
+}
+
+
+def read_a_report(session_id: str) -> list[dict[str, Any]]:
+    """A turn whose tool returns more than a message may hold."""
+    line = f"The {WORD} of order Q-771 for {session_id} lies in hall seven and waits for its papers. "
+    call = {"id": "c1", "type": "function", "function": {"name": "read_report", "arguments": "{}"}}
+    return [
+        {"role": "user", "content": f"Where does the {WORD} lie, and what is it waiting for?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": line * 300},
+        {"role": "assistant", "content": f"The {WORD} lies in hall seven."},
+    ]
+
+
+def begins_to_read(platform: Platform, session_id: str) -> None:
+    platform.model.next(SLOW)
+    before = platform.model.count
+    assert platform.send(session_id, f"{session_id}-1", read_a_report(session_id))
+    wait_until(lambda: platform.model.count > before, within_s=SOON_S, what="the model reads the report")
+
+
+def begins_to_plan(platform: Platform, session_id: str) -> None:
+    assert platform.client.put("/v1/catalogs/main", json=CATALOG).is_success
+    words = [
+        {"role": "user", "content": f"It is about the {WORD}."},
+        {"role": "assistant", "content": "Yes."},
+    ]
+    assert platform.send(session_id, f"{session_id}-1", words)
+    platform.model.next(SLOW)
+    before = platform.model.count
+    asked = {
+        "intent": f"Draft a blog article about the {WORD} and generate an illustration for it",
+        "catalog": "main",
+        "model": "openai/scripted",
+        "session_id": session_id,
+    }
+    assert platform.client.post("/v1/plans", json=asked).status_code == httpx.codes.ACCEPTED
+    wait_until(lambda: platform.model.count > before, within_s=SOON_S, what="the model plans")
+
+
+BEGUN: dict[str, Callable[[Platform, str], None]] = {"read": begins_to_read, "planned": begins_to_plan}
+
+
+@pytest.mark.parametrize("work", BEGUN)
+def test_a_session_erased_while_it_is_worked_for_stays_erased(platform: Platform, work: str) -> None:
+    """A late answer finds no wish and no row: stored all the same, the words would be back."""
+    session_id = f"{work}-erased"
+    BEGUN[work](platform, session_id)
+    assert find_word(platform.database_url, WORD)
+    answer = platform.client.delete(f"/v1/sessions/{session_id}")
+    assert answer.status_code == httpx.codes.OK, answer.text
+    platform.log.forget(session_id)
+    wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="the model has answered")
+    assert find_word(platform.database_url, WORD) == []
+
+
+@pytest.mark.parametrize("work", BEGUN)
+def test_a_session_reset_while_it_is_worked_for_starts_empty(platform: Platform, work: str) -> None:
+    """What is made of the old life may stay with it, and is seen by nothing of the new one."""
+    session_id = f"{work}-reset"
+    BEGUN[work](platform, session_id)
+    assert platform.client.post(f"/v1/sessions/{session_id}/reset").is_success
+    wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="the model has answered")
+    window = platform.window(session_id)
+    assert window["certificate"]["tail"] is None
+    assert WORD not in str(window)
+    assert platform.client.delete(f"/v1/sessions/{session_id}").is_success
+    platform.log.forget(session_id)
+    assert find_word(platform.database_url, WORD) == []

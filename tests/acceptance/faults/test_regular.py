@@ -1,0 +1,46 @@
+"""What comes at its time and what takes its time: announced twice or delivered twice, it is done once."""
+
+import sys
+from pathlib import Path
+
+from celery import Celery
+
+from llm.scripted import Mode, Step
+from tests.acceptance.faults.processes import background
+from tests.acceptance.platform import SOON_S, Platform
+from tests.waiting import wait_until
+
+SHORT_SIGHTED = (sys.executable, "-m", "tests.acceptance.faults.short_sighted")
+
+
+def test_a_night_that_is_announced_twice_is_learned_once(platform: Platform) -> None:
+    """The night is a row that only one tick can make: without it, each of them would ask for the learning."""
+    asked = "select coalesce(max(wanted), 0) from due_work where kind = 'learn' and key = 'tenants'"
+    ticks = "select wanted from due_work where kind = 'sweep' and key = 'tables'"
+    wait_until(lambda: platform.rows("select 1 from learning_night"), within_s=SOON_S, what="a first night")
+    [(before,)] = platform.rows(asked)
+    [(began,)] = platform.rows(ticks)
+    platform.rows("delete from learning_night returning night")
+    with Celery("test", broker=platform.broker_url, set_as_current=False) as celery:
+        for _ in range(4):
+            celery.send_task("maintenance.tick", queue="maintenance", ignore_result=True)
+    wait_until(lambda: platform.rows(ticks)[0][0] >= began + 5, within_s=SOON_S, what="all have ticked")
+    assert platform.rows(asked) == [(before + 1,)]
+    done = "select 1 from due_work where key = 'tenants' and claimed = %s and state = 'idle'"
+    wait_until(lambda: platform.rows(done, before + 1), within_s=SOON_S, what="the night is learned")
+
+
+def test_a_job_that_outlasts_the_brokers_patience_is_done_once(platform: Platform, tmp_path: Path) -> None:
+    """The broker gives the hint to another process while the first is at it: the lease admits nobody else."""
+    platform.model.next(Step(Mode.SUMMARY, delay_s=6))
+    before = platform.model.count
+    begun = tmp_path / "begun"
+    settings = {"BEGUN": str(begun), "AFTERTURN_HINT_LIFETIME_S": "60"}
+    with background(platform, tmp_path, settings, worker=SHORT_SIGHTED):
+        platform.talk("long")
+        platform.is_summarized("long")
+        work_id = platform.work_id("long")
+        deliveries = begun.read_text().split().count(str(work_id))
+        assert deliveries > 1, "the hint was not delivered again"
+    assert platform.calls("long") == ["ok"]
+    assert platform.model.count == before + 1
