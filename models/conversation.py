@@ -1,8 +1,9 @@
 """Sessions: how far each conversation's log goes, and what its last request looked like."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, CheckConstraint, Text, bindparam, func, select, text, update
@@ -53,6 +54,14 @@ class Session(Base):
     tools_tokens: Mapped[int] = mapped_column(server_default=text("0"))
     last_turn_at: Mapped[datetime | None]
     created_at: Mapped[CreatedAt]
+
+
+NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
+"""A session's counters where no summary is in force."""
+NOTHING_PREPARED: Mapping[str, Any] = {"prepared_seq": 0, "prepared_tokens": 0, "prepared_summary_tokens": 0}
+"""Where none waits."""
+NOTHING_SUMMARIZED: Mapping[str, Any] = {**NOTHING_IN_FORCE, **NOTHING_PREPARED}
+"""Where there is none of either kind: all that is shown is raw."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,11 @@ class SessionState:
             left_out=max(self.cut_seq - self.raw_from, 0),
             model=self.model,
         )
+
+    @property
+    def unsummarized(self) -> "SessionState":
+        """The same session as if it had no summary."""
+        return replace(self, **NOTHING_SUMMARIZED)
 
     @property
     def has_prepared(self) -> bool:
@@ -292,12 +306,7 @@ def reset_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionS
         .values(
             generation=Session.generation + 1,
             start_seq=Session.last_seq,
-            summarized_seq=0,
-            summarized_tokens=0,
-            summary_tokens=0,
-            prepared_seq=0,
-            prepared_tokens=0,
-            prepared_summary_tokens=0,
+            **NOTHING_SUMMARIZED,
             history_tokens=0,
             cut_seq=0,
             kept_seq=None,

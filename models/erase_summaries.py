@@ -7,12 +7,10 @@ from uuid import UUID
 
 from sqlalchemy import delete, select, update
 
-from models.conversation import Session, SessionState
+from models.conversation import NOTHING_IN_FORCE, Session, SessionState
 from models.session import Transaction
 from models.summary import Summary, SummaryState, activate_version, drop_prepared
 from models.summary_part import drop_parts
-
-_OUT_OF_FORCE = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
 
 
 @dataclass(frozen=True)
@@ -90,5 +88,5 @@ def _replace(db: Transaction, tenant_id: UUID, session_id: str, heir: int | None
     db.execute(
         update(Session)
         .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
-        .values(_OUT_OF_FORCE)
+        .values(NOTHING_IN_FORCE)
     )

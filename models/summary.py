@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantPart
-from models.conversation import SESSION_KEY, Session, SessionState
+from models.conversation import NOTHING_PREPARED, SESSION_KEY, Session, SessionState
 from models.history import tokens_between
 from models.session import Transaction
 from models.text_keys import Cells
@@ -231,9 +231,6 @@ def _supersede(db: Transaction, tenant_id: UUID, session_id: str, *states: Summa
     )
 
 
-_NOTHING_PREPARED = {"prepared_seq": 0, "prepared_tokens": 0, "prepared_summary_tokens": 0}
-
-
 def _update_session(db: Transaction, tenant_id: UUID, session_id: str, values: Mapping[str, int]) -> None:
     db.execute(
         update(Session).where(Session.tenant_id == tenant_id, Session.session_id == session_id).values(values)
@@ -243,7 +240,7 @@ def _update_session(db: Transaction, tenant_id: UUID, session_id: str, values: M
 def drop_prepared(db: Transaction, tenant_id: UUID, session_id: str) -> None:
     """Take a prepared summary back: what it was made of has changed, or is gone."""
     _supersede(db, tenant_id, session_id, SummaryState.PREPARED)
-    _update_session(db, tenant_id, session_id, _NOTHING_PREPARED)
+    _update_session(db, tenant_id, session_id, NOTHING_PREPARED)
 
 
 def activate_prepared(db: Transaction, tenant_id: UUID, session_id: str, *, generation: int) -> int | None:
@@ -300,7 +297,7 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
         "summarized_tokens": covered,
         "summary_tokens": chosen.tokens,
     }
-    _update_session(db, tenant_id, session_id, counted | _NOTHING_PREPARED)
+    _update_session(db, tenant_id, session_id, {**counted, **NOTHING_PREPARED})
     want(db, tenant_id, WorkKind.RECALL, session_id)
     return True
 

@@ -62,16 +62,7 @@ def as_shown(standing: Standing | None, applied: frozenset[Part]) -> Standing | 
     """How a session stands for a window that is made with these parts; without summaries all is raw."""
     if standing is None or Part.SUMMARIES in applied:
         return standing
-    session = replace(
-        standing.session,
-        summarized_seq=0,
-        summarized_tokens=0,
-        summary_tokens=0,
-        prepared_seq=0,
-        prepared_tokens=0,
-        prepared_summary_tokens=0,
-    )
-    return replace(standing, session=session, summary=None)
+    return replace(standing, session=standing.session.unsummarized, summary=None)
 
 
 def lay_window(asking: Asking, applied: frozenset[Part]) -> Laid:
