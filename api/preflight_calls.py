@@ -11,6 +11,7 @@ from api.call import Body, BodyCall, check_id, documented
 from api.errors import ProblemError
 from api.preflight import Policy, load_factors, load_policy, policies, preflight_for
 from context.catalog.tools import tool_name
+from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.config import read_config, write_config
 from context.preflight.types import Kind, Preflight, ThinkingLevel
 from context.types import JsonObject
@@ -22,7 +23,6 @@ router = APIRouter(prefix="/v1/preflight", tags=["preflight"])
 
 MOST_ATTACHMENTS = 200
 MOST_TOOLS = 5_000
-MOST_NAME_CHARS = 200
 _KINDS_OF_ATTACHMENT = ("media_type", "mime_type", "content_type", "type", "filename", "name", "title")
 
 
@@ -112,14 +112,14 @@ def tool_names(tools: list[str | JsonObject]) -> list[str]:
         ProblemError: One of them has no name, or one that no model takes.
     """
     names = [tool if isinstance(tool, str) else tool_name(tool) for tool in tools]
-    long = next((place for place, name in enumerate(names) if len(name) > MOST_NAME_CHARS), None)
+    long = next((place for place, name in enumerate(names) if len(name) > MAX_TOOL_NAME_CHARS), None)
     if long is not None:
         field = f"tools[{long}]"
         raise ProblemError(
             "invalid-input",
-            f"{field}: a name of more than {MOST_NAME_CHARS} characters",
+            f"{field}: a name of more than {MAX_TOOL_NAME_CHARS} characters",
             field=field,
-            limit=MOST_NAME_CHARS,
+            limit=MAX_TOOL_NAME_CHARS,
         )
     if "" in names:
         field = f"tools[{names.index('')}]"

@@ -1,10 +1,12 @@
-"""What may be an id: it stands in paths, lines of logs and keys."""
+"""What may be an id: it stands in paths, lines of logs and keys; and how long a tool's name may be."""
 
 from enum import StrEnum
 
 from context.sanitize import REPLACEMENT
 
 MAX_ID_CHARS = 200
+MAX_TOOL_NAME_CHARS = 256
+"""The longest name of a tool or pipeline, in catalogs, plans, decisions and all that is learned of them."""
 
 
 class IdFault(StrEnum):

@@ -25,6 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.artifacts.toolcalls import read_calls
+from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.policy import KNOWN_TOOLS
 from context.preflight.replay import PastDecision, past_categories
 from context.preflight.types import Evidence, Preflight, Previous
@@ -39,8 +40,6 @@ PAGE = 500
 
 MOST_NAMES = 200
 """A decision keeps no more names of tools than this, those that preflight knows first."""
-MOST_NAME_CHARS = 200
-"""A longer name is not kept."""
 LEFT_OUT = "record.names_left_out."
 """With a number: the reason that says how many names a decision does not keep."""
 
@@ -172,7 +171,7 @@ def _names(made: Made) -> _Names:
     stays = set(kept or ())
     hidden = None if tools is None else [name for name in tools if name not in stays]
     there = dict.fromkeys([*made.pinned, *(kept or ()), *(hidden or ())])
-    short = sorted((name for name in there if len(name) <= MOST_NAME_CHARS), key=_is_unknown)
+    short = sorted((name for name in there if len(name) <= MAX_TOOL_NAME_CHARS), key=_is_unknown)
     named = set(short[:MOST_NAMES])
     return _Names(
         None if kept is None else [name for name in dict.fromkeys(kept) if name in named],

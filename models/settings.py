@@ -8,6 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from context.activation import ActivationMode, ActivationSettings
 from context.compression import Thresholds
 from context.cool_down import cool_down_s
+from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.config import PreflightConfig
 from models.shadow_settings import shadow_settings
 from models.text_settings import text_settings
@@ -186,7 +187,12 @@ class CatalogSettings(BaseSettings):
 
     catalog_max_entries: int = Field(20_000, ge=1, description="The most tools and pipelines of a catalog.")
     catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="The largest catalog, as it is sent.")
-    catalog_max_name_chars: int = Field(256, ge=1, description="The longest name of a tool or pipeline.")
+    catalog_max_name_chars: int = Field(
+        MAX_TOOL_NAME_CHARS,
+        ge=1,
+        le=MAX_TOOL_NAME_CHARS,
+        description="The longest name of a tool or pipeline in a catalog.",
+    )
     catalog_keep_versions: int = Field(50, ge=1, description="Versions of a catalog that stay readable.")
     catalog_former_versions: int = Field(
         3, ge=0, description="Earlier versions whose lost tools are named where nothing serves as well."

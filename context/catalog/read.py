@@ -10,6 +10,7 @@ from context.catalog.fields import Fields
 from context.catalog.project import FIELDS, digest_of
 from context.catalog.types import Catalog, Entry, EntryKind
 from context.errors import InvalidInputError
+from context.ids import MAX_TOOL_NAME_CHARS
 from context.types import JsonObject
 
 PACK_KEYS = ("packs", "tools")
@@ -44,7 +45,7 @@ class CatalogLimits:
     """
 
     entries: int = 20_000
-    name_chars: int = 256
+    name_chars: int = MAX_TOOL_NAME_CHARS
 
 
 DEFAULT_LIMITS = CatalogLimits()

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from context.clip import clip, one_line
 from context.contents import PartKind, read_parts
-from context.ids import id_fault
+from context.ids import MAX_ID_CHARS, MAX_TOOL_NAME_CHARS, id_fault
 from context.plans.answer import MAX_RATIONALE_CHARS, bounded_args
 from context.plans.outcomes import (
     Outcome,
@@ -21,7 +21,6 @@ from context.types import JsonObject, Message
 
 MAX_INTENT_CHARS = 20_000
 MAX_REPORTED_STEPS = 50
-MAX_NAME_CHARS = 200
 
 _TOOL_KEYS = ("tool", "name", "pack", "pipeline", "id", "tool_name", "function")
 _ARG_KEYS = ("args", "arguments", "input", "inputs", "parameters")
@@ -77,7 +76,7 @@ def read_reported_plan(plan: JsonObject, messages: Sequence[Message]) -> Reporte
         intent=_intent(plan, messages),
         mode=PlanMode.ROUTE if plan.get("mode") == PlanMode.ROUTE else PlanMode.PLAN,
         catalog=_catalog(plan.get("catalog")),
-        model=_name(plan, ("model", "planner_model")),
+        model=_name(plan, ("model", "planner_model"), MAX_ID_CHARS),
         steps=tuple(_with_ends(steps, ends)),
         ends=ends,
     )
@@ -100,11 +99,11 @@ def _steps(plan: JsonObject) -> list[JsonObject]:
 
 def _tool(item: object) -> str | None:
     if isinstance(item, str):
-        return one_line(item, MAX_NAME_CHARS) or None
+        return one_line(item, MAX_TOOL_NAME_CHARS) or None
     if not isinstance(item, dict):
         return None
     inner = item.get("function")
-    return _name(inner, _TOOL_KEYS) if isinstance(inner, dict) else _name(item, _TOOL_KEYS)
+    return _name(inner if isinstance(inner, dict) else item, _TOOL_KEYS, MAX_TOOL_NAME_CHARS)
 
 
 def _step(order: int, tool: str, item: JsonObject) -> JsonObject:
@@ -118,9 +117,9 @@ def _step(order: int, tool: str, item: JsonObject) -> JsonObject:
     return step
 
 
-def _name(source: Mapping[str, object], keys: Sequence[str]) -> str | None:
+def _name(source: Mapping[str, object], keys: Sequence[str], max_chars: int) -> str | None:
     value = next((source[key] for key in keys if isinstance(source.get(key), str) and source[key]), None)
-    return one_line(str(value), MAX_NAME_CHARS) if value else None
+    return one_line(str(value), max_chars) if value else None
 
 
 def _catalog(value: object) -> str | None:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from context.errors import InvalidInputError
+from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.policy import KNOWN_TOOLS, THINKING
 from context.preflight.terms import UNSPACED, WORD, Lexicon, fold
 from context.preflight.types import Category, ThinkingLevel
@@ -14,7 +15,6 @@ from context.preflight.types import Category, ThinkingLevel
 MAX_PATTERNS = 200
 MAX_PATTERN_CHARS = 100
 MAX_TOOLS = 500
-MAX_TOOL_CHARS = 200
 MAX_THRESHOLD = 100_000
 
 _NOT_LITERAL = re.compile(r"[\\()\[\]{}|^]|[.*?][*+?]|\+[*?]")
@@ -193,7 +193,7 @@ def _number(value: object, path: str, low: int, high: int, *, whole: bool = Fals
 
 
 def _tools(value: object, path: str) -> tuple[str, ...]:
-    return tuple(_texts(value, path, most=MAX_TOOLS, chars=MAX_TOOL_CHARS))
+    return tuple(_texts(value, path, most=MAX_TOOLS, chars=MAX_TOOL_NAME_CHARS))
 
 
 def _texts(value: object, path: str, *, most: int, chars: int) -> Sequence[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
+from context.ids import MAX_TOOL_NAME_CHARS
 from context.priors.decay import date_weight
 from context.priors.features import KIND_MASK, Kind, feature_keys
 from context.priors.types import JoinedPlan
@@ -15,7 +16,6 @@ SLACK = 3
 """So many times as many pairs are counted before they are pruned: that takes time."""
 MAX_TOOLS = 30_000
 MAX_TOOLS_OF_A_PLAN = 32
-MAX_NAME_CHARS = 256
 KEPT_DAYS = 90
 """For so many days back the weight of each is known; what is older is one sum."""
 
@@ -64,7 +64,7 @@ class State:
     def number(self, name: str) -> int | None:
         """The number of a tool, a new one where it has none; None where there is room for no more."""
         found = self._numbers.get(name)
-        if found is None and len(self.names) < MAX_TOOLS and 0 < len(name) <= MAX_NAME_CHARS:
+        if found is None and len(self.names) < MAX_TOOLS and 0 < len(name) <= MAX_TOOL_NAME_CHARS:
             found = self._numbers[name] = len(self.names)
             self.names.append(name)
             self.tool_good.append(0.0)

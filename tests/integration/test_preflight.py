@@ -11,6 +11,7 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from api.preflight import policies
+from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.types import Category
 from context.priors.categories import factors_to_bytes
 from models import session
@@ -221,12 +222,13 @@ def test_what_a_user_asks_about_tips_the_scales(client: TestClient, tenant_id: U
     assert after["coding"] == before["coding"]
 
 
-@pytest.mark.parametrize(("length", "status"), [(200, 200), (201, 422)])
-def test_a_name_that_no_model_takes_is_refused_and_not_kept(
+@pytest.mark.parametrize(("length", "status"), [(MAX_TOOL_NAME_CHARS, 200), (MAX_TOOL_NAME_CHARS + 1, 422)])
+def test_a_name_longer_than_a_catalog_takes_is_refused_and_not_kept(
     client: TestClient, length: int, status: int
 ) -> None:
     answer = client.post("/v1/preflight", json={"message": "hey", "tools": ["x" * length]})
     assert answer.status_code == status, answer.text
+    assert put(client, categories={"coding": {"extraTools": ["x" * length]}}).status_code == status
 
 
 @pytest.mark.parametrize(("count", "status"), [(5_000, 200), (5_001, 422)])

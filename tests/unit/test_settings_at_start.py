@@ -8,11 +8,13 @@ from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
 from api.app import make_app
-from models.settings import compression_settings, recall_settings
+from models.settings import catalog_settings, compression_settings, recall_settings
 from models.shadow_settings import shadow_settings
 from models.text_settings import text_settings
 from workers.app import app
 from workers.settings import WorkerSettings
+
+_READ = (catalog_settings, compression_settings, recall_settings, shadow_settings, text_settings)
 
 
 @pytest.fixture(
@@ -22,15 +24,16 @@ from workers.settings import WorkerSettings
         ("AFTERTURN_RECALL_MAX_SHARE", "2"),
         ("AFTERTURN_SHADOW_PARTS", '["everything"]'),
         ("AFTERTURN_TEXT_KEYS", "first:short"),
+        ("AFTERTURN_CATALOG_MAX_NAME_CHARS", "257"),
     ]
 )
 def _wrong(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One setting that is out of range, or that does not agree with the others."""
     monkeypatch.setenv(*request.param)
-    for settings in (compression_settings, recall_settings, shadow_settings, text_settings):
+    for settings in _READ:
         settings.cache_clear()
     yield
-    for settings in (compression_settings, recall_settings, shadow_settings, text_settings):
+    for settings in _READ:
         settings.cache_clear()
 
 

@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.intake import read_messages
+from context.catalog.read import read_catalog
+from context.errors import InvalidInputError
+from context.ids import MAX_TOOL_NAME_CHARS
 from context.plans.outcomes import Outcome, StepOutcome, match_outcomes, merge_outcomes, read_tool_ends
 from context.plans.projection import PastPlan, project_plans
 from context.plans.reported import MAX_REPORTED_STEPS, ReportedPlan, read_reported_plan
@@ -143,6 +146,23 @@ def test_a_plan_of_a_turn_is_read_whatever_its_fields_are_called(plan: dict[str,
         {"order": 1, "tool": "a", "args": {"x": 1}, "rationale": "why", "outcome": None, "error": None},
     )
     assert found.intent == "Draft a blog."
+
+
+@pytest.mark.parametrize("step", ["{}", {"tool": "{}"}, {"function": {"name": "{}"}}])
+def test_a_name_that_a_catalog_takes_is_whole_in_a_plan_of_a_turn(step: Any) -> None:
+    def named(name: str) -> Any:
+        return json.loads(json.dumps(step).replace("{}", name))
+
+    longest = "n" * MAX_TOOL_NAME_CHARS
+    assert read_catalog([{"name": longest}]).entries[0].entry_id == longest
+    found = read({"steps": [named(longest)]})
+    assert found is not None
+    assert found.steps[0]["tool"] == longest
+    with pytest.raises(InvalidInputError):
+        read_catalog([{"name": longest + "n"}])
+    found = read({"steps": [named(longest + "n")]})
+    assert found is not None
+    assert len(found.steps[0]["tool"]) <= MAX_TOOL_NAME_CHARS
 
 
 def test_a_plan_of_a_turn_gets_the_turns_own_outcomes() -> None:

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.priors.state import KEPT_DAYS, MAX_NAME_CHARS, State, learn, merge, prune, see_catalog
+from context.ids import MAX_TOOL_NAME_CHARS
+from context.priors.state import KEPT_DAYS, State, learn, merge, prune, see_catalog
 from context.priors.types import JoinedPlan
 from tests.unit.priors.plans import DAY, any_plan, counted, history, numbers_of, plan, went
 
@@ -61,7 +62,7 @@ def test_further_steps_of_a_counted_plan_are_no_new_plan() -> None:
 
 
 def test_a_name_longer_than_any_tool_has_is_not_learned() -> None:
-    assert counted([plan("rain", "x" * (MAX_NAME_CHARS + 1), "")]).names == []
+    assert counted([plan("rain", "x" * (MAX_TOOL_NAME_CHARS + 1), "")]).names == []
 
 
 def test_old_days_become_one_sum_and_lose_no_weight() -> None:
