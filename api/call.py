@@ -175,8 +175,12 @@ async def _body(request: Request, limit: int) -> bytes:
     """Read a body, up to its limit.
 
     Raises:
-        ProblemError: It is larger.
+        ProblemError: It is larger, or compressed.
     """
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"", "identity"}:
+        message = f"Content-Encoding: {encoding[:40]!r} is not taken; send the body as it is"
+        raise ProblemError("invalid-input", message, field="Content-Encoding")
     chunks, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)

@@ -107,8 +107,8 @@ def _read_refusal(request: CompressRequest) -> _Refusal:
     if observed is None:
         raise ProblemError(
             "not-an-overflow",
-            f"error: this does not say that a window was too large, but {error.kind}; nothing was changed. "
-            "Name observed_limit if it was",
+            f"error: does not say that the window was too large (it reads as {error.kind!r}); nothing was "
+            "changed. Send observed_limit if the window was too large all the same",
             field="error",
             classified_as=error.kind,
             retry_after_s=error.retry_after_s,

@@ -70,6 +70,13 @@ def problem(code: str, status_code: int, detail: str, numbers: dict[str, Any] | 
     return Response(_written(document), status_code, headers, "application/problem+json")
 
 
+def _detail(error: HTTPException) -> str:
+    allowed = (error.headers or {}).get("Allow")
+    if error.status_code == status.HTTP_404_NOT_FOUND:
+        return "there is nothing at this path; ids in a path hold no slash"
+    return f"this path takes {allowed} only" if allowed else str(error.detail)
+
+
 def _written(document: dict[str, Any]) -> bytes:
     """A number that a caller sent may be larger than the fast encoder takes."""
     try:
@@ -98,11 +105,9 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def _http(_: Request, error: HTTPException) -> Response:
         code = HTTP_CODES.get(error.status_code, "http-error")
-        missing = error.status_code == status.HTTP_404_NOT_FOUND
-        detail = (
-            "there is nothing at this path; ids in a path hold no slash" if missing else str(error.detail)
-        )
-        return problem(code, error.status_code, detail)
+        answer = problem(code, error.status_code, _detail(error))
+        answer.headers.update(error.headers or {})
+        return answer
 
     @app.exception_handler(PoolTimeoutError)
     @app.exception_handler(OperationalError)

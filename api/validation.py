@@ -11,6 +11,7 @@ from context.errors import InvalidInputError
 _PLACES = frozenset({"body", "path", "query"})
 _EXAMPLE = "2026-01-31T12:00:00Z"
 _A_TIME = f"must be a date and time with a zone, such as {_EXAMPLE}"
+_EMPTY = "must not be empty"
 _INTEGER = "must be a whole number"
 
 _TEXTS: Mapping[str, str] = {
@@ -37,9 +38,12 @@ _BRANCHES: Mapping[str | int, str] = {"str": "a string", "dict[str,any]": "an ob
 """What a field may be where it may be one of several things, in the schema's words and in ours."""
 
 _LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
-    "too_short": ("min_length", lambda limit: f"holds too few: at least {limit}"),
+    "too_short": ("min_length", lambda limit: _EMPTY if limit == 1 else f"holds too few: at least {limit}"),
     "too_long": ("max_length", lambda limit: f"holds too many: at most {limit}"),
-    "string_too_short": ("min_length", lambda limit: f"is too short: at least {limit} characters"),
+    "string_too_short": (
+        "min_length",
+        lambda limit: _EMPTY if limit == 1 else f"is too short: at least {limit} characters",
+    ),
     "string_too_long": ("max_length", lambda limit: f"is too long: at most {limit} characters"),
     "greater_than_equal": ("ge", lambda limit: f"must be at least {limit}"),
     "less_than_equal": ("le", lambda limit: f"must be at most {limit}"),
@@ -75,6 +79,10 @@ def _in_words(complaint: Mapping[str, Any]) -> tuple[str, dict[str, object]]:
     if kind in _LIMITS:
         name, say = _LIMITS[kind]
         return say(facts[name]), {"limit": facts[name]}
+    if kind == "value_error":
+        return str(facts["error"]), {}
+    if kind == "string_pattern_mismatch":
+        return f"must match {facts['pattern']}", {}
     if kind == "enum":
         return f"is unknown; allowed: {facts['expected']}", {}
     return _TEXTS.get(kind, str(complaint["msg"])), {}

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 
+OVERHEAD = "overhead"
+"""The part that no caller can shorten: what a request takes beside its words."""
+
 
 class AfterturnError(Exception):
     """What went wrong, with a stable code for clients and numbers where they help."""
@@ -34,9 +37,13 @@ class FixedPartOverBudgetError(AfterturnError):
     def __init__(self, *, parts: Mapping[str, int], budget_tokens: int) -> None:
         """Name each part's tokens and by how much they are over."""
         total = sum(parts.values())
+        largest = max(
+            (name for name in parts if name != OVERHEAD), key=lambda name: parts[name], default=None
+        )
+        shorten = f"shorten {largest} ({parts[largest]} tokens)" if largest else "send less"
         super().__init__(
-            f"the fixed part needs {total} tokens and the window leaves {budget_tokens}: "
-            f"over by {total - budget_tokens}; shorten the largest part or choose a larger window",
+            f"what must be sent takes {total} tokens and the budget is {budget_tokens}: over by "
+            f"{total - budget_tokens}; {shorten}, lower max_tokens, or take a larger window",
             parts=dict(parts),
             budget_tokens=budget_tokens,
             over_by=total - budget_tokens,

@@ -12,9 +12,9 @@ MAX_TOOL_NAME_CHARS = 256
 class IdFault(StrEnum):
     """Why a text is no id, in words that follow its name."""
 
-    LENGTH = f"1 to {MAX_ID_CHARS} characters"
+    LENGTH = f"must have 1 to {MAX_ID_CHARS} characters"
     NOT_UTF8 = "is not UTF-8, or was not once"
-    UNPRINTABLE = "printable characters without a slash, and not '.' or '..'"
+    UNPRINTABLE = "must be of printable characters without a slash, and not '.' or '..'"
 
 
 def id_fault(value: str) -> IdFault | None:

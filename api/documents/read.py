@@ -65,7 +65,9 @@ def read_inline(text: str, media_type: str, *, settings: ArtifactSettings | None
     declared = read_media_type(media_type)
     if declared.reader is Reader.PDF:
         raise ProblemError(
-            "invalid-input", "content: a PDF is not text; send it as content_base64", field="content"
+            "invalid-input",
+            "content: a PDF is not text; upload it by POST /v1/attachments as content_base64",
+            field="content",
         )
     return read_document(text.encode(), f"{declared.name}; charset=utf-8", settings=settings)
 

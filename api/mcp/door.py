@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.call import Call, reader
+from api.mcp.message import refusal
 from api.mcp.visit import finish
 from api.settings import api_settings
 
@@ -59,6 +60,10 @@ class McpDoor:
         try:
             call = await _read(request)
         except ClientDisconnect:  # they leave so when they are done, with a word of the protocol half said
+            return
+        refused = refusal(call.raw)
+        if refused is not None:
+            await refused(scope, receive, send)
             return
         protocol = await self._ready()
         await protocol(scope, _again(call.raw, receive), send)

@@ -50,9 +50,11 @@ def _inline(place: int, wanted: RequestAttachment) -> Artifact:
     try:
         document = read_inline(wanted.content or "", wanted.media_type)
     except ProblemError as error:
-        raise ProblemError(
-            error.code, f"attachments[{place}].content: {error.message}", **error.numbers
-        ) from None
+        if "field" not in error.numbers:
+            raise
+        field = f"attachments[{place}].{error.numbers['field']}"
+        message = f"attachments[{place}].{error.message}"
+        raise ProblemError(error.code, message, **{**error.numbers, "field": field}) from None
     title = wanted.title or document.title
     artifact = document_artifact(document.text, title=title, timestamp=datetime.now(UTC))
     return _attached(replace(artifact, kind=document.kind), wanted.source, wanted.attachment_type)

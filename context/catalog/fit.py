@@ -26,10 +26,9 @@ class CatalogOverBudgetError(AfterturnError):
 
     def __init__(self, needed: Size, budget: CatalogBudget, pinned: Sequence[str]) -> None:
         """Keep what it would take, and what there is."""
-        what = f"{len(pinned)} pinned entries" if pinned else "an empty catalog"
         super().__init__(
-            f"{what} would take {needed.bytes} bytes and {needed.tokens} tokens; the budget is "
-            f"{'any number of' if budget.bytes is None else budget.bytes} bytes and {budget.tokens} tokens",
+            f"the catalog does not fit: {_least(needed, pinned)}, and {_left(budget)}; lower "
+            "reserve_tokens or max_tokens, or take a model with a larger window",
             needed_bytes=needed.bytes,
             needed_tokens=needed.tokens,
             budget_bytes=budget.bytes,
@@ -37,6 +36,25 @@ class CatalogOverBudgetError(AfterturnError):
             pinned=list(pinned),
         )
         self.needed = needed
+
+
+def _least(needed: Size, pinned: Sequence[str]) -> str:
+    size = f"{needed.tokens} tokens ({needed.bytes} bytes)"
+    if not pinned:
+        return f"even empty it takes {size}"
+    what = "1 pinned entry alone takes" if len(pinned) == 1 else f"{len(pinned)} pinned entries alone take"
+    return f"{what} {size}"
+
+
+def _left(budget: CatalogBudget) -> str:
+    if not budget.tokens:
+        return "the rest of the request leaves nothing for it"
+    most = (
+        f"{budget.tokens} tokens"
+        if budget.bytes is None
+        else f"{budget.tokens} tokens and {budget.bytes} bytes"
+    )
+    return f"it may take {most}"
 
 
 @dataclass(frozen=True)

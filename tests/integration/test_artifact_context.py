@@ -135,7 +135,9 @@ def test_an_uploaded_attachment_is_used_by_its_id_in_any_later_call(platform: Pl
         ({"attachment_id": "art_" + "0" * 32, "content": "x"}, "and not both"),
         ({"attachment_id": "art_" + "0" * 32}, "upload it first"),
         ({"attachment_id": "../etc"}, "upload it first"),
-        ({"content": "x", "media_type": "application/pdf"}, "attachments[0]"),
+        ({"content": "x", "media_type": "application/pdf"}, "attachments[0].content: a PDF"),
+        ({"content": " "}, "attachments[0].content: holds no text"),
+        ({"content": "x", "media_type": "image/png"}, "attachments[0].media_type: 'image/png'"),
         ({"content": "x", "colour": "red"}, "colour"),
     ],
 )

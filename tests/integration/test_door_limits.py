@@ -74,6 +74,20 @@ def test_a_body_in_pieces_without_a_length_is_bounded_too(client: TestClient, li
     assert (answer.status_code, answer.json()["type"]) == (413, "too-large")
 
 
+def test_a_compressed_body_is_refused_by_every_route_for_what_it_is(client: TestClient) -> None:
+    for method, path in DOORS:
+        answer = client.request(
+            method, filled(path, NOBODYS), content=b"x", headers={"Content-Encoding": "gzip"}
+        )
+        assert (answer.status_code, answer.json()["field"]) == (422, "Content-Encoding"), path
+
+
+def test_a_method_that_a_path_does_not_take_is_told_which_it_takes(client: TestClient) -> None:
+    answer = client.delete("/v1/turns")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
+    assert "POST only" in answer.json()["detail"]
+
+
 def test_a_message_of_the_other_protocol_is_bounded(client: TestClient, limited: Settings) -> None:
     limited(**SMALL)
     assert client.post("/mcp", content=LARGER_THAN_ANY, headers=MESSAGES).status_code == 413

@@ -82,5 +82,11 @@ def test_fixed_parts_leave_what_they_do_not_need_or_are_refused(fixed: dict[str,
     assert caught.value.numbers["over_by"] == sum(fixed.values()) - room
 
 
+def test_what_is_over_names_the_largest_part_that_can_be_shortened() -> None:
+    fixed = {"overhead": 64, "system_prompt": 40, "new_messages": 5}
+    with pytest.raises(FixedPartOverBudgetError, match=r"over by 9; shorten system_prompt \(40 tokens\)"):
+        require_fit(fixed, Budget(110, 10))
+
+
 def test_fixed_parts_that_fill_the_window_exactly_are_accepted() -> None:
     assert require_fit({"new_messages": 90}, Budget(100, 10)) == 0

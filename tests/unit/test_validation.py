@@ -16,7 +16,7 @@ ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": 
 COMPLAINTS: dict[str, tuple[type[Any], Any, str, object]] = {
     "an array": (TurnCompleted, [], "body: must be an object", None),
     "no model": (ContextRequest, {"messages": [{}]}, "model: is missing", None),
-    "no messages": (TurnCompleted, TURN | {"messages": []}, "messages: holds too few: at least 1", 1),
+    "no messages": (TurnCompleted, TURN | {"messages": []}, "messages: must not be empty", 1),
     "messages in an object": (TurnCompleted, TURN | {"messages": {}}, "messages: must be a list", None),
     "a message that is text": (
         TurnCompleted,
@@ -46,7 +46,7 @@ COMPLAINTS: dict[str, tuple[type[Any], Any, str, object]] = {
         "speaker: is too long: at most 200 characters",
         200,
     ),
-    "empty": (ContextRequest, ASKED | {"model": ""}, "model: is too short: at least 1 characters", 1),
+    "empty": (ContextRequest, ASKED | {"model": ""}, "model: must not be empty", 1),
     "another format": (
         ContextRequest,
         ASKED | {"wire": "smoke"},
@@ -63,6 +63,12 @@ COMPLAINTS: dict[str, tuple[type[Any], Any, str, object]] = {
         PreflightRequest,
         {"message": "hello", "tools": ["read", 3]},
         "tools[1]: must be a string or an object",
+        None,
+    ),
+    "neither of two fields": (
+        ContextRequest,
+        ASKED | {"attachments": [{}]},
+        "attachments[0]: send attachment_id or content, and not both",
         None,
     ),
     "no time": (

@@ -251,3 +251,21 @@ def test_a_cut_of_more_than_three_tenths_is_large() -> None:
 def test_the_text_is_the_catalog() -> None:
     fitted = fit_catalog(CATALOG, CatalogBudget(120))
     assert json.loads(fitted.text) == fitted.catalog
+
+
+@pytest.mark.parametrize(
+    ("tokens", "pinned", "says"),
+    [
+        (0, set(), ("even empty it takes", "leaves nothing for it")),
+        (9, set(), ("even empty it takes 10 tokens", "it may take 9 tokens")),
+        (10, {"t007"}, ("1 pinned entry alone takes", "it may take 10 tokens")),
+        (10, {"t007", "t008"}, ("2 pinned entries alone take", "it may take 10 tokens")),
+    ],
+)
+def test_an_error_says_what_is_too_much_for_what(
+    tokens: int, pinned: set[str], says: tuple[str, str]
+) -> None:
+    with pytest.raises(CatalogOverBudgetError) as caught:
+        fit_catalog(many(50), CatalogBudget(tokens), pinned=pinned)
+    assert all(part in caught.value.message for part in (*says, "reserve_tokens"))
+    assert "0 tokens" not in caught.value.message.replace("10 tokens", "")

@@ -193,7 +193,7 @@ def test_the_lowest_tools_go_and_are_named() -> None:
 
 
 def test_pinned_tools_that_are_too_much_are_refused_with_numbers() -> None:
-    with pytest.raises(CatalogOverBudgetError, match="1 pinned"):
+    with pytest.raises(CatalogOverBudgetError, match="1 pinned entry"):
         fit_tools([TOOL], CatalogBudget(3), pinned={"write"})
 
 
