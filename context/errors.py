@@ -43,7 +43,7 @@ class FixedPartOverBudgetError(AfterturnError):
         shorten = f"shorten {largest} ({parts[largest]} tokens)" if largest else "send less"
         super().__init__(
             f"what must be sent takes {total} tokens and the budget is {budget_tokens}: over by "
-            f"{total - budget_tokens}; {shorten}, lower max_tokens, or take a larger window",
+            f"{total - budget_tokens}; {shorten}, lower max_tokens, or give it a larger window or budget",
             parts=dict(parts),
             budget_tokens=budget_tokens,
             over_by=total - budget_tokens,

@@ -13,10 +13,12 @@ from api.window.attachments import MOST_ATTACHMENTS, RequestAttachment
 from api.window.tails import system_message
 from api.window.tools import NO_TOOLS_CHOSEN, ChosenTools
 from context.budget import Budget, choose_budget
+from context.errors import InvalidInputError
 from context.preflight.types import Kind
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Wire
+from context.wire.anthropic_blocks import told_blocks
 
 
 class ContextRequest(Body):
@@ -82,7 +84,14 @@ def read_request(request: ContextRequest) -> Given:
     """
     budget_of(request, None)
     new = read_messages(request.messages, request.wire)
+    if request.wire is Wire.ANTHROPIC and not request.attachments and not any(map(_tells, new)):
+        raise InvalidInputError("messages", "say nothing; send text, media or a tool's result in one of them")
     return Given(new, system_message(request.system_prompt), NO_TOOLS)
+
+
+def _tells(message: Message) -> bool:
+    """Whether the provider takes anything of a message; where it takes none of them, nobody has asked."""
+    return bool(told_blocks(message.body["content"]))
 
 
 def budget_of(request: ContextRequest, learned_limit: int | None) -> Budget:

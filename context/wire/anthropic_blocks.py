@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import Never
 from urllib.parse import urlsplit
 
@@ -36,6 +37,30 @@ def blocks_of(entry: Entry, losses: list[Loss]) -> list[JsonObject]:
             media_allowed = entry.role is not Role.ASSISTANT
             blocks += _content(entry.seq, part, losses, media_allowed=media_allowed)
     return _named(entry, blocks, losses)
+
+
+def told_blocks(content: str | Sequence[JsonObject]) -> list[JsonObject]:
+    """Keep of a stored message's content what the provider takes: blank texts are none, nor in results.
+
+    Args:
+        content: Words, or blocks; blocks that stay are the same objects.
+    """
+    if isinstance(content, str):
+        return [_text(content)] if content.strip() else []
+    return [_told_result(block) for block in content if not _is_blank(block)]
+
+
+def _is_blank(block: JsonObject) -> bool:
+    return block.get("type") == "text" and not str(block.get("text") or "").strip()
+
+
+def _told_result(block: JsonObject) -> JsonObject:
+    content = block.get("content") if block["type"] == "tool_result" else None
+    if not isinstance(content, list) or not any(map(_is_blank, content)):
+        return block
+    told = [part for part in content if not _is_blank(part)]
+    rest = {key: value for key, value in block.items() if key != "content"}
+    return {**rest, "content": told} if told else rest
 
 
 def _named(entry: Entry, blocks: list[JsonObject], losses: list[Loss]) -> list[JsonObject]:

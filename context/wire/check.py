@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from context.errors import InvalidInputError
 from context.types import JsonObject, Wire
 from context.wire import anthropic, openai, responses
+from context.wire.anthropic_blocks import told_blocks
 from context.wire.facts import MessageFacts
 
 
@@ -54,8 +55,11 @@ def check_anthropic(items: Sequence[JsonObject]) -> list[str]:
         role = body["role"]
         if role == "system":
             continue
-        if not body["content"]:
+        told = told_blocks(body["content"])
+        if not told:
             walk.faults.append(f"{where}: is empty")
+        elif isinstance(body["content"], list) and told != body["content"]:
+            walk.faults.append(f"{where}: holds a blank text")
         if role == last:
             walk.faults.append(f"{where}: role {role} where the other one must speak")
         last = role

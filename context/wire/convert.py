@@ -24,7 +24,7 @@ def convert(messages: Sequence[Message], to: Wire) -> ConvertedWindow:
 
     A message stored in the target format passes as its stored text, byte for byte. It is rewritten only
     where the format would refuse it: merged with a neighbour of the same role (Anthropic), its call ids
-    made unique (Anthropic), fields beside role and content left out (Anthropic).
+    made unique, fields beside role and content, and blank texts left out (Anthropic).
 
     Args:
         messages: The window in order, each valid by itself (`context.wire.describe`), pairs whole.

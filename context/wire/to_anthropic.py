@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 
 from context.types import JsonObject, Role
-from context.wire.anthropic_blocks import blocks_of
+from context.wire.anthropic_blocks import blocks_of, told_blocks
 from context.wire.neutral import (
     ConvertedWindow,
     Entry,
@@ -80,24 +81,24 @@ def _add_native(draft: _Draft, entry: Entry) -> None:
     extra = [key[:40] for key in body if key not in _FIELDS]
     if extra:
         draft.losses.append(Loss(entry.seq, LossKind.FIELDS, f"has no place for {', '.join(extra[:6])}"))
-    stored = _native_blocks(body)
+    stored = told_blocks(body["content"])
+    is_cut = not isinstance(body["content"], str) and not _same(stored, body["content"])
+    if is_cut and stored:
+        draft.losses.append(Loss(entry.seq, LossKind.EMPTY, "a blank text was left out"))
     ordered = _results_first(stored) if body["role"] == "user" else stored
-    is_moved = any(one is not other for one, other in zip(stored, ordered, strict=True))
+    is_moved = not _same(stored, ordered)
     if is_moved:
         draft.losses.append(Loss(entry.seq, LossKind.ORDER, "a tool's results were put before other words"))
     blocks = _renamed(ordered, dict(entry.renames))
     raw = native.raw
-    if extra or entry.renames or is_moved:
-        content = blocks if entry.renames or is_moved else body["content"]
+    if extra or entry.renames or is_moved or is_cut:
+        content = blocks if entry.renames or is_moved or is_cut else body["content"]
         raw = dump({"role": body["role"], "content": content})
     _add(draft, _Piece(body["role"], blocks, raw), entry)
 
 
-def _native_blocks(body: JsonObject) -> list[JsonObject]:
-    content = body["content"]
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}] if content.strip() else []
-    return list(content)
+def _same(blocks: Sequence[JsonObject], others: Sequence[JsonObject]) -> bool:
+    return len(blocks) == len(others) and all(map(is_, blocks, others))
 
 
 def _renamed(blocks: list[JsonObject], names: dict[str, str]) -> list[JsonObject]:

@@ -117,6 +117,37 @@ def test_a_session_may_change_its_format_from_turn_to_turn(client: TestClient) -
         check(window(client, wire=wire.value), wire.value)
 
 
+BLANKS: list[Any] = ["", " \n", [], [{"type": "text", "text": " "}]]
+
+
+@pytest.mark.parametrize("content", BLANKS)
+def test_a_request_that_says_nothing_is_refused_where_the_provider_takes_no_blank_message(
+    client: TestClient, content: Any
+) -> None:
+    body = {"model": "claude-sonnet-4-5", "messages": [{"role": "user", "content": content}]}
+    answer = client.post("/v1/sessions/s1/context", json={**body, "wire": "anthropic"})
+    assert (answer.status_code, answer.json()["field"]) == (422, "messages")
+    assert "send text" in answer.json()["detail"]
+    document = {"attachments": [{"content": "The crane is at berth 4."}]}
+    answer = client.post("/v1/sessions/s1/context", json={**body, **document, "wire": "anthropic"})
+    assert answer.status_code == 200, answer.text
+    assert "berth 4" in json.dumps(answer.json()["messages"][-1])
+    assert answer.json()["messages"][-1]["role"] == "user"
+    check(answer.json(), "anthropic")
+
+
+@pytest.mark.parametrize("content", BLANKS)
+def test_a_blank_message_is_stored_as_sent_and_spoils_no_later_window(
+    client: TestClient, content: Any
+) -> None:
+    blank = {"role": "user", "content": content}
+    post(client, blank, {"role": "assistant", "content": "What is it?"}, wire="anthropic")
+    for wire in Wire:
+        answer = window(client, wire=wire.value)
+        assert answer["freshness"]["last_seq"] == 2
+        check(answer, wire.value)
+
+
 def test_what_a_format_cannot_carry_is_named_in_the_certificate(client: TestClient) -> None:
     post(client, user(), {"role": "assistant", "content": "so", "reasoning_content": "hm"})
     losses = window(client, wire="anthropic")["certificate"]["losses"]

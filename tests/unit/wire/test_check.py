@@ -5,6 +5,7 @@ import pytest
 from context.types import JsonObject, Wire
 from context.wire import check_pairs
 
+BLANK: JsonObject = {"type": "text", "text": " "}
 USER: JsonObject = {"role": "user", "content": "hi"}
 SAYS: JsonObject = {"role": "assistant", "content": "hello"}
 
@@ -73,6 +74,25 @@ def test_a_window_that_a_provider_takes_has_no_fault(wire: Wire, items: list[Jso
         (Wire.ANTHROPIC, [SAYS], ["messages[0]: role assistant where the other one must speak"]),
         (Wire.ANTHROPIC, [USER, USER], ["messages[1]: role user where the other one must speak"]),
         (Wire.ANTHROPIC, [{"role": "user", "content": []}], ["messages[0]: is empty"]),
+        (Wire.ANTHROPIC, [{"role": "user", "content": [BLANK]}], ["messages[0]: is empty"]),
+        (Wire.ANTHROPIC, [{"role": "user", "content": " \n"}], ["messages[0]: is empty"]),
+        (
+            Wire.ANTHROPIC,
+            [{"role": "user", "content": [BLANK, {"type": "text", "text": "x"}]}],
+            ["messages[0]: holds a blank text"],
+        ),
+        (
+            Wire.ANTHROPIC,
+            [
+                USER,
+                uses("a"),
+                {
+                    "role": "user",
+                    "content": [{"type": "tool_result", "tool_use_id": "a", "content": [BLANK]}],
+                },
+            ],
+            ["messages[2]: holds a blank text"],
+        ),
         (Wire.ANTHROPIC, [USER, uses("a", "b"), results("a")], ["messages[2]: lacks the answer to 'b'"]),
         (Wire.ANTHROPIC, [USER, uses("a")], ["messages[2]: the answer to 'a' is missing"]),
         (Wire.ANTHROPIC, [results("a")], ["messages[0]: answers no call of the message before it: 'a'"]),

@@ -12,6 +12,7 @@ from context.wire import ConvertedWindow, Loss, LossKind, check_pairs, convert
 from tests.unit.wire.windows import kinds, message, window
 
 SIGNED = '{"type":"thinking","thinking":"a  b","signature":"EqoB+/=="}'
+BLANK: JsonObject = {"type": "text", "text": " \n"}
 USER: JsonObject = {"role": "user", "content": "hi"}
 REASONS: JsonObject = {"type": "reasoning", "id": "r", "summary": []}
 ANSWERS: JsonObject = {"type": "message", "role": "assistant", "content": "yes"}
@@ -136,6 +137,30 @@ def test_signed_thinking_survives_a_merge_unchanged() -> None:
     ]
     out = to(Wire.ANTHROPIC, [USER, *blocks, {"role": "user", "content": [result("a")]}], Wire.ANTHROPIC)
     assert SIGNED in out.items[1]
+    assert check_pairs(out.bodies(), Wire.ANTHROPIC) == []
+
+
+def test_blank_texts_are_left_out_of_stored_blocks_and_the_rest_stays() -> None:
+    thought = {"role": "assistant", "content": [json.loads(SIGNED), BLANK, use("a")]}
+    told = {"role": "user", "content": [result("a", [BLANK]), BLANK]}
+    out = to(Wire.ANTHROPIC, [USER, thought, told], Wire.ANTHROPIC)
+    assert [body["content"] for body in out.bodies()] == [
+        "hi",
+        [json.loads(SIGNED), use("a")],
+        [{"type": "tool_result", "tool_use_id": "a"}],
+    ]
+    assert SIGNED in out.items[1]
+    assert [(loss.seq, loss.kind) for loss in out.dropped] == [(2, LossKind.EMPTY), (3, LossKind.EMPTY)]
+    assert check_pairs(out.bodies(), Wire.ANTHROPIC) == []
+
+
+@pytest.mark.parametrize("content", ["", " \n", [], [BLANK], [BLANK, BLANK]])
+def test_a_stored_message_of_blank_texts_alone_is_left_out_and_listed(content: object) -> None:
+    blank = {"role": "user", "content": content}
+    answer = {"role": "assistant", "content": "What is it?"}
+    out = to(Wire.ANTHROPIC, [USER, answer, blank, answer, USER], Wire.ANTHROPIC)
+    assert [body["role"] for body in out.bodies()] == ["user", "assistant", "user"]
+    assert [(loss.seq, loss.kind) for loss in out.dropped] == [(3, LossKind.EMPTY)]
     assert check_pairs(out.bodies(), Wire.ANTHROPIC) == []
 
 
