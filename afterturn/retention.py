@@ -1,5 +1,6 @@
 """Say for how long a tenant's things are kept, and see what went because of it."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +12,8 @@ from rich.table import Table
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
 from models.retention import Retention, find_retention, list_gone, put_retention
-from models.retention_settings import retention_settings
+from models.retention_run import LastRun, find_last_run
+from models.retention_settings import RetentionSettings, retention_settings
 from models.session import Transaction
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -26,7 +28,7 @@ Days = Annotated[int | None, typer.Option(min=0, max=MOST_DAYS, help="Days; 0 ke
 
 @app.command()
 def show(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Show what is wished, what is in force, and what went in the last 30 days."""
+    """Show what is wished, what is in force, when it last ran, and what went in the last 30 days."""
     with operator_transaction(data_dir) as db:
         _show(db, tenant)
 
@@ -63,9 +65,31 @@ def _show(db: Transaction, tenant: str) -> None:
         rules.add_row(
             name.replace("_", " "), "" if own is None else str(own), str(value) if value else "for ever"
         )
+    for words, days in _of_all(retention_settings()).items():
+        rules.add_row(words, "for all tenants", str(days) if days else "for ever")
     console = Console()
     console.print(rules)
+    console.print(_told(find_last_run(db)))
     gone = Table("day", "rows of", "gone")
     for day, name, rows in list_gone(db, tenant_id, days=SHOWN_DAYS):
         gone.add_row(str(day), name, str(rows))
     console.print(gone if gone.row_count else f"nothing went in the last {SHOWN_DAYS} days")
+
+
+def _of_all(settings: RetentionSettings) -> Mapping[str, int]:
+    """Ages that no tenant chooses."""
+    return {
+        "key days": settings.retain_key_days,
+        "dead work days": settings.retain_dead_work_days,
+        "receipt days": settings.retain_receipt_days,
+    }
+
+
+def _told(run: LastRun | None) -> str:
+    if run is None:
+        return "never asked for: no beat has run yet"
+    late = "; that is late, see `afterturn status`" if run.is_late else ""
+    minutes = int(run.since_s // 60)
+    if run.outcome is None:
+        return f"no run has ended yet, the first was asked for {minutes} min ago{late}"
+    return f"last run {minutes} min ago: {run.outcome}{late}"

@@ -15,6 +15,7 @@ from models.budget import Caps
 from models.counting import Counted
 from models.metrics import ALIVE_S, Snapshot, Spend, WorkCount
 from models.provider import Gate, GateState
+from models.retention_run import LastRun
 from models.work import WorkKind
 
 ROLES = ("dispatcher", "worker", "beat")
@@ -106,13 +107,14 @@ def judge(frame: Frame) -> tuple[str, str]:
         return f"no {' and no '.join(missing)} at work", "bold red"
     if late_s >= VERY_LATE_S:
         return f"work has waited for {_age(late_s)}", "bold red"
-    if dead:
-        return f"{dead} given up: see `afterturn work list`", "bold yellow"
-    if any(gate.state is GateState.OPEN for gate in snapshot.gates):
-        return "a model is not asked", "bold yellow"
-    if max(frame.spend.fullest.values(), default=0.0) >= NEAR:
-        return "a cap is nearly used up", "bold yellow"
-    return "all is well", "bold green"
+    worries = (
+        (dead > 0, f"{dead} given up: see `afterturn work list`"),
+        (any(gate.state is GateState.OPEN for gate in snapshot.gates), "a model is not asked"),
+        (max(frame.spend.fullest.values(), default=0.0) >= NEAR, "a cap is nearly used up"),
+        (snapshot.retention is not None and snapshot.retention.is_late, "old things are not deleted"),
+    )
+    found = next((words for holds, words in worries if holds), None)
+    return (found, "bold yellow") if found else ("all is well", "bold green")
 
 
 def _work(snapshot: Snapshot, *, every_kind: bool) -> RenderableType:
@@ -205,7 +207,18 @@ def _processes(snapshot: Snapshot) -> RenderableType:
         count = f"{one.alive}" if one.alive else f"none for {ALIVE_S:g} s"
         seen = Text(f"  seen {_age(one.seen_s)} ago", style="bright_black")
         table.add_row(Text(role), Text.assemble(("● ", style), (count, style), seen))
+    table.add_row(Text("retention"), _last_run(snapshot.retention))
     return Panel(table, title="at work", title_align="left", border_style="blue")
+
+
+def _last_run(run: LastRun | None) -> Text:
+    if run is None:
+        return Text("never asked for", style="bright_black")
+    style = "bold yellow" if run.is_late else "green"
+    if run.outcome is None:
+        return Text(f"none yet, asked for {_age(run.since_s)} ago", style=style if run.is_late else "dim")
+    ran = (f"{_age(run.since_s)} ago", style)
+    return Text.assemble(("● ", style), ran, (f"  {run.outcome}", "bright_black"))
 
 
 def _models(snapshot: Snapshot, now: datetime) -> RenderableType:

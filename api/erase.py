@@ -17,6 +17,7 @@ from api.errors import ProblemError, not_found
 from api.intake import CLEANED
 from context.types import JsonObject, Message
 from models.erase import Changed, edit_message, remove_messages
+from models.erase_kept import Erased, find_receipt, keep_receipt
 from models.erase_receipt import Receipt
 from models.erase_session import erase_session, erase_user_belongings, erase_user_from, sessions_of_user
 from models.history import load_turns
@@ -75,19 +76,26 @@ def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
 
 @router.delete("/sessions/{session_id}")
 def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
-    """Erase a session: its log, all that was made of it, and what was uploaded for it."""
+    """Erase a session: its log, all that was made of it, and what was uploaded for it.
+
+    Who did not hear the answer calls again: the receipt is answered once more, with `repeated`.
+    """
     tenant_id = call.caller("write").tenant_id
-    receipt = _do(lambda db: erase_session(db, tenant_id, session_id))
-    if receipt.is_empty:
-        raise not_found("session")
-    return _json(receipt.as_json())
+
+    def erase(db: Transaction) -> dict[str, Any]:
+        receipt = erase_session(db, tenant_id, session_id)
+        keep_receipt(db, tenant_id, "session", session_id, receipt)
+        return _told(db, tenant_id, "session", session_id, receipt)
+
+    return _json(_do(erase))
 
 
 @router.delete("/users/{user_id:path}")
 def erase_user(user_id: UserId, call: BodyCall) -> Response:
     """Erase a user: the user's sessions, own turns in shared ones, plans and documents.
 
-    What cannot be done in time is left for the next call: `remaining_sessions` says how many.
+    What cannot be done in time is left for the next call: `remaining_sessions` says how many. Once all is
+    gone, a call is answered with the receipt of the whole, and `repeated`.
     """
     tenant_id = call.caller("write").tenant_id
     ends_at = time.monotonic() + USER_S
@@ -96,11 +104,34 @@ def erase_user(user_id: UserId, call: BodyCall) -> Response:
     receipt = Receipt()
     while waiting and time.monotonic() < ends_at:
         erase = partial(erase_user_from, tenant_id=tenant_id, user_id=user_id, session_id=waiting.pop(0))
-        receipt.add(_do(erase))
-    receipt.add(_do(lambda db: erase_user_belongings(db, tenant_id, user_id)))
-    if receipt.is_empty:
-        raise not_found("user")
-    return _json({**receipt.as_json(), "remaining_sessions": len(waiting)})
+        receipt.add(_do(partial(_erase_part, tenant_id, user_id, erase, is_done=False)))
+    belongings = partial(erase_user_belongings, tenant_id=tenant_id, user_id=user_id)
+    receipt.add(_do(partial(_erase_part, tenant_id, user_id, belongings, is_done=not waiting)))
+    answer = _do(lambda db: _told(db, tenant_id, "user", user_id, receipt))
+    return _json({**answer, "remaining_sessions": len(waiting)})
+
+
+def _erase_part(
+    tenant_id: UUID, user_id: str, erase: Callable[[Transaction], Receipt], db: Transaction, *, is_done: bool
+) -> Receipt:
+    """Erase a part of what is a user's, and add it to the receipt that is kept of the whole."""
+    receipt = erase(db)
+    keep_receipt(db, tenant_id, "user", user_id, receipt, is_done=is_done)
+    return receipt
+
+
+def _told(db: Transaction, tenant_id: UUID, erased: Erased, subject: str, receipt: Receipt) -> dict[str, Any]:
+    """What was done now; where there was nothing left to do, what was done before.
+
+    Raises:
+        ProblemError: Nothing ever was.
+    """
+    if not receipt.is_empty:
+        return receipt.as_json()
+    kept = find_receipt(db, tenant_id, erased, subject)
+    if kept is None:
+        raise not_found(erased)
+    return kept.as_json()
 
 
 def _find(tenant_id: UUID, session_id: str, seq: int) -> tuple[list[Message], int]:

@@ -20,6 +20,7 @@ MEANINGS: Mapping[Counted, str] = {
     Counted.WORK_SECONDS: "Seconds that workers spent on work.",
     Counted.SUMMARIES: "Summaries that were made, and why the gate rejected them.",
     Counted.PRIOR_SETS: "Learned sets of priors, by what they were judged to be.",
+    Counted.RETENTION_ROWS: "Rows that went because of their age.",
     Counted.CALLS: "Calls to models.",
     Counted.CALL_SECONDS: "Seconds spent waiting for models.",
     Counted.CALL_TOKENS: "Tokens of those calls; cached ones are input too, reasoning is output too.",
@@ -62,6 +63,7 @@ class Watched:
         yield _gauge("snapshot_read_seconds", "How long it took to read.", [((), self.reading.took_s)])
         yield from _of_work(snapshot)
         yield from _of_roles_and_models(snapshot)
+        yield from _of_retention(snapshot)
         if spend is not None:
             yield from _of_spend(spend)
         yield from _of_counts(snapshot.totals)
@@ -97,6 +99,14 @@ def _of_roles_and_models(snapshot: Snapshot) -> Iterator[Metric]:
     yield _gauge("model_failures", "How often they did, in a row.", failures, ("model",))
     sets = [((one.kind, one.state), float(one.count)) for one in snapshot.sets]
     yield _gauge("prior_sets", "Sets of priors in force.", sets, ("kind", "state"))
+
+
+def _of_retention(snapshot: Snapshot) -> Iterator[Metric]:
+    runs = [snapshot.retention] if snapshot.retention else []
+    since = [((), run.since_s) for run in runs]
+    yield _gauge("retention_last_run_seconds", "Since old things were last looked for.", since)
+    every = [((), run.every_s) for run in runs]
+    yield _gauge("retention_every_seconds", "How often they are to be looked for.", every)
 
 
 def _of_spend(spend: Spend) -> Iterator[Metric]:

@@ -42,6 +42,7 @@ class Counted(StrEnum):
     WORK_SECONDS = "work_seconds"
     SUMMARIES = "summaries"
     PRIOR_SETS = "prior_sets_judged"
+    RETENTION_ROWS = "retention_rows"
     CALLS = "llm_calls"
     CALL_SECONDS = "llm_seconds"
     CALL_TOKENS = "llm_tokens"
@@ -60,6 +61,7 @@ LABELS: Mapping[Counted, tuple[str, ...]] = {
     Counted.WORK_SECONDS: ("kind",),
     Counted.SUMMARIES: ("outcome", "reason"),
     Counted.PRIOR_SETS: ("kind", "state"),
+    Counted.RETENTION_ROWS: ("rows_of",),
     Counted.CALLS: ("purpose", "model", "outcome"),
     Counted.CALL_SECONDS: ("purpose", "model"),
     Counted.CALL_TOKENS: ("purpose", "model", "direction"),

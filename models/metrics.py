@@ -13,6 +13,7 @@ from sqlalchemy import text
 from models.budget import Caps, next_day
 from models.counting import Counted, read_counts
 from models.provider import Gate, list_gates
+from models.retention_run import LastRun, find_last_run
 from models.session import Transaction
 from models.work import WorkKind
 
@@ -98,6 +99,7 @@ class Snapshot:
     gates: Sequence[Gate]
     sets: Sequence[SetCount]
     totals: Sequence[Total]
+    retention: LastRun | None = None
 
 
 LIVE_WORK = text(
@@ -183,6 +185,7 @@ def take_snapshot(db: Transaction, *, now: datetime, most_work: int = MOST_WORK)
         gates=list_gates(db, now=now),
         sets=[SetCount(**row) for row in db.execute(ACTIVE_SETS, {"most": most_work}).mappings()],
         totals=[Total(*row) for row in read_counts(db)],
+        retention=find_last_run(db),
     )
 
 

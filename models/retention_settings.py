@@ -26,6 +26,18 @@ class RetentionSettings(BaseSettings):
     retain_summary_versions: int = Field(
         50, ge=0, description="So many versions of a session's summary stay, the newest."
     )
+    retain_key_days: int = Field(
+        400, ge=0, le=36_500, description="Keys that were revoked or ran out so long ago go."
+    )
+    retain_dead_work_days: int = Field(
+        90,
+        ge=0,
+        le=36_500,
+        description="Work that was given up so long ago goes.",
+    )
+    retain_receipt_days: int = Field(
+        1_100, ge=0, le=36_500, description="Receipts of erasures that are older go."
+    )
     retain_at_once: int = Field(200, ge=1, le=10_000, description="Rows that one transaction deletes.")
     retain_run_s: float = Field(60, gt=0, description="How long one run goes on; the next takes up the rest.")
     retain_every_s: float = Field(3_600, gt=0, description="How often old things are looked for.")

@@ -8,6 +8,7 @@ from llm.gateway import complete
 from llm.settings import llm_settings
 from models.clock import present
 from models.learning_settings import learning_settings
+from models.retention_run import OPERATOR, RETENTION
 from models.retention_settings import retention_settings
 from models.session import transaction
 from models.settings import artifact_settings, compression_settings, recall_settings
@@ -22,16 +23,12 @@ from workers.jobs.plan import make_plan
 from workers.jobs.precompute import precompute_artifact
 from workers.jobs.recall import index_session
 from workers.jobs.relabel import relabel_session
-from workers.jobs.retain import RETENTION
 from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, sweep
 from workers.observe import models_in_use, show_life
 from workers.schedule import TaskName
 from workers.settings import precompute_settings, worker_settings
-
-OPERATOR = "operator"
-"""The tenant of work that belongs to the installation."""
 
 
 def _handlers() -> Mapping[WorkKind, Handler]:

@@ -46,7 +46,6 @@ def test_an_erased_session_is_not_there_any_more(client: TestClient) -> None:
     assert receipt["removed"] == {"message": 6, "session": 1, "turn": 3}
     for path in (PATH, f"{PATH}/turns", f"{PATH}/summaries", f"{PATH}/messages/1"):
         assert client.get(path).status_code in {404, 405}
-    assert client.delete(PATH).status_code == 404
 
 
 def test_a_session_that_was_never_there_is_answered_with_404(client: TestClient) -> None:
@@ -101,7 +100,6 @@ def test_all_sessions_of_a_user_go_and_turns_that_name_nobody_with_them(client: 
     receipt = ok(client.delete("/v1/users/anna"))
     assert (receipt["removed"]["session"], receipt["remaining_sessions"]) == (2, 0)
     assert rows("select session_id from session") == [("s3",)]
-    assert client.delete("/v1/users/anna").status_code == 404
 
 
 def test_of_a_session_that_users_share_only_one_s_own_turns_go(client: TestClient) -> None:

@@ -15,6 +15,7 @@ from api.watched import Reading, Watched
 from models.counting import LABELS, Counted
 from models.metrics import RoleCount, SetCount, Snapshot, Spend, Total, WorkCount
 from models.provider import Gate, GateState
+from models.retention_run import LastRun
 from tests.data import ROOT
 
 OPERATIONS = ROOT / "docs/operations"
@@ -51,6 +52,7 @@ def known_metrics() -> dict[str, set[str]]:
         gates=[gate],
         sets=[SetCount("ranking", "active", 1)],
         totals=[Total(name, ("x",) * len(LABELS[name]), 1.0, 0.0) for name in Counted],
+        retention=LastRun(1.0, "", 3_600.0),
     )
     times = RequestTimes()
     times.seconds.labels("GET", "/healthz", "2xx").observe(0.1)
@@ -128,6 +130,7 @@ def test_an_alert_says_what_is_wrong_and_what_to_do(rule: dict[str, Any]) -> Non
         "afterturn_preflight_total",
         "afterturn_llm_unpriced_calls_total",
         "afterturn_model_breaker",
+        "afterturn_retention_last_run_seconds",
     ],
 )
 def test_what_an_operator_must_hear_of_has_an_alert(metric: str) -> None:

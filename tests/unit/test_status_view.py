@@ -15,6 +15,7 @@ from models.budget import Caps
 from models.counting import Counted
 from models.metrics import RoleCount, Snapshot, Spend, Total, WorkCount
 from models.provider import Gate, GateState
+from models.retention_run import LastRun
 from models.work import WorkKind
 
 NOW = datetime(2026, 3, 14, 15, 9, 26, tzinfo=UTC)
@@ -54,11 +55,20 @@ def test_all_is_well_only_where_every_role_is_at_work() -> None:
         (replace(WELL, work=[WorkCount("plan", "due", 1, 301)]), "work has waited for 5 min"),
         (replace(WELL, work=[WorkCount("plan", "dead", 3, 9)]), "3 given up: see `afterturn work list`"),
         (replace(WELL, gates=[OPEN]), "a model is not asked"),
+        (replace(WELL, retention=LastRun(14_401.0, None, 3_600.0)), "old things are not deleted"),
     ],
 )
 def test_what_needs_somebody_is_said_first(snapshot: Snapshot, verdict: str) -> None:
     assert judge(frame(snapshot))[0] == verdict
     assert verdict in printed(frame(snapshot))
+
+
+def test_the_last_run_of_retention_is_told_with_what_came_of_it() -> None:
+    ran = replace(WELL, retention=LastRun(720.0, "3 sessions deleted", 3_600.0))
+    assert "12 min ago  3 sessions deleted" in printed(frame(ran), width=160)
+    waits = replace(WELL, retention=LastRun(720.0, None, 3_600.0))
+    assert "none yet, asked for 12 min ago" in printed(frame(waits), width=160)
+    assert "never asked for" in printed(frame(), width=160)
 
 
 def test_a_cap_that_is_nearly_used_up_is_said() -> None:

@@ -1,12 +1,16 @@
 """Delete what is older than its tenant wants it kept: a little at a time, and for a while only."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import structlog
+from sqlalchemy.exc import OperationalError
 
+from models.counting import Counted, count
 from models.erase_receipt import Receipt
+from models.retention_leftovers import drop_dead_work, drop_old_keys, drop_old_receipts
 from models.retention_settings import RetentionSettings
 from models.retention_steps import (
     FIRST_PLACE,
@@ -22,17 +26,17 @@ from models.session import Transaction, reading, transaction
 from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 
-RETENTION = "retention"
-"""The key of the work that deletes what is old."""
-
 log = structlog.get_logger()
+
+PASSED_OVER = frozenset({"55P03", "40P01", "40001", "57014"})
+"""SQLSTATEs of a session that others hold, or that takes too long: it stops none behind it."""
 
 
 def retain(held: Claim, *, settings: RetentionSettings) -> str:
-    """Delete what is too old: sessions whole, plans, versions of summaries; calls become sums by day.
+    """Delete what is too old: sessions whole, plans, versions, keys, receipts; calls become sums by day.
 
-    Safe to run twice and at once: rows that another run or a call holds are passed over. What is left when
-    the time of a run is over is taken up at once by the next.
+    Safe to run twice and at once: rows that another run or a call holds are passed over, and each step is
+    whole or not at all. What is left when the time of a run is over is taken up at once by the next.
 
     Returns:
         What came of it.
@@ -41,17 +45,58 @@ def retain(held: Claim, *, settings: RetentionSettings) -> str:
         LeaseLostError: Another worker has the work now.
     """
     ends_at = time.monotonic() + settings.retain_run_s
-    sessions = _erase_sessions(settings, ends_at)
-    most = settings.retain_at_once
-    plans = _repeat(partial(drop_old_plans, general=settings.retain_plan_days, most=most), ends_at)
-    calls = _repeat(partial(fold_old_calls, general=settings.retain_ledger_days, most=most), ends_at)
-    versions = _drop_summaries(settings, ends_at)
-    outcome = f"{sessions} sessions, {plans} plans, {versions} summaries deleted, {calls} calls folded"
-    again = 0.0 if time.monotonic() >= ends_at else None
+    gone = {"sessions deleted": _erase_sessions(settings, ends_at)}
+    for step in _steps(settings):
+        gone[step.words] = _repeat(step, ends_at)
+    gone["summaries deleted"] = _drop_summaries(settings, ends_at)
+    is_cut = time.monotonic() >= ends_at
+    outcome = _tell(gone, is_cut=is_cut)
     with transaction() as db:
-        if not finish(db, held, outcome, again_in_s=again):
+        if not finish(db, held, outcome, again_in_s=0.0 if is_cut else None):
             raise LeaseLostError
     return outcome
+
+
+def _tell(gone: Mapping[str, int], *, is_cut: bool) -> str:
+    told = ", ".join(f"{rows} {words}" for words, rows in gone.items() if rows) or "nothing was too old"
+    return f"{told}, and its time was over" if is_cut else told
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What goes row by row: in words, its table, and what deletes the next few and says how many."""
+
+    words: str
+    rows_of: str
+    do: Callable[[Transaction], int]
+
+
+def _steps(settings: RetentionSettings) -> Sequence[_Step]:
+    most = settings.retain_at_once
+    plans = partial(drop_old_plans, general=settings.retain_plan_days, most=most)
+    calls = partial(fold_old_calls, general=settings.retain_ledger_days, most=most)
+    keys = partial(drop_old_keys, days=settings.retain_key_days, most=most)
+    dead = partial(drop_dead_work, days=settings.retain_dead_work_days, most=most)
+    receipts = partial(drop_old_receipts, days=settings.retain_receipt_days, most=most)
+    return (
+        _Step("plans deleted", "plan_history", plans),
+        _Step("calls folded", "llm_call", calls),
+        _Step("keys deleted", "api_key", keys),
+        _Step("dead work deleted", "due_work", dead),
+        _Step("receipts deleted", "erase_receipt", receipts),
+    )
+
+
+def _repeat(step: _Step, ends_at: float) -> int:
+    total = 0
+    while time.monotonic() < ends_at:
+        with transaction() as db:
+            done = step.do(db)
+        if not done:
+            break
+        count(Counted.RETENTION_ROWS, step.rows_of, by=done)
+        total += done
+    return total
 
 
 def _erase_sessions(settings: RetentionSettings, ends_at: float) -> int:
@@ -68,8 +113,24 @@ def _erase_sessions(settings: RetentionSettings, ends_at: float) -> int:
 def _erased(settings: RetentionSettings, ends_at: float) -> Iterator[Receipt | None]:
     days = settings.retain_session_days
     for place in _places(partial(find_old_sessions, general=days, most=settings.retain_at_once), ends_at):
+        receipt = _erase(place, days)
+        if receipt is not None:
+            count(Counted.RETENTION_ROWS, "session")
+            count(Counted.RETENTION_ROWS, "message", by=receipt.rows["message"])
+        yield receipt
+
+
+def _erase(place: Place, days: int) -> Receipt | None:
+    try:
         with transaction() as db:
-            yield erase_if_old(db, place, general=days)
+            return erase_if_old(db, place, general=days)
+    except OperationalError as error:
+        if getattr(error.orig, "sqlstate", None) not in PASSED_OVER:
+            raise
+        tenant_id, session_id = place
+        why = type(error.orig).__name__
+        log.warning("session_not_retired", tenant_id=str(tenant_id), session_id=session_id, error=why)
+        return None
 
 
 def _drop_summaries(settings: RetentionSettings, ends_at: float) -> int:
@@ -77,7 +138,9 @@ def _drop_summaries(settings: RetentionSettings, ends_at: float) -> int:
     find = partial(find_crowded_sessions, general=versions, most=settings.retain_at_once)
     for place in _places(find, ends_at):
         with transaction() as db:
-            total += drop_old_summaries(db, place, general=versions)
+            gone = drop_old_summaries(db, place, general=versions)
+        count(Counted.RETENTION_ROWS, "summary", by=gone)
+        total += gone
     return total
 
 
@@ -94,14 +157,3 @@ def _places(find: Callable[[Transaction, Place], Sequence[Place]], ends_at: floa
         if not places:
             return
         after = places[-1]
-
-
-def _repeat(step: Callable[[Transaction], int], ends_at: float) -> int:
-    total = 0
-    while time.monotonic() < ends_at:
-        with transaction() as db:
-            done = step(db)
-        total += done
-        if not done:
-            break
-    return total

@@ -6,6 +6,7 @@ from llm.settings import LlmSettings
 from models.heartbeat import forget_older_than
 from models.ledger import sweep_lost
 from models.preflight_record import forget_old_decisions
+from models.retention_run import RETENTION
 from models.retention_settings import retention_settings
 from models.session import transaction
 from models.settings import artifact_settings, preflight_settings
@@ -13,7 +14,7 @@ from models.shadow import forget_old_reads
 from models.shadow_settings import shadow_settings
 from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.retain import RETENTION, retain
+from workers.jobs.retain import retain
 from workers.jobs.sweep_artifacts import sweep_artifacts
 
 KEEP_HEARTBEATS = timedelta(days=1)

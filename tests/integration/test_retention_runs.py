@@ -1,0 +1,224 @@
+"""Runs of retention: two at once, one that dies, one that is stuck; and how anybody hears of them."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from threading import Barrier
+from uuid import UUID, uuid4
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from models import session
+from models.counting import flush
+from models.retention import list_gone
+from models.retention_run import RETENTION, LastRun, find_last_run
+from models.retention_settings import RetentionSettings
+from models.session import transaction
+from models.tenant import create_key, ensure_tenant, find_caller, list_keys
+from models.work import Claim, WorkKind, claim, find_work, want
+from tests.integration.test_retention import FOR_EVER, TEN_DAYS, calls, count, do, run, sessions, talk
+from tests.integration.watching import forget_counts, scrape
+from workers.jobs.lifecycle import LeaseLostError
+from workers.jobs.retain import retain
+
+
+def take() -> Claim:
+    """The work, as a worker takes it; whoever had it has lost its lease."""
+    with transaction() as db:
+        operator = ensure_tenant(db, "operator")
+        want(db, operator, WorkKind.SWEEP, RETENTION)
+        db.execute(text("update due_work set lease_until = now() - interval '1 s' where lease is not null"))
+        work_id = db.execute(text("select work_id from due_work where key = 'retention'")).scalar_one()
+        held = claim(db, work_id, lease_s=60, max_crashes=9)
+    assert held is not None
+    return held
+
+
+def gone(tenant_id: UUID) -> dict[str, int]:
+    """What was noted to have gone, by table."""
+    with session.reading() as db:
+        return {name: rows for _, name, rows in list_gone(db, tenant_id, days=2)}
+
+
+def many_old_things(client: TestClient, tenant_id: UUID) -> None:
+    for number in range(24):
+        talk(client, f"old-{number}", days_ago=11)
+    talk(client, "young", days_ago=1)
+    calls(tenant_id, datetime.now(UTC) - timedelta(days=60), 40)
+
+
+OLD = TEN_DAYS.model_copy(update={"retain_ledger_days": 30, "retain_at_once": 3})
+
+
+def test_two_runs_at_once_do_each_thing_once(client: TestClient, tenant_id: UUID) -> None:
+    """The lease admits one; but one that lost it unnoticed goes on beside the next."""
+    many_old_things(client, tenant_id)
+    first, second = take(), take()
+    together = Barrier(2)
+
+    def one(held: Claim) -> str:
+        together.wait()
+        try:
+            return retain(held, settings=OLD)
+        except LeaseLostError:
+            return "lost"
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(one, (first, second)))
+    assert outcomes[0] == "lost"
+    assert outcomes[1] != "lost"
+    assert sessions() == {"young"}
+    assert gone(tenant_id) == {"session": 24, "message": 48, "llm_call": 40}
+    assert (count("llm_call"), count("message")) == (0, 2)
+    told = client.get("/v1/usage", params={"from": str((datetime.now(UTC) - timedelta(days=90)).date())})
+    assert told.json()["total"]["calls"] == 40
+
+
+@contextmanager
+def failing(session_id: str, *, code: str) -> Iterator[None]:
+    """Postgres fails whoever deletes this session."""
+    fail = f"begin raise exception 'no' using errcode = '{code}'; end"
+    do(f"create function fail() returns trigger language plpgsql as '{fail.replace(chr(39), chr(39) * 2)}'")
+    do(
+        "create trigger fail before delete on session for each row "
+        f"when (old.session_id = '{session_id}') execute function fail()"
+    )
+    try:
+        yield
+    finally:
+        do("drop trigger fail on session")
+        do("drop function fail()")
+
+
+def test_a_run_that_fails_half_way_leaves_whole_steps_and_the_next_one_ends_them(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    many_old_things(client, tenant_id)
+    ordered = sorted(sessions() - {"young"})
+    with failing(ordered[4], code="P0001"), pytest.raises(DBAPIError):
+        retain(take(), settings=OLD)
+    assert gone(tenant_id) == {"session": 4, "message": 8}
+    assert (len(sessions()), count("message"), count("turn")) == (21, 42, 21)
+    assert retain(take(), settings=OLD) == "20 sessions deleted, 40 calls folded"
+    assert gone(tenant_id) == {"session": 24, "message": 48, "llm_call": 40}
+
+
+@pytest.mark.parametrize("code", ["55P03", "40P01", "57014"])
+def test_a_session_whose_rows_are_held_or_that_takes_too_long_stops_none_behind_it(
+    client: TestClient, code: str
+) -> None:
+    for name in ("a", "b", "c"):
+        talk(client, name, days_ago=11)
+    with failing("b", code=code):
+        assert run(TEN_DAYS) == "2 sessions deleted"
+    assert sessions() == {"b"}
+    assert run(TEN_DAYS) == "1 sessions deleted"
+
+
+class TestLeftovers:
+    def days(self, **days: int) -> RetentionSettings:
+        return FOR_EVER.model_copy(update={f"retain_{name}_days": number for name, number in days.items()})
+
+    @pytest.mark.parametrize("column", ["revoked_at", "expires_at"])
+    def test_keys_that_open_nothing_go_at_their_age_and_those_in_force_never(
+        self, tenant_id: UUID, column: str
+    ) -> None:
+        with transaction() as db:
+            for label in ("old", "young", "in force"):
+                create_key(db, tenant_id, label=label)
+            for label, age in (("old", 10.01), ("young", 9.99)):
+                statement = (
+                    f"update api_key set {column} = now() - make_interval(secs => :s) where label = :l"  # noqa: S608 (names of ours)
+                )
+                db.execute(text(statement), {"s": age * 86_400, "l": label})
+        assert run(self.days(key=0)) == "nothing was too old"
+        assert run(self.days(key=10)) == "1 keys deleted"
+        with session.reading() as db:
+            assert {key.label for key in list_keys(db, tenant_id)} == {"young", "in force"}
+        assert gone(tenant_id) == {"api_key": 1}
+
+    def test_a_key_in_force_that_will_run_out_stays(self, tenant_id: UUID) -> None:
+        with transaction() as db:
+            key = create_key(db, tenant_id, label="soon", lasts=timedelta(days=1))
+            db.execute(text("update api_key set created_at = now() - interval '9 years'"))
+        run(self.days(key=1))
+        with session.reading() as db:
+            assert find_caller(db, key) is not None
+
+    def test_work_that_was_given_up_goes_at_its_age_and_begins_anew_when_it_is_asked_for(
+        self, tenant_id: UUID
+    ) -> None:
+        with transaction() as db:
+            for key in ("old", "young", "waits"):
+                want(db, tenant_id, WorkKind.SUMMARIZE, key)
+        do("update due_work set state = 'dead', attempts = 5, last_error = 'x' where key <> 'waits'")
+        do("update due_work set due_at = now() - interval '10 days 1 minute' where key in ('old', 'waits')")
+        do("update due_work set due_at = now() - interval '9 days 23 hours' where key = 'young'")
+        assert run(self.days(dead_work=0)) == "nothing was too old"
+        assert run(self.days(dead_work=10)) == "1 dead work deleted"
+        with transaction() as db:
+            kept = db.execute(text("select key from due_work where kind = 'summarize' order by key"))
+            assert kept.scalars().all() == ["waits", "young"]
+            want(db, tenant_id, WorkKind.SUMMARIZE, "old")
+            work = find_work(db, tenant_id, WorkKind.SUMMARIZE, "old")
+        assert work is not None
+        assert (work.state, work.attempts) == ("ready", 0)
+
+    def test_receipts_go_at_their_age(self, client: TestClient) -> None:
+        for name in ("one", "two"):
+            talk(client, name, days_ago=0)
+            assert client.delete(f"/v1/sessions/{name}").status_code == 200
+        do("update erase_receipt set erased_at = now() - interval '11 days' where ctid = '(0,1)'")
+        assert run(self.days(receipt=10)) == "1 receipts deleted"
+        assert {client.delete(f"/v1/sessions/{name}").status_code for name in ("one", "two")} == {200, 404}
+
+
+class TestHeard:
+    def last_run(self) -> LastRun | None:
+        with session.reading() as db:
+            return find_last_run(db)
+
+    def test_before_anything_asked_for_a_run_there_is_nothing_to_say(self, tenant_id: UUID) -> None:
+        del tenant_id
+        assert self.last_run() is None
+
+    def test_a_run_is_late_after_three_missed_ones_and_an_hour(self, tenant_id: UUID) -> None:
+        del tenant_id
+        run()
+        last = self.last_run()
+        assert last is not None
+        assert (last.outcome, last.is_late) == ("nothing was too old", False)
+        bound_s = 3 * last.every_s + 3_600
+        assert [LastRun(bound_s + s, None, last.every_s).is_late for s in (-1, 0, 1)] == [False, False, True]
+
+    def test_work_that_never_ends_is_as_old_as_the_wish_for_it(self, tenant_id: UUID) -> None:
+        del tenant_id
+        take()
+        do("update due_work set created_at = now() - interval '5 hours'")
+        last = self.last_run()
+        assert last is not None
+        assert (last.outcome, last.is_late) == (None, True)
+
+    def test_prometheus_is_told_of_the_run_and_of_what_went(
+        self, client: TestClient, tenant_id: UUID
+    ) -> None:
+        forget_counts()
+        many_old_things(client, tenant_id)
+        run(OLD)
+        do("update due_work set finished_at = now() - interval '90 s' where key = 'retention'")
+        assert flush()
+        page = scrape(client.app)
+        told = {name: page.value("retention_rows_total", rows_of=name) for name in gone(tenant_id)}
+        assert told == gone(tenant_id) == {"session": 24, "message": 48, "llm_call": 40}
+        assert 90 <= page.value("retention_last_run_seconds") < 900
+        assert page.value("retention_every_seconds") == 3_600
+
+
+def test_a_receipt_that_is_not_of_a_known_kind_is_refused_by_the_database(tenant_id: UUID) -> None:
+    statement = "insert into erase_receipt values (:tenant, 'else', :digest, '{}', 0, true)"
+    with pytest.raises(Exception, match="erased_is_known"):
+        do(statement, tenant=tenant_id, digest=uuid4().bytes * 2)
