@@ -227,4 +227,28 @@ GUARDS = (
         'return f"<{tag}>\\n{text}\\n</{tag}>"',
         ("tests/unit/test_prompts.py",),
     ),
+    Guard(
+        "retention: the session is held, and is old",
+        "models/retention_steps.py",
+        """    if db.execute(_HOLD_IF_OLD, values).one_or_none() is None:
+        return None
+""",
+        "",
+        ("tests/integration/test_retention.py", "tests/integration/test_retention_runs.py"),
+    ),
+    Guard(
+        "retention: one session stops none behind it",
+        "workers/jobs/retain.py",
+        "not in PASSED_OVER:",
+        "not in ():",
+        ("tests/integration/test_retention_runs.py",),
+    ),
+    Guard(
+        "erase: a receipt is kept with what it tells of",
+        "api/erase.py",
+        """        keep_receipt(db, tenant_id, "session", session_id, receipt)
+""",
+        "",
+        ("tests/integration/test_erase_receipts.py",),
+    ),
 )
