@@ -27,6 +27,7 @@ from models.prior import SetKind, SetPlace, SetState, load_set
 from models.row_security import keep_to
 from models.session import Transaction, hinting, reading
 from models.settings import preflight_settings
+from models.text_keys import TextUnavailableError
 from models.work import WorkKind, want
 
 log = structlog.get_logger()
@@ -95,10 +96,10 @@ def load_policy(db: Transaction, tenant_id: UUID) -> Policy:
 
 def load_factors(db: Transaction, tenant_id: UUID) -> Mapping[Category, float]:
     """Read the learned factors in force; none where there are none, or where they cannot be read."""
-    found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
     try:
+        found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
         return factors_from_bytes(found.blob) if found else {}
-    except CorruptPriorsError as error:
+    except (CorruptPriorsError, TextUnavailableError) as error:
         log.warning("category_factors_unreadable", tenant_id=str(tenant_id), error=error.code)
         return {}
 

@@ -1,8 +1,9 @@
 """Plans for a session's next context: asked for with a question, made by a worker, read by that question."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -17,6 +18,8 @@ from context.focus import focus_key
 from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY
 from models.session import Transaction
+from models.text_keys import Cells
+from models.text_settings import seals
 
 _DIGEST_CHARS = 32
 MOST_PLANS = 20
@@ -130,7 +133,7 @@ def want_plan(
         tenant_id=tenant_id,
         **key.__dict__,
         artifact_ids=list(artifact_ids),
-        question=question,
+        question=Cells(db, tenant_id).seal("artifact_plan.question", question, *_row(key)),
         budget_tokens=budget_tokens,
         model=model,
         state=PlanState.WANTED,
@@ -157,7 +160,7 @@ def want_plan(
 def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
     """The plan for a question over certain artifacts, wherever it stands."""
     row = db.execute(select(*_COLUMNS).where(*_of(tenant_id, key))).one_or_none()
-    return _plan(row) if row else None
+    return _plan(Cells(db, tenant_id), row) if row else None
 
 
 def find_ready_plans(
@@ -175,7 +178,8 @@ def find_ready_plans(
         .order_by(StoredArtifactPlan.ready_at.desc(), StoredArtifactPlan.question_key)
         .limit(most)
     )
-    return [_plan(row) for row in rows]
+    cells = Cells(db, tenant_id)
+    return [_plan(cells, row) for row in rows]
 
 
 def take_wanted_plans(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[PlanRow]:
@@ -190,7 +194,8 @@ def take_wanted_plans(db: Transaction, tenant_id: UUID, session_id: str, *, most
         .order_by(StoredArtifactPlan.created_at.desc())
         .limit(most)
     )
-    return [_plan(row) for row in rows]
+    cells = Cells(db, tenant_id)
+    return [_plan(cells, row) for row in rows]
 
 
 def store_plan(
@@ -220,7 +225,7 @@ def store_plan(
         .where(*_of(tenant_id, key), StoredArtifactPlan.state == PlanState.WANTED)
         .values(
             state=PlanState.FAILED if plan is None else PlanState.READY,
-            plan=plan,
+            plan=_sealed_plan(Cells(db, tenant_id), key, plan),
             reason=reason,
             call_ids=list(call_ids),
             ready_at=func.now(),
@@ -242,9 +247,25 @@ def _of(tenant_id: UUID, key: PlanKey) -> list[Any]:
     return [StoredArtifactPlan.tenant_id == tenant_id, *own]
 
 
-def _plan(row: Any) -> PlanRow:
+def _row(key: PlanKey) -> tuple[str, ...]:
+    return (key.session_id, key.question_key, key.artifacts_digest)
+
+
+def _sealed_plan(cells: Cells, key: PlanKey, plan: dict[str, Any] | None) -> Any:
+    if plan is None or not seals():
+        return plan
+    return cells.seal("artifact_plan.plan", json.dumps(plan), *_row(key))
+
+
+def _plan(cells: Cells, stored: Any) -> PlanRow:
     length = len(_KEY)
-    artifact_ids, question, budget_tokens, model, state, *rest = row[length:]
-    return PlanRow(
-        PlanKey(*row[:length]), artifact_ids, question, budget_tokens, model, PlanState(state), *rest
-    )
+    row = PlanRow(PlanKey(*stored[:length]), *stored[length:])
+    question = cells.open("artifact_plan.question", row.question, *_row(row.key))
+    plan = _opened_plan(cells, row.key, row.plan)
+    return replace(row, question=question, state=PlanState(row.state), plan=plan)
+
+
+def _opened_plan(cells: Cells, key: PlanKey, stored: Any) -> Any:
+    if isinstance(stored, str):
+        return json.loads(cells.open("artifact_plan.plan", stored, *_row(key)))
+    return stored

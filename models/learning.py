@@ -12,8 +12,11 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey
+from models.cipher import MARK, is_sealed
 from models.plan import Plan
+from models.plan_text import open_plan
 from models.session import Transaction
+from models.text_keys import Cells
 
 
 class LearningState(Base):
@@ -61,7 +64,10 @@ def find_counted(db: Transaction, tenant_id: UUID, name: str) -> Counted:
             LearningState.tenant_id == tenant_id, LearningState.name == name
         )
     ).one_or_none()
-    return Counted(*row) if row else Counted()
+    if row is None:
+        return Counted()
+    state = Cells(db, tenant_id).open_bytes("learning_state.state", row.state, name)
+    return Counted(row.watermark, state, row.unfinished)
 
 
 def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, counted: Counted) -> bool:
@@ -79,7 +85,7 @@ def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, coun
     """
     values = {
         "watermark": counted.watermark,
-        "state": counted.state,
+        "state": Cells(db, tenant_id).seal_bytes("learning_state.state", counted.state or b"", name),
         "unfinished": dict(counted.unfinished),
         "updated_at": func.now(),
     }
@@ -132,8 +138,10 @@ class TaughtPlan(NamedTuple):
 
 
 _PAGE = """
-    select outcome_seq, plan_id::text, intent, coalesce(features ->> 'category', ''), steps::text,
-        extract(epoch from outcome_at)::float8
+    select outcome_seq, plan_id::text, intent,
+        case jsonb_typeof(features) when 'string' then features #>> '{{}}'
+            else coalesce(features ->> 'category', '') end,
+        steps::text, extract(epoch from outcome_at)::float8
     from plan_history
     where tenant_id = :tenant_id and {catalog} and outcome_seq > :after_seq and outcome_seq <= :through_seq
     order by outcome_seq limit :most
@@ -165,10 +173,20 @@ def read_page(
     if catalog is None:
         del values["catalog"]
     rows = db.execute(_PAGE_OF_NONE if catalog is None else _PAGE_OF_CATALOG, values)
-    return [
-        TaughtPlan(seq, plan_id, intent, category, orjson.loads(steps), at)
-        for seq, plan_id, intent, category, steps, at in rows
-    ]
+    cells = Cells(db, tenant_id)
+    return [_taught(cells, row) for row in rows]
+
+
+def _taught(cells: Cells, row: Any) -> TaughtPlan:
+    seq, plan_id, intent, category, written, at_s = row
+    steps = orjson.loads(written)
+    if MARK in (intent[:1], category[:1]) or isinstance(steps, str):
+        features = category if is_sealed(category) else {"category": category}
+        stored = {"intent": intent, "features": features, "steps": steps}
+        opened = open_plan(cells, UUID(plan_id), stored)
+        intent, steps = opened["intent"], opened["steps"]
+        category = opened["features"].get("category") or ""
+    return TaughtPlan(seq, plan_id, intent, category, steps, at_s)
 
 
 def catalogs_to_learn(db: Transaction, tenant_id: UUID) -> list[str]:

@@ -29,11 +29,16 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.plans.features import intent_sha
 from context.plans.projection import PastPlan
 from models.base import Base, CreatedAt, TenantKey
 from models.conversation import SESSION_KEY
+from models.plan_text import open_plan, seal_plan
 from models.session import Transaction
+from models.text_keys import Cells
 from models.work import WorkKind, want
+
+SHA_BYTES = 32
 
 
 class PlanSource(StrEnum):
@@ -196,23 +201,14 @@ class FailedPlan:
 def want_plan(db: Transaction, tenant_id: UUID, plan: WantedPlan, *, awaited: bool = False) -> UUID:
     """Ask for a plan: its row and its due work, in one transaction. Returns the plan's id."""
     plan_id = uuid4()
+    said = {name: getattr(plan, name) for name in WantedPlan.__dataclass_fields__}
     db.execute(
         insert(Plan).values(
             tenant_id=tenant_id,
             plan_id=plan_id,
             source=PlanSource.ASKED,
             status=PlanStatus.WANTED,
-            session_id=plan.session_id,
-            user_id=plan.user_id,
-            intent=plan.intent,
-            intent_sha=plan.intent_sha,
-            features=dict(plan.features),
-            complexity=plan.complexity,
-            mode=plan.mode,
-            catalog=plan.catalog,
-            catalog_digest=plan.catalog_digest,
-            model=plan.model,
-            context=plan.context,
+            **seal_plan(Cells(db, tenant_id), plan_id, {**said, "features": dict(plan.features)}),
         )
     )
     want(db, tenant_id, WorkKind.PLAN, str(plan_id), awaited=awaited)
@@ -224,7 +220,10 @@ def find_plan(db: Transaction, tenant_id: UUID, plan_id: UUID) -> Plan | None:
     row = db.execute(
         select(Plan.__table__).where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id)
     ).one_or_none()
-    return Plan(**row._mapping) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)
+    if row is None:
+        return None
+    columns = row._mapping  # noqa: SLF001 (SQLAlchemy's public mapping view)
+    return Plan(**open_plan(Cells(db, tenant_id), plan_id, columns))
 
 
 def list_past(
@@ -237,17 +236,27 @@ def list_past(
     rows = db.execute(
         _PAST, {"tenant_id": tenant_id, "user_id": user_id, "catalog": catalog, "most": most}
     ).mappings()
-    return [PastPlan(**{**row, "intent_sha": row["intent_sha"].hex()}) for row in rows]
+    cells = Cells(db, tenant_id)
+    return [_past(cells, **row) for row in rows]
+
+
+def _past(cells: Cells, *, plan_id: UUID, sha: bytes, **columns: Any) -> PastPlan:
+    opened = open_plan(cells, plan_id, columns)
+    # Equal intents are one group, sealed or not: a hash that was made with a key is made anew without.
+    shown = sha if len(sha) == SHA_BYTES else intent_sha(opened["intent"])
+    return PastPlan(shown.hex(), **opened)
 
 
 _PAST = text(
     """
-    select intent_sha, left(intent, 2000) as intent, created_at as at, mode, catalog,
-        coalesce((
+    select plan_id, intent_sha as sha, created_at as at, mode, catalog,
+        case when left(intent, 1) = chr(2) or octet_length(intent_sha) <> 32 then intent
+            else left(intent, 2000) end as intent,
+        case jsonb_typeof(steps) when 'string' then steps else coalesce((
             select jsonb_agg(
                 jsonb_build_object('tool', step -> 'tool', 'outcome', step -> 'outcome') order by place)
             from jsonb_array_elements(steps) with ordinality as listed (step, place)
-        ), '[]') as steps,
+        ), '[]') end as steps,
         gap_warning is not null as has_gap
     from plan_history
     where tenant_id = :tenant_id and status = 'ready'
@@ -301,6 +310,6 @@ def _end(db: Transaction, tenant_id: UUID, plan_id: UUID, **values: Any) -> bool
     ended = db.execute(
         update(Plan)
         .where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id, Plan.status == PlanStatus.WANTED)
-        .values(ready_at=func.now(), **values)
+        .values(ready_at=func.now(), **seal_plan(Cells(db, tenant_id), plan_id, values))
     )
     return ended.rowcount == 1

@@ -9,7 +9,9 @@ from sqlalchemy import Double, cast, func, select, text, update
 
 from context.plans.outcomes import Merged, StepOutcome, merge_outcomes
 from models.plan import Plan, PlanStatus, outcome_numbers
+from models.plan_text import open_plan, seal_plan
 from models.session import Transaction
+from models.text_keys import Cells
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,17 @@ def join_outcomes(
         return None
     if row.status != PlanStatus.READY:
         return Joined(None, PlanStatus(row.status))
-    merged = merge_outcomes(row.steps, outcomes)
+    cells = Cells(db, tenant_id)
+    merged = merge_outcomes(open_plan(cells, plan_id, {"steps": row.steps})["steps"], outcomes)
     if merged.changed:
         db.execute(
             update(Plan)
             .where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id)
-            .values(steps=list(merged.steps), outcome_at=func.now(), outcome_seq=outcome_numbers.next_value())
+            .values(
+                **seal_plan(cells, plan_id, {"steps": list(merged.steps)}),
+                outcome_at=func.now(),
+                outcome_seq=outcome_numbers.next_value(),
+            )
         )
     return Joined(merged, PlanStatus.READY)
 
@@ -135,7 +142,7 @@ def read_outcomes(
             Plan.steps,
             Plan.user_id,
             Plan.catalog_digest,
-            cast(func.extract("epoch", Plan.outcome_at), Double),
+            cast(func.extract("epoch", Plan.outcome_at), Double).label("at"),
         )
         .where(
             Plan.tenant_id == tenant_id,
@@ -146,7 +153,8 @@ def read_outcomes(
         .order_by(Plan.outcome_seq)
         .limit(most)
     )
-    return [TaughtPlan(*row) for row in rows]
+    cells = Cells(db, tenant_id)
+    return [TaughtPlan(**open_plan(cells, row["plan_id"], row)) for row in rows.mappings()]
 
 
 def catalogs_with_outcomes(db: Transaction, tenant_id: UUID, *, after_seq: int) -> list[str | None]:

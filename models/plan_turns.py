@@ -15,7 +15,9 @@ from context.plans.reported import ReportedPlan, read_reported_plan
 from models.log import NewTurn
 from models.plan import Plan, PlanMethod, PlanSource, PlanStatus, outcome_numbers
 from models.plan_outcome import announce_outcome
+from models.plan_text import open_plan, seal_plan, seal_written
 from models.session import Transaction
+from models.text_keys import Cells
 
 log = structlog.get_logger()
 
@@ -73,15 +75,23 @@ def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]
     if not plans:
         return
     announce_outcome(db, tenant_id)
-    rest = _join_followed(db, tenant_id, plans)
+    cells = Cells(db, tenant_id)
+    rest = _join_followed(cells, plans)
     if rest:
-        db.execute(_INSERT, {"tenant_id": tenant_id, **_columns(rest)})
+        db.execute(_INSERT, {"tenant_id": tenant_id, **_columns([_stored(cells, row) for row in rest])})
 
 
-def _join_followed(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
+def _stored(cells: Cells, row: Mapping[str, Any]) -> dict[str, Any]:
+    plan_id = row["plan_id"]
+    written = {name: seal_written(cells, plan_id, name, row[name]) for name in ("features", "steps")}
+    texts = {name: value for name, value in row.items() if name not in written}
+    return {**seal_plan(cells, plan_id, texts), **written}
+
+
+def _join_followed(cells: Cells, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
     """Join outcomes to plans of ours; returns the rows of those that are none of ours and have steps."""
     ids = sorted({plan.plan.follows for plan in plans if plan.plan.follows})
-    known = _lock(db, tenant_id, ids) if ids else {}
+    known = _lock(cells, ids) if ids else {}
     rest: list[Mapping[str, Any]] = []
     for plan in plans:
         row = known.get(plan.plan.follows) if plan.plan.follows else None
@@ -91,36 +101,35 @@ def _join_followed(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) 
         open_steps = [step for step in row["steps"] if not step.get("outcome")]
         merged = merge_outcomes(row["steps"], plan.plan.outcomes_of(open_steps))
         row["steps"], row["session_id"] = list(merged.steps), plan.session_id
-        _follow(db, tenant_id, plan, row["steps"], is_new=bool(merged.changed))
+        _follow(cells, plan, row["steps"], is_new=bool(merged.changed))
     return rest
 
 
-def _lock(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
-    rows = db.execute(
+def _lock(cells: Cells, plan_ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
+    rows = cells.db.execute(
         select(Plan.plan_id, Plan.session_id, Plan.steps)
-        .where(Plan.tenant_id == tenant_id, Plan.plan_id.in_(plan_ids), Plan.status == PlanStatus.READY)
+        .where(Plan.tenant_id == cells.tenant_id, Plan.plan_id.in_(plan_ids), Plan.status == PlanStatus.READY)
         .order_by(Plan.plan_id)
         .with_for_update()
     )
-    return {row["plan_id"]: dict(row) for row in rows.mappings()}
+    return {row["plan_id"]: open_plan(cells, row["plan_id"], row) for row in rows.mappings()}
 
 
-def _follow(
-    db: Transaction, tenant_id: UUID, plan: TurnPlan, steps: Sequence[Mapping[str, Any]], *, is_new: bool
-) -> None:
+def _follow(cells: Cells, plan: TurnPlan, steps: Sequence[Mapping[str, Any]], *, is_new: bool) -> None:
+    plan_id = plan.plan.follows
     values: dict[str, Any] = {
         "session_id": plan.session_id,
         "turn_id": func.coalesce(Plan.turn_id, plan.turn_id),
         "user_id": func.coalesce(Plan.user_id, plan.user_id),
     }
-    if is_new:
+    if is_new and plan_id is not None:
         values |= {
-            "steps": list(steps),
+            **seal_plan(cells, plan_id, {"steps": list(steps)}),
             "outcome_at": func.now(),
             "outcome_seq": outcome_numbers.next_value(),
         }
-    db.execute(
-        update(Plan).where(Plan.tenant_id == tenant_id, Plan.plan_id == plan.plan.follows).values(values)
+    cells.db.execute(
+        update(Plan).where(Plan.tenant_id == cells.tenant_id, Plan.plan_id == plan_id).values(values)
     )
 
 

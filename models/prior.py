@@ -30,6 +30,7 @@ from context.priors.types import CorruptPriorsError
 from models.base import Base, CreatedAt, TenantKey
 from models.counting import Counted, count
 from models.session import Transaction
+from models.text_keys import Cells, TextUnavailableError
 
 log = structlog.get_logger()
 
@@ -99,6 +100,10 @@ class SetPlace:
             & (PriorSetRow.name == self.name)
         )
 
+    def row(self, version: int) -> tuple[str, str, int]:
+        """What names the row of one version beside the tenant."""
+        return (self.kind.value, self.name, version)
+
 
 @dataclass(frozen=True)
 class NewSet:
@@ -166,14 +171,21 @@ def find_active_version(db: Transaction, place: SetPlace) -> int | None:
 
 
 def load_set(db: Transaction, place: SetPlace, *, state: SetState) -> StoredSet | None:
-    """The newest set of a state, with its bytes; None where there is none."""
+    """The newest set of a state, with its bytes; None where there is none.
+
+    Raises:
+        TextUnavailableError: It is sealed, and the tenant's key is not at hand.
+    """
     row = db.execute(
         select(PriorSetRow.version, PriorSetRow.blob, PriorSetRow.watermark)
         .where(place.here(), PriorSetRow.state == state, PriorSetRow.blob.is_not(None))
         .order_by(PriorSetRow.version.desc())
         .limit(1)
     ).one_or_none()
-    return StoredSet(row.version, row.blob or b"", row.watermark) if row else None
+    if row is None:
+        return None
+    blob = Cells(db, place.tenant_id).open_bytes("prior_set.blob", row.blob or b"", *place.row(row.version))
+    return StoredSet(row.version, blob, row.watermark)
 
 
 def last_watermark(db: Transaction, place: SetPlace) -> int:
@@ -193,13 +205,11 @@ def load_bound_priors(
 
     A set that cannot be read is passed over: a request is never refused for it.
     """
-    found = load_set(db, place, state=SetState.ACTIVE)
-    if found is None:
-        return None
     try:
-        return found.version, bind_priors(PriorSet.from_bytes(found.blob), entry_ids)
-    except CorruptPriorsError as error:
-        log.warning("prior_set_unreadable", version=found.version, because=error.message)
+        found = load_set(db, place, state=SetState.ACTIVE)
+        return found and (found.version, bind_priors(PriorSet.from_bytes(found.blob), entry_ids))
+    except (CorruptPriorsError, TextUnavailableError) as error:
+        log.warning("prior_set_unreadable", because=error.message)
         return None
 
 
@@ -230,7 +240,7 @@ def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> in
             name=place.name,
             version=version,
             state=made.state,
-            blob=made.blob,
+            blob=Cells(db, place.tenant_id).seal_bytes("prior_set.blob", made.blob, *place.row(version)),
             watermark=made.watermark,
             evidence=made.evidence,
             evaluation=dict(made.evaluation),

@@ -66,6 +66,9 @@ _ATTACHMENT = ("artifact_id", "session_id", "user_id")
 _USE = ("session_id", "seq", "place")
 _FOCUS = ("artifact_id", "focus_key", "size_class")
 _READING = (*_FOCUS, "language", "model", "prompt_version")
+_PLAN = ("plan_id",)
+_QUESTION = ("session_id", "question_key", "artifacts_digest")
+_SET = ("kind", "name", "version")
 
 COLUMNS = (
     TextColumn("message", "body", _MESSAGE, _MESSAGE),
@@ -87,6 +90,17 @@ COLUMNS = (
     TextColumn("turn", "plan", _TURN, _TURN, Form.OBJECT),
     TextColumn("turn", "usage", _TURN, _TURN, Form.OBJECT),
     TextColumn("turn", "body_sha256", _TURN, _TURN, Form.DIGEST),
+    TextColumn("plan_history", "intent", _PLAN, _PLAN),
+    TextColumn("plan_history", "context", _PLAN, _PLAN),
+    TextColumn("plan_history", "gap_warning", _PLAN, _PLAN),
+    TextColumn("plan_history", "failure_detail", _PLAN, _PLAN),
+    TextColumn("plan_history", "features", _PLAN, _PLAN, Form.OBJECT),
+    TextColumn("plan_history", "steps", _PLAN, _PLAN, Form.OBJECT),
+    TextColumn("plan_history", "intent_sha", _PLAN, _PLAN, Form.DIGEST),
+    TextColumn("artifact_plan", "question", _QUESTION, _QUESTION),
+    TextColumn("artifact_plan", "plan", _QUESTION, _QUESTION, Form.OBJECT),
+    TextColumn("prior_set", "blob", _SET, _SET, Form.BYTES),
+    TextColumn("learning_state", "state", ("name",), ("name",), Form.BYTES),
 )
 """All but finished chunks of summaries, which are forgotten where they are of the other kind."""
 

@@ -13,6 +13,8 @@ from afterturn.stack.stack import Stack
 from api.app import make_app
 from models import row_security, session, settings
 from models.tenant import SCOPES, create_key, ensure_tenant
+from models.text_keys import forget_keys
+from tests.integration.sealing import FIRST, Environment
 
 
 @pytest.fixture(scope="session")
@@ -97,6 +99,16 @@ def client(tenant_id: UUID) -> Iterator[TestClient]:
     with TestClient(make_app(), raise_server_exceptions=False) as plain:
         plain.headers["Authorization"] = f"Bearer {make_key(tenant_id)}"
         yield plain
+
+
+@pytest.fixture
+def keys() -> Iterator[Environment]:
+    """A process that seals new text with a key of the test's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        environment = Environment(patch)
+        environment.use(FIRST)
+        yield environment
+    forget_keys()
 
 
 def make_key(tenant: UUID, *scopes: str) -> str:

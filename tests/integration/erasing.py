@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from context.plans.features import intent_sha, read_features
 from context.plans.outcomes import Outcome, StepOutcome
 from models import session
-from models.artifact_plan import PlanKey
+from models.artifact_plan import PlanKey, store_plan
 from models.artifact_plan import want_plan as want_context_plan
 from models.artifact_summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
 from models.budget import Caps
@@ -153,6 +153,16 @@ def plant_everywhere(tenant_id: UUID, client: TestClient, session_id: str, word:
 def plant_in_message(
     tenant_id: UUID, client: TestClient, session_id: str, word: str, *, turn_id: str, user_id: str
 ) -> None:
+    """Say a word in a session's first turn, and write it into all that is made of one."""
+    plant_by_our_own_ways(tenant_id, client, session_id, word, turn_id=turn_id, user_id=user_id)
+    with session.transaction() as db:
+        _plant_decision(db, tenant_id, session_id, word)
+        _plant_index(db, tenant_id, session_id, word)
+
+
+def plant_by_our_own_ways(
+    tenant_id: UUID, client: TestClient, session_id: str, word: str, *, turn_id: str, user_id: str
+) -> None:
     """Say a word in a session's first turn, and store what is made of that as the jobs store it."""
     post_turn(client, session_id, tool_turn(turn_id, word, user_id=user_id, speaker=word))
     talk(client, session_id, 4)
@@ -167,8 +177,6 @@ def plant_in_message(
         _plant_readings(db, tenant_id, session_id, word)
         _plant_plan(db, tenant_id, session_id, word, user_id)
         remember_topic(db, tenant_id, session_id, categories=["coding"], confidence=0.5)
-        _plant_decision(db, tenant_id, session_id, word)
-        _plant_index(db, tenant_id, session_id, word)
 
 
 def _plant_readings(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:
@@ -180,15 +188,18 @@ def _plant_readings(db: Connection, tenant_id: UUID, session_id: str, word: str)
     want_summary(db, tenant_id, Wish(key, f"where is {word}", [word], "turn", session_id), ttl_s=600)
     made = MadeSummary("m", "p1", "en", f"It says {word}.", 4, 4, "summary")
     assert store_made(db, tenant_id, key, made, ttl_s=600)
-    want_context_plan(
-        db,
-        tenant_id,
-        PlanKey(session_id, "question-key", "digest"),
-        artifact_ids=[artifact_id],
-        question=f"what of {word}?",
-        budget_tokens=100,
-        model="m",
-    )
+    questions = [PlanKey(session_id, key, "digest") for key in ("question-key", "other-key")]
+    for question in questions:
+        want_context_plan(
+            db,
+            tenant_id,
+            question,
+            artifact_ids=[artifact_id],
+            question=f"what of {word}?",
+            budget_tokens=100,
+            model="m",
+        )
+    assert store_plan(db, tenant_id, questions[-1], plan={"artifacts": [{"focus": word}]})
 
 
 def _plant_plan(db: Connection, tenant_id: UUID, session_id: str, word: str, user_id: str) -> None:

@@ -14,7 +14,9 @@ from models import session
 from models.log import NewTurn
 from models.plan import MadePlan, Plan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.plan_outcome import catalogs_with_outcomes, join_outcomes, read_outcomes, settled_through
+from models.plan_text import open_plan
 from models.plan_turns import plans_of_turns
+from models.text_keys import Cells
 
 TURNS = "/v1/sessions/s1/turns"
 
@@ -61,7 +63,8 @@ def turn(turn_id: str, plan: dict[str, Any] | None, *results: tuple[str, str]) -
 def plans(tenant_id: UUID) -> list[Plan]:
     with session.reading() as db:
         rows = db.execute(select(Plan.__table__).where(Plan.tenant_id == tenant_id)).mappings().all()
-    return [Plan(**row) for row in rows]
+        cells = Cells(db, tenant_id)
+        return [Plan(**open_plan(cells, row["plan_id"], row)) for row in rows]
 
 
 def ends(plan: Plan) -> list[tuple[str, str | None]]:

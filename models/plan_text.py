@@ -1,0 +1,58 @@
+"""The words of a plan as its row stores them, and as they are read."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping
+
+from models.text_keys import Cells
+from models.text_settings import seals
+
+_TEXTS = frozenset({"intent", "context", "gap_warning", "failure_detail"})
+_VALUES = frozenset({"features", "steps"})
+
+
+def seal_plan(cells: Cells, plan_id: UUID, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns of a plan's row as they are stored.
+
+    Args:
+        cells: Seals for the plan's tenant.
+        plan_id: The plan.
+        columns: Any of its columns by name; those that hold nobody's words stay as they are.
+
+    Raises:
+        TextUnavailableError: The tenant's key is not at hand.
+    """
+    return {name: _seal(cells, plan_id, name, value) for name, value in columns.items()}
+
+
+def _seal(cells: Cells, plan_id: UUID, name: str, value: Any) -> Any:
+    if name in _TEXTS:
+        return cells.seal_if(f"plan_history.{name}", value, plan_id)
+    if name in _VALUES and seals():
+        return cells.seal(f"plan_history.{name}", json.dumps(value), plan_id)
+    return cells.digest(value) if name == "intent_sha" else value
+
+
+def seal_written(cells: Cells, plan_id: UUID, name: str, written: str) -> str:
+    """A column of JSON that is written already, as JSON that holds it sealed."""
+    return json.dumps(cells.seal(f"plan_history.{name}", written, plan_id)) if seals() else written
+
+
+def open_plan(cells: Cells, plan_id: UUID, columns: Mapping[str, Any] | RowMapping) -> dict[str, Any]:
+    """Columns of a plan's row as they are read; the hash of its intent stays as it is stored.
+
+    Raises:
+        TextUnavailableError: The tenant's key is not at hand.
+    """
+    return {str(name): _open(cells, plan_id, str(name), value) for name, value in columns.items()}
+
+
+def _open(cells: Cells, plan_id: UUID, name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if name in _TEXTS:
+        return cells.open(f"plan_history.{name}", value, plan_id)
+    return json.loads(cells.open(f"plan_history.{name}", value, plan_id)) if name in _VALUES else value
