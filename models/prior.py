@@ -207,7 +207,7 @@ def load_bound_priors(
     """
     try:
         found = load_set(db, place, state=SetState.ACTIVE)
-        return found and (found.version, bind_priors(PriorSet.from_bytes(found.blob), entry_ids))
+        return (found.version, bind_priors(PriorSet.from_bytes(found.blob), entry_ids)) if found else None
     except (CorruptPriorsError, TextUnavailableError) as error:
         log.warning("prior_set_unreadable", because=error.message)
         return None
