@@ -18,9 +18,10 @@ _MAX_REST_CHARS = 3
 
 _ANSWERS = ("casual.yes", "casual.no", "casual.maybe", "casual.indifferent")
 _GOING_ON = ("follow.go", "follow.and", "follow.that")
-_SIDE = ("you.word", "mem.i", "plan.want", "casual.praise", "plan.also", "ask.what")
+_SIDE = ("you.word", "mem.i", "plan.want", "casual.praise", "casual.thanks", "plan.also", "ask.what")
+_THANKS = "casual.thanks"
 _CLOSING = (
-    "casual.thanks",
+    _THANKS,
     "casual.bye",
     "casual.greeting",
     "casual.joke",
@@ -45,6 +46,7 @@ _TOPICS = (
     "plan.steps",
 )
 _CARRYING = frozenset({*_ANSWERS, *_GOING_ON, *_SIDE})
+_APPROVING = (*_ANSWERS, "casual.praise")
 
 
 class FollowUp(StrEnum):
@@ -63,19 +65,29 @@ def find_follow_up(signs: Signs) -> FollowUp:
         signs: What was found in it.
 
     Returns:
-        ORDER for "go on" and its like, ANSWER for a plain yes, no or maybe, MORE for what points back
-        ("and the second one?"), NONE for a message that stands for itself.
+        ORDER for "go on" and its like, ANSWER for a plain yes, no, maybe or "perfect", or a sign without
+        words, MORE for what points back ("and the second one?"), NONE for a message that stands for itself.
     """
     if signs.has("shape.wordless"):
-        return FollowUp.MORE if signs.has("shape.question") else FollowUp.NONE
-    if _is_long(signs) or (signs.has(*_CLOSING) and not signs.has("follow.go")):
+        return FollowUp.MORE if signs.has("shape.question") else FollowUp.ANSWER
+    if _is_long(signs):
         return FollowUp.NONE
     content = _content_words(signs)
+    if signs.has(*_CLOSING) and not signs.has("follow.go"):
+        return _after_thanks(signs, content)
     if not content and signs.has("follow.go"):
         return FollowUp.ORDER
     if content <= _MAX_CONTENT_WORDS and _points_back(signs):
         return FollowUp.MORE
-    return FollowUp.ANSWER if not content and signs.has(*_ANSWERS) else FollowUp.NONE
+    return FollowUp.ANSWER if not content and signs.has(*_APPROVING) else FollowUp.NONE
+
+
+def _after_thanks(signs: Signs, content: int) -> FollowUp:
+    """Thanks alone end a task; with approval before them ("ok, thanks") they may well be the yes to go on."""
+    ends = signs.has(*(sign for sign in _CLOSING if sign != _THANKS))
+    if ends or not signs.has(*_APPROVING) or content > _MAX_CONTENT_WORDS:
+        return FollowUp.NONE
+    return FollowUp.MORE if content else FollowUp.ANSWER
 
 
 def _is_long(signs: Signs) -> bool:

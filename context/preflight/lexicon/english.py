@@ -70,7 +70,8 @@ WORDS: dict[str, str] = {
     "ansible jenkins docker dockerfile nginx apache aws azure gcp s3 github gitlab git bitbucket jupyter colab langchain llm llms huggingface "
     "testbench selenium playwright puppeteer pytest junit jest mocha gradle maven cmake makefile android xcode flutter dart electron qt pygame matplotlib plotly "
     "powershell cobol fortran prolog lisp clojure elixir erlang bibtex overleaf regex101 wget parallel ffmpeg",
-    "code.strong": "directory directories subdirectory subdirectories subfolder subfolders filename filenames symlink symlinks tarball chmod chown grep egrep sed awk xargs rsync ssh scp crontab cronjob cronjobs stdin stdout stderr mkdir git github_repo pull_request unit_test unit_tests refactor* debug* codebase stack_trace stacktrace traceback source_code bash_script shell_script",
+    "code.strong": "directory directories subdirectory subdirectories subfolder subfolders filename filenames symlink symlinks tarball chmod chown grep egrep sed awk xargs rsync ssh scp crontab cronjob cronjobs stdin stdout stderr mkdir git github_repo pull_request unit_test unit_tests refactor* debug* codebase stack_trace stacktrace traceback source_code bash_script shell_script "
+    "build_failing build_failed build_fails build_broke build_broken failing_build broken_build tests_fail tests_failing failing_tests",
     "code.file": "file files folder folders "
     "hardlink symbolic_link archive tarball zip unzip gzip compressed tar text_file txt log_file log_files line_numbers each_line first_line last_line "
     "lines column columns delimiter delimited whitespace newline newlines extension permissions permission executable ownership stdin stdout stderr "

@@ -20,6 +20,29 @@ def test_going_on_inherits_the_category_in_every_language(message: str) -> None:
     assert {"write", "edit", "exec"} <= set(found.tool_allowlist or TOOLS)
 
 
+APPROVED = (
+    *("👍", "👌", "✅", "👍🏽", "...", "perfect", "great", "nice", "cool", "great, thanks", "ok thanks"),
+    *("perfect, thank you. now the tests", "perfecto, gracias", "wunderbar, danke", "太好了", "すごい"),
+)
+
+
+@pytest.mark.parametrize("message", APPROVED)
+def test_approval_may_be_the_yes_that_a_task_waits_for(message: str) -> None:
+    found = classify(message, previous=CODING, tools=TOOLS)
+    assert found.inherited
+    assert {"write", "edit", "exec"} <= set(found.tool_allowlist or TOOLS)
+
+
+@pytest.mark.parametrize("message", ["thanks!", "thank you so much", "hey, thanks!", "bye", "good night"])
+def test_thanks_and_goodbyes_alone_end_a_task(message: str) -> None:
+    assert classify(message, previous=CODING, tools=TOOLS).categories == (Category.CASUAL,)
+
+
+def test_a_failing_build_is_not_asked_of_the_web_alone() -> None:
+    found = classify("hey, what's up with the build failing?", tools=TOOLS)
+    assert {"exec", "read"} <= set(found.tool_allowlist or TOOLS)
+
+
 @pytest.mark.parametrize("message", ["go", "yes please", "do it", "continue", "да, давай", "继续", "続けて"])
 def test_an_order_to_go_on_with_something_unknown_hides_nothing(message: str) -> None:
     assert classify(message, tools=TOOLS).tool_allowlist is None
