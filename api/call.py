@@ -22,6 +22,9 @@ from models.session import reading
 from models.tenant import Caller, find_caller
 from models.tracing import annotate
 
+SMALL_BODY_BYTES = 65_536
+"""A body up to this is read before its call is counted: that saves most calls a change of threads."""
+
 _COUNTED = "afterturn.counted"
 
 
@@ -51,21 +54,16 @@ class Call:
         self.raw = raw
         self._request = request
 
-    def caller(self, scope: str) -> Caller:
+    def caller(self, *scopes: str) -> Caller:
         """Find whose key this is, and count the call.
 
         Raises:
-            ProblemError: No key, a wrong one, one that called too often, or one without this scope.
+            ProblemError: No key, a wrong one, one that called too often, or one without these scopes.
         """
-        key = key_of(self._request)
-        caller = callers.find(key) if key is not None else None
-        if caller is None:
-            raise unauthorized()
-        if _COUNTED not in self._request.scope:  # a tool of the other protocol asks more than once
-            self._request.scope[_COUNTED] = True
-            limits.charge(caller.key_id)
-        if scope not in caller.scopes:
-            raise ProblemError("forbidden", f"this key lacks the scope {scope!r}", scope=scope)
+        caller = _charge(self._request)
+        for scope in scopes:
+            if scope not in caller.scopes:
+                raise ProblemError("forbidden", f"this key lacks the scope {scope!r}", scope=scope)
         keep_to(caller.tenant_id)
         annotate(afterturn__tenant_id=str(caller.tenant_id))
         return caller
@@ -79,6 +77,22 @@ def key_of(request: Request) -> str | None:
     """The key that a request brings, if it brings one."""
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if kind.lower() == "bearer" else None
+
+
+def _charge(request: Request) -> Caller:
+    """Find whose key a request brings, and count the request once.
+
+    Raises:
+        ProblemError: No key, a wrong one, or one that called too often.
+    """
+    key = key_of(request)
+    caller = callers.find(key) if key is not None else None
+    if caller is None:
+        raise unauthorized()
+    if _COUNTED not in request.scope:  # a tool of the other protocol asks more than once
+        request.scope[_COUNTED] = True
+        limits.charge(caller.key_id)
+    return caller
 
 
 def unauthorized() -> ProblemError:
@@ -163,9 +177,15 @@ def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaita
 async def _let_in(request: Request) -> None:
     """Refuse whoever has no key before a byte of the body is read: strangers cost no memory.
 
+    A large body is counted before it is read: nor do callers that are over their limit.
+
     Raises:
-        ProblemError: There is no key, or a wrong one.
+        ProblemError: There is no key, a wrong one, or one that called too often.
     """
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or int(length[:20]) > SMALL_BODY_BYTES:
+        await to_thread.run_sync(_charge, request)
+        return
     key = key_of(request)
     if key is None or not (callers.knows(key) or await to_thread.run_sync(callers.find, key) is not None):
         raise unauthorized()

@@ -58,7 +58,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     What is left out stays stored, is named in a note, and is summarized at once. A second call says that
     this window was refused too, and leaves out more, until nothing is left.
     """
-    caller = call.caller("write")
+    caller = call.caller("read", "write")
     request = call.body(CompressRequest)
     refusal = _read_refusal(request)
     given = read_request(request)

@@ -34,7 +34,10 @@ READ_TIMEOUT_MS = 2_000
 SPEND_EVERY_S = 60.0
 """The spend is summed over the day's calls, so it may be older than the rest."""
 
-FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+FORWARDED = (
+    *("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"),
+    *("x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "fly-client-ip"),
+)
 """Headers of a request that came through a proxy: its address is not the caller's."""
 
 

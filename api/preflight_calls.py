@@ -139,7 +139,7 @@ def attachment_kinds(attachments: list[str | JsonObject] | tuple[()]) -> list[st
 @router.put("/config", openapi_extra=documented(PreflightPolicy))
 def put_config(call: BodyCall) -> Response:
     """Put a policy in force, in place of the one before. The same policy again changes nothing."""
-    caller = call.caller("write")
+    caller = call.caller("admin")
     given = call.body(PreflightPolicy).model_dump(mode="json", by_alias=True, exclude_none=True)
     config = read_config(given, base=preflight_settings().policy)
     with transaction() as db:

@@ -68,7 +68,7 @@ def find_follow_up(signs: Signs) -> FollowUp:
         ORDER for "go on" and its like, ANSWER for a plain yes, no, maybe or "perfect", or a sign without
         words, MORE for what points back ("and the second one?"), NONE for a message that stands for itself.
     """
-    if signs.has("shape.wordless"):
+    if signs.has("shape.wordless", "shape.unspoken"):
         return FollowUp.MORE if signs.has("shape.question") else FollowUp.ANSWER
     if _is_long(signs):
         return FollowUp.NONE

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from unicodedata import category
 
 from context.preflight.lexicon.east_asian import CHINESE, JAPANESE, KOREAN
 from context.preflight.lexicon.english import WORDS as ENGLISH
@@ -89,12 +90,17 @@ def find_signs(text: str, *, attachments: Sequence[str] = (), own: Lexicon | Non
     for attached in attachments:
         found.setdefault(_kind_of(attached.lower()), set()).add(attached)
     if not words and not runs and text.strip():
-        found.setdefault("shape.wordless", set()).add(text[:1])
+        found.setdefault("shape.wordless" if _has_picture(text) else "shape.unspoken", set()).add(text[:1])
     elif len(words) + len(runs) == 1:
         found.setdefault("shape.single", set()).add("1")
     signs = Signs(found, words, runs, chars)
     _combine(signs)
     return signs
+
+
+def _has_picture(text: str) -> bool:
+    """Whether a message without words has an emoji or another symbol; dots and broken characters are none."""
+    return any(category(char).startswith("S") and char != "\ufffd" for char in text[:READ_CHARS])
 
 
 def _find_words(words: list[str], runs: list[str], found: Found) -> None:

@@ -37,6 +37,7 @@ class Door:
 
     Attributes:
         scope: What a key needs for it.
+        also: What it needs beside that; empty for nothing.
         strangers: Every status that may answer whoever has none of these rows.
         body: What is sent; a text in braces is an id.
         lines: Whether the body is a line of a batch.
@@ -48,6 +49,12 @@ class Door:
     body: JsonObject | None = None
     lines: bool = False
     query: Mapping[str, str] = field(default_factory=dict)
+    also: str = ""
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """All that a key needs for it."""
+        return (self.scope, self.also) if self.also else (self.scope,)
 
 
 OWN_ROWS = frozenset({200, 201, 202})
@@ -68,7 +75,9 @@ DOORS: Mapping[Way, Door] = {
     ),
     ("GET", f"{SESSION}/turns"): Door("read", query={"from": "1", "to": "12"}),
     ("POST", f"{SESSION}/context"): Door("read", OWN_ROWS, WINDOW),
-    ("POST", f"{SESSION}/compress"): Door("write", frozenset({422}), {**WINDOW, "observed_limit": 9_000}),
+    ("POST", f"{SESSION}/compress"): Door(
+        "write", frozenset({422}), {**WINDOW, "observed_limit": 9_000}, also="read"
+    ),
     ("GET", SESSION): Door("read"),
     ("GET", f"{SESSION}/summaries"): Door("read"),
     ("POST", f"{SESSION}/summaries/{{version}}/activate"): Door("write"),
@@ -103,7 +112,7 @@ DOORS: Mapping[Way, Door] = {
     ("POST", "/v1/preflight"): Door(
         "read", OWN_ROWS, {"message": "and now?", "session_id": "{session_id}", "tools": ["read_file"]}
     ),
-    ("PUT", "/v1/preflight/config"): Door("write", OWN_ROWS, {"enabled": False}),
+    ("PUT", "/v1/preflight/config"): Door("admin", OWN_ROWS, {"enabled": False}),
     ("GET", "/v1/preflight/config"): Door("read", OWN_ROWS),
     ("GET", "/v1/usage"): Door("read", OWN_ROWS),
     ("GET", "/v1/retention"): Door("read", OWN_ROWS),

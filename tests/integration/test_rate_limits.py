@@ -100,6 +100,13 @@ def test_one_key_does_not_use_up_another(client: TestClient, tenant_id: UUID, li
     ]
 
 
+def test_a_large_body_of_a_key_that_called_too_often_is_not_read(client: TestClient, limit: Limit) -> None:
+    limit(rate_per_s=0.01, rate_burst=1)
+    too_large = b" " * (api_settings().max_body_bytes + 1)
+    codes = [client.post("/v1/sessions/s/turns", content=too_large).status_code for _ in range(2)]
+    assert codes == [413, 429]
+
+
 def test_a_turn_that_is_refused_is_not_stored(client: TestClient, tenant_id: UUID, limit: Limit) -> None:
     limit(rate_per_s=0.01, rate_burst=1)
     said = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "welcome"}]

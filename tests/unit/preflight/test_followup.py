@@ -33,6 +33,12 @@ def test_approval_may_be_the_yes_that_a_task_waits_for(message: str) -> None:
     assert {"write", "edit", "exec"} <= set(found.tool_allowlist or TOOLS)
 
 
+@pytest.mark.parametrize("message", ["...", "?", "\x00\ufffd", "\ufffd", "。。。"])
+def test_nothing_is_known_of_what_nobody_can_read(message: str) -> None:
+    found = classify(message, tools=TOOLS)
+    assert found.tool_allowlist is None
+
+
 @pytest.mark.parametrize("message", ["thanks!", "thank you so much", "hey, thanks!", "bye", "good night"])
 def test_thanks_and_goodbyes_alone_end_a_task(message: str) -> None:
     assert classify(message, previous=CODING, tools=TOOLS).categories == (Category.CASUAL,)
