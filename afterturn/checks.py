@@ -10,7 +10,10 @@ import redis
 from afterturn.migrate import newest
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
+from models.session import reading
 from models.settings import database_settings
+from models.text_masters import find_masters
+from models.text_settings import seals
 from workers.settings import worker_settings
 
 CONNECT_TIMEOUT_S = 3
@@ -34,6 +37,7 @@ def check_all() -> list[Finding]:
         "background": check_background,
         "broker": check_broker,
         "tokenizer": check_tokenizer,
+        "text keys": check_text_keys,
         "models": check_models,
     }
     return [guarded(name, check) for name, check in checks.items()]
@@ -121,6 +125,20 @@ def check_tokenizer() -> Finding:
     return Finding(
         "tokenizer", is_well=tokens > 0, seen=f"counts offline ({tokens} tokens in its test sentence)"
     )
+
+
+def check_text_keys() -> Finding:
+    """The keys that protect stored text are in this environment, where any tenant has one."""
+    with reading() as db:
+        masters = find_masters(db)
+    told = [
+        f"{tenants:,} {'tenant' if tenants == 1 else 'tenants'} under {name}"
+        + ("" if opens else ", which AFTERTURN_TEXT_KEYS lacks here or has wrong")
+        for name, (tenants, opens) in masters.items()
+    ]
+    state = f"new text is {'sealed' if seals() else 'stored as it is'}"
+    well = all(opens for _, opens in masters.values())
+    return Finding("text keys", is_well=well, seen="; ".join([*told, state]))
 
 
 def check_models() -> Finding:

@@ -1,5 +1,6 @@
 """Liveness and readiness."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ from sqlalchemy import text
 from context.tokens import count_text
 from models.heartbeat import Sign, last_signs
 from models.session import reading
+from models.text_masters import find_missing_masters
 
 router = APIRouter(tags=["health"])
 
@@ -28,10 +30,12 @@ def is_ready() -> Response:
         with reading() as db:
             checks["migration"] = db.execute(text("select version_num from alembic_version")).scalar()
             signs = last_signs(db)
+            checks["text_keys"] = _text_keys(find_missing_masters(db))
         checks["database"] = True
     except Exception as error:  # noqa: BLE001 (whatever is wrong, the answer is "not ready" and its kind)
         checks["database"] = type(error).__name__
-    ready = checks["database"] is True and bool(checks.get("migration")) and checks["tokenizer"]
+    ready = all(checks.get(name) is True for name in ("database", "text_keys", "tokenizer"))
+    ready = ready and bool(checks.get("migration"))
     content = {
         "status": "ready" if ready else "not ready",
         "checks": checks,
@@ -39,3 +43,7 @@ def is_ready() -> Response:
         "models": signs["worker"].detail if "worker" in signs else {},
     }
     return Response(orjson.dumps(content), 200 if ready else 503, media_type="application/json")
+
+
+def _text_keys(missing: Sequence[str]) -> bool | str:
+    return f"AFTERTURN_TEXT_KEYS lacks, or has wrong: {', '.join(missing)}" if missing else True

@@ -1,7 +1,6 @@
 """Plans for a session's next context: asked for with a question, made by a worker, read by that question."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,7 +18,6 @@ from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY
 from models.session import Transaction
 from models.text_keys import Cells
-from models.text_settings import seals
 
 _DIGEST_CHARS = 32
 MOST_PLANS = 20
@@ -225,7 +223,7 @@ def store_plan(
         .where(*_of(tenant_id, key), StoredArtifactPlan.state == PlanState.WANTED)
         .values(
             state=PlanState.FAILED if plan is None else PlanState.READY,
-            plan=_sealed_plan(Cells(db, tenant_id), key, plan),
+            plan=plan and Cells(db, tenant_id).seal_json("artifact_plan.plan", plan, *_row(key)),
             reason=reason,
             call_ids=list(call_ids),
             ready_at=func.now(),
@@ -251,21 +249,9 @@ def _row(key: PlanKey) -> tuple[str, ...]:
     return (key.session_id, key.question_key, key.artifacts_digest)
 
 
-def _sealed_plan(cells: Cells, key: PlanKey, plan: dict[str, Any] | None) -> Any:
-    if plan is None or not seals():
-        return plan
-    return cells.seal("artifact_plan.plan", json.dumps(plan), *_row(key))
-
-
 def _plan(cells: Cells, stored: Any) -> PlanRow:
     length = len(_KEY)
     row = PlanRow(PlanKey(*stored[:length]), *stored[length:])
     question = cells.open("artifact_plan.question", row.question, *_row(row.key))
-    plan = _opened_plan(cells, row.key, row.plan)
+    plan = cells.open_json("artifact_plan.plan", row.plan, *_row(row.key))
     return replace(row, question=question, state=PlanState(row.state), plan=plan)
-
-
-def _opened_plan(cells: Cells, key: PlanKey, stored: Any) -> Any:
-    if isinstance(stored, str):
-        return json.loads(cells.open("artifact_plan.plan", stored, *_row(key)))
-    return stored

@@ -31,8 +31,8 @@ def seal_plan(cells: Cells, plan_id: UUID, columns: Mapping[str, Any]) -> dict[s
 def _seal(cells: Cells, plan_id: UUID, name: str, value: Any) -> Any:
     if name in _TEXTS:
         return cells.seal_if(f"plan_history.{name}", value, plan_id)
-    if name in _VALUES and seals():
-        return cells.seal(f"plan_history.{name}", json.dumps(value), plan_id)
+    if name in _VALUES:
+        return cells.seal_json(f"plan_history.{name}", value, plan_id)
     return cells.digest(value) if name == "intent_sha" else value
 
 
@@ -51,8 +51,6 @@ def open_plan(cells: Cells, plan_id: UUID, columns: Mapping[str, Any] | RowMappi
 
 
 def _open(cells: Cells, plan_id: UUID, name: str, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
     if name in _TEXTS:
-        return cells.open(f"plan_history.{name}", value, plan_id)
-    return json.loads(cells.open(f"plan_history.{name}", value, plan_id)) if name in _VALUES else value
+        return cells.open_if(f"plan_history.{name}", value, plan_id)
+    return cells.open_json(f"plan_history.{name}", value, plan_id) if name in _VALUES else value

@@ -35,7 +35,7 @@ from models.conversation import SESSION_KEY, Session
 from models.log import StoredMessage
 from models.session import Transaction
 from models.text_keys import Cells
-from models.text_settings import has_masters, seals
+from models.text_settings import has_masters
 
 
 class RecallPassage(Base):
@@ -251,9 +251,7 @@ def _move_on(db: Transaction, index: RecallKey, base: Progress, after: Progress)
     """
     is_base = (RecallProgress.through_seq == base.through_seq, RecallProgress.passages == base.passages)
     if base == Progress():
-        begun = {**asdict(after), "keyed": seals()}
-        if begun["keyed"]:
-            Cells(db, index.tenant_id).writing_key()
+        begun = {**asdict(after), "keyed": Cells(db, index.tenant_id).writing_key() is not None}
         new = upsert(RecallProgress).values(**index.columns(), **begun)
         new = new.on_conflict_do_update(index_elements=[*index.columns()], set_=begun, where=and_(*is_base))
         return db.execute(new.returning(RecallProgress.keyed)).scalar_one_or_none()

@@ -27,7 +27,6 @@ from models.conversation import NOTHING_PREPARED, SESSION_KEY, Session, SessionS
 from models.history import tokens_between
 from models.session import Transaction
 from models.text_keys import Cells
-from models.text_settings import seals
 from models.work import WorkKind, want
 
 
@@ -181,10 +180,10 @@ def store_summary(
         _supersede(db, tenant_id, session_id, SummaryState.PREPARED)
     state = SummaryState.REJECTED if new.rejected_because else SummaryState.PREPARED
     values: dict[str, Any] = {**new.__dict__, "version": _next_version(tenant_id, session_id)}
-    if values["text"] and seals():
+    cells = Cells(db, tenant_id)
+    if values["text"] and cells.writing_key():
         values["version"] = db.execute(select(values["version"])).scalar_one()
-        row = (session_id, values["version"])
-        values["text"] = Cells(db, tenant_id).seal("summary.text", new.text, *row)
+        values["text"] = cells.seal("summary.text", new.text, session_id, values["version"])
     version: int = db.execute(
         insert(Summary)
         .values(

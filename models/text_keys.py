@@ -1,9 +1,11 @@
 """The key of each tenant's text, wrapped by a master key of the environment, and the cells that it seals."""
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import LargeBinary, text
@@ -39,8 +41,8 @@ class TextUnavailableError(AfterturnError):
 
 
 NO_KEY = (
-    "the key that protects this tenant's text is not among AFTERTURN_TEXT_KEYS, or is not the right one; "
-    "nothing was changed"
+    "this tenant's text is protected by a key that is not among AFTERTURN_TEXT_KEYS here, or is not the "
+    "right one; nothing was changed: start this process again with that key"
 )
 BROKEN = "a stored text does not open with its tenant's key where it stands; nothing was changed"
 
@@ -57,6 +59,7 @@ class Cells:
     db: Transaction
     tenant_id: UUID
     _key: TextKey | None = field(default=None, repr=False)
+    _is_plain: bool = field(default=False, repr=False)
 
     def seal(self, column: str, content: str, *row: object) -> str:
         """A text as it is stored in a column of the row with this key.
@@ -65,6 +68,7 @@ class Cells:
             TextUnavailableError: The tenant's key does not open with the keys at hand.
         """
         if not seals():
+            self._check_plain()
             return keep_plain(content)
         return self._writing().seal(content, (column, self.tenant_id, *row)) if content else content
 
@@ -90,6 +94,17 @@ class Cells:
         """The same of a text that may be missing."""
         return None if content is None else self.seal(column, content, *row)
 
+    def seal_json(self, column: str, value: Any, *row: object) -> Any:
+        """An object or a list as a column of JSON stores it: sealed, it is a string."""
+        if not seals():
+            self._check_plain()
+            return value
+        return self.seal(column, json.dumps(value), *row)
+
+    def open_json(self, column: str, stored: Any, *row: object) -> Any:
+        """The object or the list of what is stored there."""
+        return json.loads(self.open(column, stored, *row)) if isinstance(stored, str) else stored
+
     def open_if(self, column: str, stored: str | None, *row: object) -> str | None:
         """The same of a text that may be missing."""
         return None if stored is None else self.open(column, stored, *row)
@@ -97,6 +112,7 @@ class Cells:
     def seal_bytes(self, column: str, data: bytes, *row: object) -> bytes:
         """Bytes of our own as they are stored; sealed ones begin with the mark, others must not."""
         if not seals():
+            self._check_plain()
             return data
         return MARK.encode() + self._writing().seal_bytes(data, (column, self.tenant_id, *row))
 
@@ -110,7 +126,10 @@ class Cells:
 
     def digest(self, digest: bytes) -> bytes:
         """A digest of a text as it is stored: nobody without the key can test which text it is of."""
-        return _keyed(self._writing(), digest) if digest and seals() else digest
+        if not seals():
+            self._check_plain()
+            return digest
+        return _keyed(self._writing(), digest) if digest else digest
 
     def digests(self, digest: bytes) -> tuple[bytes, ...]:
         """Every way in which a digest may be stored."""
@@ -135,8 +154,21 @@ class Cells:
         return key
 
     def writing_key(self) -> TextKey | None:
-        """The key that new rows are written with; None where they are written as they are."""
-        return self._writing() if seals() else None
+        """The key that new rows are written with; None where they are written as they are.
+
+        Raises:
+            TextUnavailableError: The tenant's key does not open with the keys at hand.
+        """
+        if seals():
+            return self._writing()
+        self._check_plain()
+        return None
+
+    def _check_plain(self) -> None:
+        """Where there is no key at all, refuse to store plain text beside what others have sealed."""
+        if not self._is_plain and not has_masters():
+            check_unprotected(self.db, self.tenant_id)
+        self._is_plain = True
 
     def _writing(self) -> TextKey:
         self._key = self.key_at_hand() or make_key(self.db, self.tenant_id)
@@ -157,6 +189,7 @@ def _broken_said() -> Iterator[None]:
 
 
 _kept: dict[UUID, tuple[TextKey, float]] = {}
+_unprotected: dict[UUID, float] = {}
 
 _FIND = text(
     """
@@ -191,6 +224,23 @@ def find_key(db: Transaction, tenant_id: UUID) -> TextKey | None:
             _kept.clear()
         _kept[tenant_id] = (key, time.monotonic() + text_settings().text_key_cache_s)
     return key
+
+
+def check_unprotected(db: Transaction, tenant_id: UUID) -> None:
+    """Refuse to go on where a tenant's text is sealed and this process has no key at all.
+
+    That it is not is kept for as long as a key is.
+
+    Raises:
+        TextUnavailableError: The tenant has a key.
+    """
+    if _unprotected.get(tenant_id, 0.0) > time.monotonic():
+        return
+    if db.execute(_FIND, {"tenant_id": tenant_id}).one_or_none() is not None:
+        raise TextUnavailableError(NO_KEY)
+    if len(_unprotected) >= MOST_KEPT:
+        _unprotected.clear()
+    _unprotected[tenant_id] = time.monotonic() + text_settings().text_key_cache_s
 
 
 def make_key(db: Transaction, tenant_id: UUID) -> TextKey:
@@ -235,5 +285,6 @@ def _place(tenant_id: UUID) -> tuple[object, ...]:
 def forget_keys() -> None:
     """Keep no tenant's key any longer in this process, and read the settings again."""
     _kept.clear()
+    _unprotected.clear()
     has_masters.cache_clear()
     text_settings.cache_clear()

@@ -22,22 +22,39 @@ AT_ONCE = 200
 Transactions = Callable[[], AbstractContextManager[Transaction]]
 
 
-def rotate_keys(db: Transaction) -> tuple[int, int]:
+def rotate_keys(transactions: Transactions, *, most: int = AT_ONCE) -> Iterator[int]:
     """Wrap every tenant's key with the first master key; no text is touched.
 
-    Returns:
-        How many were wrapped anew, and how many were already.
+    In short transactions: stopped anywhere, every key opens, and the next call goes on. Readers and writers
+    of text do not wait for it.
+
+    Args:
+        transactions: Opens one.
+        most: Keys of one transaction, >= 1.
+
+    Yields:
+        After each transaction, how many were wrapped anew.
 
     Raises:
-        TextUnavailableError: One does not open with the master keys at hand; nothing was changed.
+        TextUnavailableError: One does not open with the master keys at hand; its transaction changed nothing.
     """
+    changed = most
+    while changed == most:
+        with transactions() as db:
+            changed = _rotate_some(db, most)
+        if changed:
+            yield changed
+
+
+def _rotate_some(db: Transaction, most: int) -> int:
     first = next(iter(text_settings().masters), "")
-    rows = db.execute(
+    old = db.execute(
         select(WrappedTextKey.tenant_id, WrappedTextKey.master_id, WrappedTextKey.wrapped)
+        .where(WrappedTextKey.master_id != first)
         .order_by(WrappedTextKey.tenant_id)
+        .limit(most)
         .with_for_update()
     ).all()
-    old = [row for row in rows if row.master_id != first]
     for row in old:
         master_id, wrapped = wrap(row.tenant_id, unwrap(row.tenant_id, row.master_id, row.wrapped))
         db.execute(
@@ -45,7 +62,7 @@ def rotate_keys(db: Transaction) -> tuple[int, int]:
             .where(WrappedTextKey.tenant_id == row.tenant_id)
             .values(master_id=master_id, wrapped=wrapped, wrapped_at=func.now())
         )
-    return len(old), len(rows) - len(old)
+    return len(old)
 
 
 def change_rows(

@@ -116,13 +116,13 @@ def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _De
         delay = max(error.retry_after_s or delay, delay)
         own_fault = not (error.transient or error.parks)
         return _Delay(error.message, delay, settings.max_attempts if own_fault else None)
+    if isinstance(error, TextUnavailableError):
+        return _Delay(error.message, delay, None)
     return _Delay(_kind_of(error), delay, None if _is_outage(error) else settings.max_attempts)
 
 
 def _is_outage(error: Exception) -> bool:
-    """Whether the database was away, full or busy, or a key was not at hand: not the work's fault."""
-    if isinstance(error, TextUnavailableError):
-        return True
+    """Whether the database was away, full or busy: not the work's fault."""
     if isinstance(error, DBAPIError):
         code = getattr(error.orig, "sqlstate", None)
         return code.startswith(_OUTAGES) if code else isinstance(error, OperationalError)
