@@ -15,7 +15,7 @@ from afterturn.target import DATA_DIRECTORY
 from models.session import Transaction
 from models.text_columns import COLUMNS, count_cells
 from models.text_keys import TextUnavailableError
-from models.text_rotation import change_rows, forget_text_key, list_text_tenants, rotate_keys
+from models.text_rotation import Transactions, change_rows, forget_text_key, list_text_tenants, rotate_keys
 from models.text_settings import seals, text_settings
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -32,6 +32,14 @@ def _said() -> Iterator[None]:
     except TextUnavailableError as error:
         typer.echo(f"afterturn: {error.message}", err=True)
         raise typer.Exit(1) from None
+
+
+def _transactions(data_dir: Path) -> Transactions:
+    def short() -> Iterator[Transaction]:
+        with operator_transaction(data_dir) as db:
+            yield db
+
+    return contextmanager(short)
 
 
 @app.command()
@@ -58,9 +66,11 @@ def rotate(data_dir: DataDirectory = DATA_DIRECTORY) -> None:
     """Wrap every tenant's key with the first master key; then the others can be taken away."""
     if not text_settings().masters:
         raise typer.BadParameter("AFTERTURN_TEXT_KEYS names no key")
-    with _said(), operator_transaction(data_dir) as db:
-        changed, same = rotate_keys(db)
-    print(f"{changed} keys were wrapped anew, {same} were already.")
+    with _said():
+        changed = sum(rotate_keys(_transactions(data_dir)))
+        with operator_transaction(data_dir) as db:
+            every = sum(master_id is not None for _, _, master_id in list_text_tenants(db))
+    print(f"{changed} keys were wrapped anew, {every - changed} were already.")
 
 
 @app.command()
@@ -82,14 +92,9 @@ def unseal(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIR
 def _change(tenant: str, data_dir: Path, to: Literal["sealed", "plain"]) -> None:
     with operator_transaction(data_dir) as db:
         tenant_id = known_tenant(db, tenant)
-
-    def short() -> Iterator[Transaction]:
-        with operator_transaction(data_dir) as db:
-            yield db
-
     changed: Counter[str] = Counter()
     with _said():
-        for name, count in change_rows(contextmanager(short), tenant_id, to=to):
+        for name, count in change_rows(_transactions(data_dir), tenant_id, to=to):
             changed[name] += count
     for name, count in changed.items():
         print(f"{name}: {count:,}")
