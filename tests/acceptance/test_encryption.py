@@ -1,0 +1,108 @@
+"""Sealed text on a running stack: keys are rotated, text is sealed and opened, a key is forgotten."""
+
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import httpx
+import psycopg
+import pytest
+
+from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.stack import Stack
+from tests.acceptance.environment import untouched
+from tests.acceptance.platform import MARKER, SETTINGS, SOON_S, dialogue
+from tests.data import ROOT
+from tests.waiting import wait_until
+
+ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
+OLD, NEW = (f"{name}:{base64.b64encode(name[:1].encode() * 32).decode()}" for name in ("old", "new"))
+TURNS = 8
+SESSION = "/v1/sessions/quiet"
+
+
+@pytest.fixture
+def stack() -> Iterator[Stack]:
+    """A stack that seals with the old key and knows the new one; no process keeps a tenant's key."""
+    chosen = {
+        **SETTINGS,
+        "SUMMARIZER_MODEL": "extractive",
+        "CONTEXT_PLANNER_MODEL": "extractive",
+        "AFTERTURN_TEXT_KEYS": f"{OLD},{NEW}",
+        "AFTERTURN_TEXT_KEY_CACHE_S": "0",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in chosen.items():
+            patch.setenv(name, value)
+        with Stack(roles=ROLES) as running:
+            yield running
+
+
+def run(stack: Stack, *words: str, keys: str, sealing: bool = True, code: int = 0) -> str:
+    """Run a command as an operator does, with keys of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "afterturn", *words, "--data-dir", str(stack.at.directory)],
+        cwd=ROOT,
+        env=untouched(AFTERTURN_TEXT_KEYS=keys, AFTERTURN_TEXT_SEALING=str(sealing).lower(), COLUMNS="200"),
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def tables_that_say(stack: Stack, word: str) -> set[str]:
+    """The tables that hold a word."""
+    with psycopg.connect(stack.at.database_url, autocommit=True) as db:
+        names = [row[0] for row in db.execute("select tablename from pg_tables where schemaname = 'public'")]
+        held = "select exists (select from {} t where t::text ilike %s)"
+        return {
+            name
+            for name in names
+            if db.execute(held.format(name).encode(), [f"%{word}%"]).fetchone() == (True,)
+        }
+
+
+def talk(client: httpx.Client) -> None:
+    """A conversation with plans, until it is summarized."""
+    for number in range(TURNS):
+        plan = {"intent": f"call {MARKER}", "steps": [{"tool": "call", "args": {"who": MARKER}}]}
+        turn = {"turn_id": f"t{number}", "messages": dialogue(number), "plan": plan}
+        client.post(f"{SESSION}/turns", json=turn).raise_for_status()
+    wait_until(
+        lambda: client.get(f"{SESSION}/summaries").json()["summaries"], within_s=SOON_S, what="a summary"
+    )
+
+
+def told(client: httpx.Client) -> str:
+    """What is shown of the conversation and of its plans, and what the next request is sent."""
+    asked = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "And now?"}]}
+    context = client.post(f"{SESSION}/context", json=asked)
+    assert context.status_code == 200, context.text
+    assert MARKER in context.text
+    pages = [client.get(path).json() for path in (f"{SESSION}/turns", f"{SESSION}/summaries", "/v1/my-plans")]
+    return json.dumps(pages)
+
+
+def test_text_is_sealed_rotated_opened_sealed_again_and_forgotten_while_a_stack_runs(stack: Stack) -> None:
+    headers = {"Authorization": f"Bearer {stack.at.api_key}"}
+    with httpx.Client(base_url=stack.at.base_url, headers=headers, timeout=30) as client:
+        talk(client)
+        before = told(client)
+        assert tables_that_say(stack, MARKER) == set()
+        assert "1 keys were wrapped anew" in run(stack, "text", "rotate", keys=f"{NEW},{OLD}")
+        assert "missing  text keys: 1 tenant under new" in run(stack, "doctor", keys=OLD, code=1)
+        assert "well     text keys: 1 tenant under new" in run(stack, "doctor", keys=NEW)
+        assert told(client) == before
+        assert "stored as it is" in run(stack, "text", "unseal", keys=NEW, sealing=False)
+        assert tables_that_say(stack, MARKER) >= {"message", "summary", "plan_history"}
+        assert told(client) == before
+        assert "is sealed" in run(stack, "text", "seal", keys=NEW)
+        assert tables_that_say(stack, MARKER) == set()
+        assert told(client) == before
+        run(stack, "text", "forget", "--tenant", "default", "--for-ever", keys=NEW)
+        lost = client.get(f"{SESSION}/turns")
+        assert (lost.status_code, lost.json()["type"]) == (503, "text-key-unavailable")
