@@ -1,6 +1,7 @@
 """Hints: which due work the dispatcher tells the broker about, and until when it has been told."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import text
 
@@ -10,12 +11,16 @@ from models.work import WorkKind, WorkState
 
 @dataclass(frozen=True)
 class Hint:
-    """What the dispatcher tells the broker: an id and where to send it."""
+    """What the dispatcher tells the broker: an id, where to send it, and until when it counts.
+
+    The end is of the database's clock, and that clock is asked when somebody takes it.
+    """
 
     work_id: int
     kind: WorkKind
     isolated: bool
     trace: str | None = None
+    until: datetime | None = None
 
 
 _TAKE = text(
@@ -50,7 +55,7 @@ _TAKE = text(
     )
     update due_work set hinted_until = now() + make_interval(secs => :lifetime_s)
     from due where due_work.work_id = due.work_id
-    returning due_work.work_id, kind, crashes, state, trace
+    returning due_work.work_id, kind, crashes, state, trace, due_work.hinted_until
     """
 )
 """The head of every queue, and of these what was not hinted at yet: first what is awaited, then in turns.
@@ -89,6 +94,7 @@ def take_hints(db: Transaction, *, limit: int, hint_lifetime_s: float, ahead: in
             WorkKind(row.kind),
             isolated=row.crashes > 0 or row.state == WorkState.RUNNING,
             trace=row.trace,
+            until=row.hinted_until,
         )
         for row in rows
     ]

@@ -207,10 +207,19 @@ def _after_rest(due_at: ColumnElement[datetime]) -> ColumnElement[datetime]:
     return func.greatest(due_at, DueWork.rests_until)
 
 
-def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) -> Claim | None:
+def claim(
+    db: Transaction, work_id: int, *, lease_s: float, max_crashes: int, until: datetime | None = None
+) -> Claim | None:
     """Lease a piece of work, or None where it is not due, leased by another, or dead.
 
     The counters are raised here, before the work starts: a worker that dies in it cannot raise them.
+
+    Args:
+        db: A transaction.
+        work_id: The work.
+        lease_s: How long the lease holds.
+        max_crashes: Work that crashed so often is dead.
+        until: When the hint is over that led here; None: it counts for ever.
     """
     expired = DueWork.state == WorkState.RUNNING
     crashes = DueWork.crashes + case((expired, 1), else_=0)
@@ -223,6 +232,7 @@ def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) ->
                 (DueWork.state == WorkState.READY) & (DueWork.due_at <= func.now()),
                 expired & (DueWork.lease_until < func.now()),
             ),
+            true() if until is None else func.now() <= until,
         )
         .values(
             state=case((dies, WorkState.DEAD), else_=WorkState.RUNNING),

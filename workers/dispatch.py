@@ -21,7 +21,7 @@ from models.tracing import close_traces, name_process, span
 from models.work import WAKE_CHANNEL, WorkKind
 from workers.app import app
 from workers.observe import show_life
-from workers.schedule import TaskName
+from workers.schedule import CLOCKS_APART_S, HINTED_UNTIL, TaskName
 from workers.settings import WorkerSettings, worker_settings
 
 log = structlog.get_logger()
@@ -70,7 +70,8 @@ def hint_sender(celery: Celery, settings: WorkerSettings) -> Callable[[Hint], No
                 task,
                 args=[hint.work_id],
                 queue=ISOLATION if hint.isolated else queue,
-                expires=settings.hint_lifetime_s,
+                expires=settings.hint_lifetime_s + CLOCKS_APART_S,
+                headers={HINTED_UNTIL: hint.until.isoformat()} if hint.until else {},
                 retry=False,
                 ignore_result=True,
             )

@@ -1,7 +1,10 @@
 """The Celery tasks: an id in, a job called, a word for the log out."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
+
+from celery import current_task
 
 from context.gate import GateSettings
 from llm.gateway import complete
@@ -27,7 +30,7 @@ from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, sweep
 from workers.observe import models_in_use, show_life
-from workers.schedule import TaskName
+from workers.schedule import HINTED_UNTIL, TaskName
 from workers.settings import precompute_settings, worker_settings
 
 
@@ -60,58 +63,65 @@ def _handlers() -> Mapping[WorkKind, Handler]:
     }
 
 
+def _do(work_id: int) -> str:
+    """Do the work of the hint that led here, as long as the hint counts."""
+    told = current_task.request.get(HINTED_UNTIL)
+    until = datetime.fromisoformat(told) if told else None
+    return run_work(work_id, _handlers(), worker_settings(), until=until)
+
+
 @app.task(name=TaskName.SUMMARIZE)
 def summarize(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, the commit compares the base."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.INDEX_RECALL)
 def index_recall(work_id: int) -> str:
     """Safe to run twice: the index moves on by compare-and-set, from where it ends."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.SWEEP)
 def sweep_tables(work_id: int) -> str:
     """Safe to run twice: it settles what is unsettled, and nothing else."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.READ_ARTIFACT)
 def prepare_artifact(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and what is stored is the same for the same content."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.PLAN)
 def plan_intent(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and a plan that is answered stays as it is."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.PLAN_CONTEXT)
 def plan_context(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and a plan that is there stays as it is."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.RELABEL)
 def relabel(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and a decision is labelled once."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.LEARN)
 def learn_from_plans(work_id: int) -> str:
     """Safe to run twice: the lease admits one worker, and counts move on by compare-and-set."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.JUDGE_SHADOWS)
 def judge_shadow_reads(work_id: int) -> str:
     """Safe to run twice: a record is judged once, and its digests go with it."""
-    return run_work(work_id, _handlers(), worker_settings())
+    return _do(work_id)
 
 
 @app.task(name=TaskName.TICK)

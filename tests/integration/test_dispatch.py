@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -56,13 +57,16 @@ def queued(broker: redis.Redis, queue: str) -> list[dict[str, Any]]:
     return [json.loads(message) for message in broker.lrange(queue, 0, -1)]
 
 
-def test_a_hint_carries_an_id_and_ends_by_itself(work_id: int, celery: Celery, broker: redis.Redis) -> None:
+def test_a_hint_carries_an_id_and_ends_by_itself(
+    tenant_id: UUID, work_id: int, celery: Celery, broker: redis.Redis
+) -> None:
     """Redis may hold no word of a conversation, and no hint that outlives its use."""
     assert dispatch_once(hint_sender(celery, QUICK), QUICK) == 1
     [message] = queued(broker, "summaries")
     assert json.loads(base64.b64decode(message["body"]))[:2] == [[work_id], {}]
     assert message["headers"]["task"] == "summaries.summarize"
     assert message["headers"]["expires"] is not None
+    assert datetime.fromisoformat(message["headers"]["hinted_until"]) == state(tenant_id).hinted_until
     assert message["headers"]["eta"] is None
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
@@ -66,6 +67,17 @@ def test_a_claim_makes_room_for_the_next_hint(backlog: Connection) -> None:
     assert claim(backlog, first.work_id, lease_s=20, max_crashes=MAX_CRASHES)
     [second] = take_hints(backlog, limit=9, hint_lifetime_s=5, ahead=1)
     assert second.work_id != first.work_id
+
+
+def test_a_hint_that_is_over_by_the_databases_clock_leads_to_nothing(db: Connection, tenant: UUID) -> None:
+    """Else hints that were left in the broker keep workers from what is awaited now."""
+    want(db, tenant, WorkKind.SUMMARIZE, "s1")
+    [hint] = take_hints(db, limit=1, hint_lifetime_s=5)
+    Clock(db).pass_by(6)
+    assert hint.until is not None
+    late = hint.until - timedelta(seconds=6)
+    assert claim(db, hint.work_id, lease_s=20, max_crashes=MAX_CRASHES, until=late) is None
+    assert claim(db, hint.work_id, lease_s=20, max_crashes=MAX_CRASHES, until=hint.until)
 
 
 def test_a_hint_that_nobody_took_is_sent_again_before_those_behind_it(db: Connection, tenant: UUID) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 import structlog
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
@@ -39,7 +40,13 @@ class LeaseLostError(Exception):
     """Another worker has the work now; what this one made is thrown away."""
 
 
-def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> str:
+def run_work(
+    work_id: int,
+    handlers: Mapping[WorkKind, Handler],
+    settings: WorkerSettings,
+    *,
+    until: datetime | None = None,
+) -> str:
     """Do a piece of work if it is due and nobody else has it.
 
     Safe to call twice and at once: the lease admits one caller, and results are committed under it.
@@ -48,12 +55,13 @@ def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: Worke
         work_id: Its id, as the hint carries it.
         handlers: What to do for each kind.
         settings: Leases and limits.
+        until: When the hint is over that led here, by the database's clock; None: it counts for ever.
 
     Returns:
         What came of it, for the log.
     """
     with transaction() as db:
-        held = claim(db, work_id, lease_s=settings.lease_s, max_crashes=settings.max_crashes)
+        held = claim(db, work_id, lease_s=settings.lease_s, max_crashes=settings.max_crashes, until=until)
     if held is None:
         return NOT_DUE
     began = time.monotonic()

@@ -123,11 +123,18 @@ GUARDS = (
         ("tests/integration/test_servers.py",),
     ),
     Guard(
-        "hints: they expire",
+        "hints: they say when they are over",
         "workers/dispatch.py",
-        "            expires=settings.hint_lifetime_s,\n",
-        "",
+        "{HINTED_UNTIL: hint.until.isoformat()} if hint.until else {}",
+        "{}",
         ("tests/integration/test_dispatch.py",),
+    ),
+    Guard(
+        "hints: over by the database's clock",
+        "models/work.py",
+        "true() if until is None else func.now() <= until,",
+        "true(),",
+        ("tests/integration/test_hints.py",),
     ),
     Guard(
         "breaker: an open gate",
