@@ -80,6 +80,15 @@ class Platform:
     def close(self) -> None:
         self.client.close()
 
+    @contextmanager
+    def through(self, client: httpx.Client) -> Iterator[None]:
+        """Talk to another API meanwhile."""
+        before, self.client = self.client, client
+        try:
+            yield
+        finally:
+            self.client = before
+
     @property
     def database_url(self) -> str:
         return self._stack.at.database_url

@@ -6,9 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from afterturn.stack.roles import Role, dispatcher_command, worker_command
-from tests.acceptance.platform import Platform
+import httpx
+
+from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.roles import Role, api_command, dispatcher_command, worker_command
+from tests.acceptance.platform import SOON_S, Platform
 from tests.data import ROOT
+from tests.waiting import wait_until
 
 STOP_S = 30
 
@@ -42,6 +46,29 @@ def server(command: list[str], directory: Path) -> Iterator[None]:
             yield
         finally:
             started.terminate()
+
+
+@contextmanager
+def api(platform: Platform, place: Path, settings: Mapping[str, str]) -> Iterator[httpx.Client]:
+    """One more API, with settings of its own; a client of it, once it answers."""
+    with ReservedPorts() as ports:
+        port = ports.reserve()
+        shared = {**platform.environment_of(Role.API), **settings, "AFTERTURN_API_PORT": str(port)}
+        with (
+            process(api_command(), shared, place / "api"),
+            httpx.Client(
+                base_url=f"http://127.0.0.1:{port}", headers=platform.client.headers, timeout=20
+            ) as client,
+        ):
+            wait_until(lambda: _answers(client), within_s=SOON_S, what="the other API answers")
+            yield client
+
+
+def _answers(client: httpx.Client) -> bool:
+    try:
+        return client.get("/healthz").is_success
+    except httpx.TransportError:
+        return False
 
 
 @contextmanager

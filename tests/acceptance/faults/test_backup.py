@@ -1,19 +1,18 @@
 """The database is lost, and a dump of it goes on where it was taken, in the middle of work and traffic."""
 
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 import psycopg
 
-from afterturn.stack.ports import ReservedPorts
-from afterturn.stack.roles import Role, api_command, dispatcher_command, worker_command
+from afterturn.stack.roles import Role, dispatcher_command, worker_command
 from afterturn.stack.servers import postgres_program
 from llm.scripted import Mode, Step
-from tests.acceptance.faults.processes import process
+from tests.acceptance.faults.processes import api, process
 from tests.acceptance.platform import SOON_S, WISH, Platform, dialogue
 from tests.waiting import wait_until
 
@@ -47,33 +46,15 @@ def restored_from(dump: Path, platform: Platform) -> Iterator[str]:
 @contextmanager
 def platform_on(url: str, platform: Platform, place: Path) -> Iterator[httpx.Client]:
     """An API, a dispatcher and a worker on another database and an empty broker."""
-    with ReservedPorts() as ports, ExitStack() as running:
-        port = ports.reserve()
-        settings: Mapping[str, str] = {
-            **platform.environment_of(Role.API),
-            "AFTERTURN_DATABASE_URL": url,
-            "AFTERTURN_BROKER_URL": platform.broker_url.rsplit("/", 1)[0] + "/7",
-            "AFTERTURN_API_PORT": str(port),
-        }
-        for name, command in (
-            ("api", api_command()),
-            ("dispatcher", dispatcher_command()),
-            ("worker", worker_command(concurrency=1, name="restored")),
-        ):
-            running.enter_context(process(command, settings, place / name))
-        headers = dict(platform.client.headers)
-        client = running.enter_context(
-            httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=20)
-        )
-        wait_until(lambda: answers(client), within_s=SOON_S, what="the API on the restored database")
+    broker_url = platform.broker_url.rsplit("/", 1)[0] + "/7"
+    own = {"AFTERTURN_DATABASE_URL": url, "AFTERTURN_BROKER_URL": broker_url}
+    settings = {**platform.environment_of(Role.API), **own}
+    with (
+        process(dispatcher_command(), settings, place / "dispatcher"),
+        process(worker_command(concurrency=1, name="restored"), settings, place / "worker"),
+        api(platform, place, own) as client,
+    ):
         yield client
-
-
-def answers(client: httpx.Client) -> bool:
-    try:
-        return client.get("/healthz").is_success
-    except httpx.TransportError:
-        return False
 
 
 def window(client: httpx.Client) -> tuple[object, object]:

@@ -1,0 +1,64 @@
+"""The clocks of the machines disagree by hours: the database's own decides what is due, held and over."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+
+import httpx
+import pytest
+
+from afterturn.stack.roles import Role, beat_command
+from tests.acceptance.faults.processes import api, background, process
+from tests.acceptance.platform import SOON_S, Platform, dialogue
+from tests.waiting import wait_until
+
+HOUR_S = 3600
+CLOCK = Path(__file__).with_name("clock")
+"""What a child imports at its start that tells it another time."""
+
+
+def off_by(seconds: float) -> dict[str, str]:
+    return {"PYTHONPATH": str(CLOCK), "CLOCK_OFF_S": str(seconds)}
+
+
+def beat(platform: Platform, place: Path, settings: Mapping[str, str]) -> AbstractContextManager[None]:
+    shared = {**platform.environment_of(Role.BEAT), **settings}
+    return process(beat_command(str(place / "schedule")), shared, place / "beat")
+
+
+def off_s(client: httpx.Client) -> float:
+    """How far the clock of an API is ahead of ours."""
+    told = parsedate_to_datetime(client.get("/healthz").headers["date"])
+    return (told - datetime.now(UTC)).total_seconds()
+
+
+@pytest.mark.parametrize(("senders_s", "takers_s"), [(-HOUR_S, HOUR_S), (HOUR_S, -HOUR_S)])
+def test_clocks_that_disagree_by_hours_do_no_harm(
+    platform: Platform, tmp_path: Path, senders_s: int, takers_s: int
+) -> None:
+    """Leases, due times and the life of a hint are told by the database's clock, and by no other.
+
+    Told by the dispatcher's, a hint would be over before a worker with another clock sees it: nothing would
+    ever be done. Told by a worker's, a lease would be free at once, or never.
+    """
+    session_id = f"clocks-{senders_s}"
+    with (
+        platform.paused(Role.BEAT),
+        background(platform, tmp_path, off_by(takers_s), of_dispatcher=off_by(senders_s)) as broker_url,
+        beat(platform, tmp_path, {**off_by(senders_s), "AFTERTURN_BROKER_URL": broker_url}),
+        api(platform, tmp_path, off_by(takers_s)) as client,
+        platform.through(client),
+    ):
+        assert abs(off_s(client) - takers_s) < HOUR_S / 2
+        [(began,)] = platform.rows("select now()")
+        platform.talk(session_id)
+        platform.is_summarized(session_id)
+        assert platform.calls(session_id) == ["ok"]
+        turn = {"turn_id": "timed", "messages": dialogue(5), "completed_at": datetime.now(UTC).isoformat()}
+        platform.log.sends(session_id, "timed")
+        answer = client.post(f"/v1/sessions/{session_id}/turns", json=turn)
+        assert answer.status_code == httpx.codes.ACCEPTED
+        swept = "select 1 from due_work where kind = 'sweep' and key = 'tables' and finished_at > %s"
+        wait_until(lambda: platform.rows(swept, began), within_s=SOON_S, what="a tick was taken")
