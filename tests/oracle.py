@@ -188,3 +188,18 @@ def find_word(database_url: str, word: str) -> list[str]:
         held = "select 1 from {} as row where row::text ilike %s or row::text like %s limit 1"
         values = f"%{word}%", f"%{word.encode().hex()}%"
         return sorted(name for name in names if db.execute(held.format(name).encode(), values).fetchone())
+
+
+def find_remains(database_url: str, sessions: Iterable[str]) -> list[str]:
+    """What is left of sessions that were erased; the ledger keeps its numbers."""
+    tables = "session", "turn", "message", "summary", "summary_part", "recall_passage"
+    with psycopg.connect(database_url, row_factory=dict_row) as db:
+        return [
+            f"{row['session_id']} was erased and is in {table}"
+            for table in tables
+            for row in _rows(
+                db,
+                f"select distinct session_id from {table} where session_id = any(%(erased)s)",  # noqa: S608 (names above)
+                erased=list(sessions),
+            )
+        ]

@@ -4,19 +4,11 @@ import httpx
 
 from llm.scripted import Mode, Step
 from tests.acceptance.platform import LEASE_S, SOON_S, Platform, dialogue
+from tests.oracle import find_remains
 from tests.waiting import wait_until
 
 SLOW = Step(Mode.SUMMARY, delay_s=3)
 """An answer that leaves time for a fault."""
-
-LEFT = """
-select session_id from session where session_id = %s
-union all select session_id from turn where session_id = %s
-union all select session_id from message where session_id = %s
-union all select session_id from summary where session_id = %s
-union all select session_id from summary_part where session_id = %s
-union all select session_id from recall_passage where session_id = %s
-"""
 
 
 def settled(platform: Platform, session_id: str) -> bool:
@@ -35,7 +27,7 @@ def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform
     assert answer.status_code == httpx.codes.OK, answer.text
     platform.log.forget("erased")
     wait_until(lambda: settled(platform, "erased"), within_s=SOON_S, what="the model has answered")
-    assert platform.rows(LEFT, *["erased"] * 6) == []
+    assert find_remains(platform.database_url, ["erased"]) == []
 
 
 def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform) -> None:

@@ -55,7 +55,11 @@ class Wire:
         with suppress(OSError):
             while True:
                 near, _ = self._listener.accept()
-                far = socket.create_connection(self._target)
+                try:
+                    far = socket.create_connection(self._target)
+                except OSError:  # the server is away: whoever asked is told so, and may come again
+                    near.close()
+                    continue
                 silent = threading.Event()
                 with self._lock:
                     self._pairs.append((near, far, silent))
