@@ -27,6 +27,9 @@ MEANINGS: Mapping[Counted, str] = {
     Counted.SPEND_USD: "Known prices of those calls, in dollars.",
     Counted.UNPRICED: "Calls with tokens whose price nobody knows.",
     Counted.DENIED: "Calls that a cap put off.",
+    Counted.SHADOW_TOKENS: "Tokens of reads recorded in shadow mode: sent, and what they would be.",
+    Counted.SHADOW_FACTS: "Facts that turns needed of those reads: kept by the part, or lost.",
+    Counted.SHADOW_TOOL_CALLS: "Tool calls that followed those reads: passed by the part, or blocked.",
 }
 
 

@@ -49,6 +49,9 @@ class Counted(StrEnum):
     SPEND_USD = "llm_spend_usd"
     UNPRICED = "llm_unpriced_calls"
     DENIED = "llm_calls_denied"
+    SHADOW_TOKENS = "shadow_tokens"
+    SHADOW_FACTS = "shadow_facts"
+    SHADOW_TOOL_CALLS = "shadow_tool_calls"
 
 
 LABELS: Mapping[Counted, tuple[str, ...]] = {
@@ -68,6 +71,9 @@ LABELS: Mapping[Counted, tuple[str, ...]] = {
     Counted.SPEND_USD: ("purpose", "model"),
     Counted.UNPRICED: ("purpose", "model"),
     Counted.DENIED: ("scope", "unit"),
+    Counted.SHADOW_TOKENS: ("part", "window"),
+    Counted.SHADOW_FACTS: ("part", "outcome"),
+    Counted.SHADOW_TOOL_CALLS: ("part", "outcome"),
 }
 """The labels of each count, in order. None is a tenant, a session or anything that a user wrote."""
 

@@ -34,6 +34,25 @@ class Waiting:
     hidden: bytes
 
 
+@dataclass(frozen=True)
+class Found:
+    """What a turn needed of a window, and what of it the other one lacks; 0 <= lost, 0 <= blocked.
+
+    Attributes:
+        part: What the other window was made with.
+        needed: The facts.
+        lost: Those of them that it lacks, at most `needed`.
+        calls: The tool calls.
+        blocked: Those of tools that it hides, at most `calls`.
+    """
+
+    part: str
+    needed: int
+    lost: int
+    calls: int
+    blocked: int
+
+
 _COLUMNS = (
     ShadowRead.read_id,
     ShadowRead.part,
@@ -66,14 +85,21 @@ def take_waiting(db: Transaction, tenant_id: UUID, *, most: int) -> list[Waiting
     return [Waiting(*row) for row in rows]
 
 
-def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> None:
-    """Count what the turns needed of each window; the digests go, the numbers stay."""
+def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> list[Found]:
+    """Count what the turns needed of each window; the digests go, the numbers stay.
+
+    Returns:
+        What was found of each record, in their order.
+    """
+    found: list[Found] = []
     needs: dict[tuple[str, int, int], Needs] = {}
     for one in waiting:
         place = (one.session_id, one.after_seq, one.new_messages)
         if place not in needs:
             needs[place] = needs_of(_turn(db, tenant_id, one), new=one.new_messages)
-        _store(db, tenant_id, one, _numbers(one, needs[place]))
+        found.append(_found(one, needs[place]))
+        _store(db, tenant_id, one, found[-1])
+    return found
 
 
 def _turn(db: Transaction, tenant_id: UUID, one: Waiting) -> list[Message]:
@@ -94,16 +120,16 @@ def _turn(db: Transaction, tenant_id: UUID, one: Waiting) -> list[Message]:
     return messages[: further[0]] if further else messages
 
 
-def _numbers(one: Waiting, needs: Needs) -> Mapping[str, int]:
+def _found(one: Waiting, needs: Needs) -> Found:
     loss = count_loss(needs.facts, both=one.held, lacking=one.lacking, salt=one.salt)
     blocked = count_blocked(needs.tools, hidden=one.hidden, salt=one.salt)
-    return {"needed": loss.needed, "lost": loss.lost, "calls": len(needs.tools), "blocked": blocked}
+    return Found(one.part, loss.needed, loss.lost, len(needs.tools), blocked)
 
 
 _NO_DIGESTS: Mapping[str, Any] = {"salt": None, "held": None, "lacking": None, "hidden": None}
 
 
-def _store(db: Transaction, tenant_id: UUID, one: Waiting, numbers: Mapping[str, int]) -> None:
+def _store(db: Transaction, tenant_id: UUID, one: Waiting, found: Found) -> None:
     db.execute(
         update(ShadowRead)
         .where(
@@ -111,7 +137,15 @@ def _store(db: Transaction, tenant_id: UUID, one: Waiting, numbers: Mapping[str,
             ShadowRead.read_id == one.read_id,
             ShadowRead.part == one.part,
         )
-        .values(state=ReadState.JUDGED, judged_at=func.now(), **_NO_DIGESTS, **numbers)
+        .values(
+            state=ReadState.JUDGED,
+            judged_at=func.now(),
+            needed=found.needed,
+            lost=found.lost,
+            calls=found.calls,
+            blocked=found.blocked,
+            **_NO_DIGESTS,
+        )
     )
 
 

@@ -18,6 +18,7 @@ from context.certificate import Certificate
 from context.shadow.facts import compare_facts, names_in, pack
 from context.shadow.parts import EVERY_PART, Part, applied_beside, trials
 from models.conversation import find_session, hold_generation
+from models.counting import Counted, count
 from models.row_security import keep_to
 from models.session import Transaction, hinting, reading
 from models.shadow import ReadState, find_switch, record_reads
@@ -107,9 +108,13 @@ def record_shadow(asking: Asking, served: Laid, shadow: Shadow) -> None:
         laid = lay_trials(asking, trials(shadow.parts))
         rows = rows_of(asking, served, laid)
         with hinting() as db:
-            if rows and _holds(db, asking):
-                record_reads(db, tenant_id, rows)
+            recorded = rows if rows and _holds(db, asking) else []
+            if recorded:
+                record_reads(db, tenant_id, recorded)
                 want(db, tenant_id, WorkKind.SHADOW, JUDGE, delay_s=shadow_settings().shadow_judge_s)
+        for row in recorded:
+            count(Counted.SHADOW_TOKENS, row["part"], "sent", by=row["served_tokens"])
+            count(Counted.SHADOW_TOKENS, row["part"], "would", by=row["would_tokens"])
         _prepare_artifacts(asking, laid.get(Part.EXTRACTS))
     except SQLAlchemyError as error:
         log.warning("shadow_record_lost", session_id=asking.session_id, error=type(error).__name__)

@@ -26,6 +26,7 @@ from tests.integration.shadowing import (
     switch,
 )
 from tests.integration.test_tools_context import TOOLS, names
+from tests.integration.watching import forget_counts, scrape
 
 __all__ = ["fresh_switches"]
 
@@ -169,6 +170,7 @@ def test_a_record_holds_numbers_and_no_word(chat: Chat) -> None:
 
 
 def test_what_the_next_turn_needs_and_the_summary_lacks_is_lost(chat: Chat) -> None:
+    forget_counts()
     chat.say(messages=said("Remember WB-1001, WB-1002, WB-1003 and WB-1004.", "I shall."))
     summarized(chat, "Notes that keep WB-1001 alone.")
     chat.say(messages=said("And WB-1035.", "That too."))
@@ -182,6 +184,12 @@ def test_what_the_next_turn_needs_and_the_summary_lacks_is_lost(chat: Chat) -> N
     # 1001 is in the notes, 1035 in the raw tail, 1002 and 1003 in neither; 9999 was nowhere.
     assert (found["needed"], found["lost"]) == (4, 2)
     assert (found["state"], found["salt"], found["held"], found["lacking"]) == ("judged", None, None, None)
+    page = scrape(chat.client.app)
+    facts = {way: page.value("shadow_facts_total", part="summaries", outcome=way) for way in ("kept", "lost")}
+    assert facts == {"kept": 2, "lost": 2}
+    tokens = [page.value("shadow_tokens_total", part="summaries", window=way) for way in ("sent", "would")]
+    assert tokens == [found["served_tokens"], found["would_tokens"]]
+    assert tokens[0] > tokens[1] > 0
 
 
 def said(question: str, answer: str) -> list[dict[str, Any]]:
@@ -190,6 +198,7 @@ def said(question: str, answer: str) -> list[dict[str, Any]]:
 
 
 def test_a_call_of_a_tool_that_would_have_been_hidden_is_counted(platform: Platform) -> None:
+    forget_counts()
     switch(platform.tenant_id, Part.FILTERING)
     platform.turn("Hello.")
     platform.ask("hey, thanks!", tools=TOOLS)
@@ -197,6 +206,11 @@ def test_a_call_of_a_tool_that_would_have_been_hidden_is_counted(platform: Platf
     judge_now(platform.tenant_id)
     (found,) = records(platform.tenant_id)
     assert (found["calls"], found["blocked"], found["hidden_tools"]) == (1, 1, len(TOOLS) - 1)
+    page = scrape(platform.client.app)
+    (blocked,) = records(platform.tenant_id)
+    assert (
+        page.value("shadow_tool_calls_total", part="filtering", outcome="blocked") == blocked["blocked"] > 0
+    )
 
 
 def test_the_first_read_of_a_session_is_judged_too(platform: Platform) -> None:

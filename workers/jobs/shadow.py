@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from models.counting import Counted, count
 from models.session import transaction
 from models.shadow_judge import any_waiting, judge, lapse_old, take_waiting
 from models.shadow_settings import ShadowSettings
@@ -25,7 +26,7 @@ def judge_shadows(held: Claim, *, settings: ShadowSettings) -> str:
     """
     with transaction() as db:
         waiting = take_waiting(db, held.tenant_id, most=PAGE)
-        judge(db, held.tenant_id, waiting)
+        found = judge(db, held.tenant_id, waiting)
         lapsed = lapse_old(db, held.tenant_id, wait=timedelta(seconds=settings.shadow_wait_s))
         outcome = f"{len(waiting)} records judged, {lapsed} given up"
         again_in_s = None
@@ -33,4 +34,9 @@ def judge_shadows(held: Claim, *, settings: ShadowSettings) -> str:
             again_in_s = 0.0 if len(waiting) == PAGE else settings.shadow_judge_s
         if not finish(db, held, outcome, again_in_s=again_in_s):
             raise LeaseLostError
+    for one in found:
+        count(Counted.SHADOW_FACTS, one.part, "kept", by=one.needed - one.lost)
+        count(Counted.SHADOW_FACTS, one.part, "lost", by=one.lost)
+        count(Counted.SHADOW_TOOL_CALLS, one.part, "passed", by=one.calls - one.blocked)
+        count(Counted.SHADOW_TOOL_CALLS, one.part, "blocked", by=one.blocked)
     return outcome
