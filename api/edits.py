@@ -70,5 +70,5 @@ def _retell(following: Sequence[Message], edited: Message) -> Iterator[Retold]:
         for result in read_results(message):
             call = calls.get(result.call_id)
             if call is not None:
-                subject = subject_of(call.name, call.arguments)
+                subject = subject_of(call.name, call.arguments, failed=result.failed)
                 yield Retold(message.seq, result.place, subject.text, subject.writes)

@@ -138,7 +138,9 @@ def _call(call: JsonObject) -> Part:
 def _result(block: JsonObject, output: Any) -> Part:
     text = pointer_words(output_text(output))
     name = str(block.get("name") or "")
-    return Part(PartKind.RESULT, text, name=name, call_id=_call_id(block), failed=_flagged(block, output))
+    return Part(
+        PartKind.RESULT, text, name=name, call_id=_call_id(block), failed=reports_failure(block, output)
+    )
 
 
 def _call_id(block: JsonObject) -> str:
@@ -146,7 +148,16 @@ def _call_id(block: JsonObject) -> str:
     return str(next((block[key] for key in keys if block.get(key)), ""))
 
 
-def _flagged(block: JsonObject, output: Any) -> bool | None:
+def reports_failure(block: JsonObject, output: Any) -> bool | None:
+    """Read whether a result says that its call failed.
+
+    Args:
+        block: The message or block that holds the result.
+        output: Its output.
+
+    Returns:
+        None where it does not say.
+    """
     if isinstance(block.get("is_error"), bool):
         return bool(block["is_error"])
     if block.get("error") is not None or block.get("status") in {"failed", "error"}:

@@ -267,6 +267,7 @@ def _available(
         near=_summary(near[0], How.NEAR, near[1]) if near else None,
         extract=_extractor(text) if text else None,
         stale_by=old.by_seq if old and stale else None,
+        gone=old.reason.value if old and not stale else "",
     )
 
 

@@ -1,9 +1,12 @@
 """The texts of tool results in a message, and a message with other texts in their places."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from context.artifacts.reference import pointer_words
+from context.calls import looks_failed
+from context.contents import reports_failure
 from context.types import JsonObject, Message, Wire
 
 _TEXT_KEYS = ("text", "stdout", "stderr")
@@ -18,12 +21,19 @@ class ResultTexts:
         call_id: The call that it answers.
         name: The tool, where the message names it.
         texts: Its texts that are not empty, in order: one, or one for each text part.
+        flagged: Whether it says that the call failed; None where it does not say.
     """
 
     place: int
     call_id: str
     name: str
     texts: tuple[str, ...]
+    flagged: bool | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the call failed, by what the result says of itself, else by its first words."""
+        return looks_failed(pointer_words(self.texts[0])) if self.flagged is None else self.flagged
 
 
 Rewrite = Callable[[ResultTexts], Sequence[str]]
@@ -69,7 +79,8 @@ def rewrite_results(message: Message, rewrite: Rewrite) -> JsonObject:
     if key not in body:
         return body
     name = str(body.get("name") or "")
-    return {**body, key: _with_texts(body[key], 0, (message.answer_ids[0], name), rewrite)}
+    result = ResultTexts(0, message.answer_ids[0], name, (), reports_failure(body, body[key]))
+    return {**body, key: _with_texts(body[key], result, rewrite)}
 
 
 def _with_blocks(body: JsonObject, rewrite: Rewrite) -> JsonObject:
@@ -81,17 +92,19 @@ def _with_blocks(body: JsonObject, rewrite: Rewrite) -> JsonObject:
         if isinstance(block, dict) and block.get("type") == "tool_result":
             call_id = str(block.get("tool_use_id") or "")
             if "content" in block:
-                block = {**block, "content": _with_texts(block["content"], place, (call_id, ""), rewrite)}  # noqa: PLW2901
+                output = block["content"]
+                result = ResultTexts(place, call_id, "", (), reports_failure(block, output))
+                block = {**block, "content": _with_texts(output, result, rewrite)}  # noqa: PLW2901
             place += 1
         blocks.append(block)
     return {**body, "content": blocks}
 
 
-def _with_texts(output: Any, place: int, call: tuple[str, str], rewrite: Rewrite) -> Any:
+def _with_texts(output: Any, result: ResultTexts, rewrite: Rewrite) -> Any:
     texts = tuple(_texts(output))
     if not texts:
         return output
-    fresh = iter(rewrite(ResultTexts(place, *call, texts)))
+    fresh = iter(rewrite(replace(result, texts=texts)))
     if isinstance(output, str):
         return next(fresh)
     return [_with_part(part, fresh) for part in output]

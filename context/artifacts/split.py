@@ -221,7 +221,7 @@ def _taken_out(
         place=result.place,
         call_id=result.call_id,
         tool=call.name if call else result.name,
-        subject=subject_of(call.name, call.arguments) if call else UNKNOWN_SUBJECT,
+        subject=subject_of(call.name, call.arguments, failed=result.failed) if call else UNKNOWN_SUBJECT,
     )
     return artifact, _pointers(artifact, result.texts)
 

@@ -12,6 +12,7 @@ from context.artifacts.subjects import Subject, subject_of
 from context.artifacts.superseded import Access
 from context.artifacts.toolcalls import ToolCall, read_calls
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
+from context.calls import looks_failed
 from context.contents import Part, PartKind, read_parts
 from context.tokens import EncodingName, count_text
 from context.types import Message, Role
@@ -44,7 +45,8 @@ class ReasoningStepRecord:
     @property
     def subject(self) -> Subject:
         """What the call read or wrote."""
-        return subject_of(self.tool, self.arguments)
+        failed = looks_failed(self.output) if self.failed is None else self.failed
+        return subject_of(self.tool, self.arguments, failed=failed)
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def read_accesses(messages: Sequence[Message]) -> list[Access]:
     """
     calls = read_calls(messages)
     return [
-        Access(message.seq, subject_of(call.name, call.arguments), _pointed(result))
+        Access(message.seq, subject_of(call.name, call.arguments, failed=result.failed), _pointed(result))
         for message in messages
         for result in read_results(message)
         if (call := calls.get(result.call_id)) is not None

@@ -6,7 +6,8 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -17,10 +18,12 @@ from context.artifacts.verbs import (
     INNER_ARGUMENTS,
     INNER_NAMES,
     LISTING,
+    NEUTRAL,
     PARTS,
+    PLACES,
     READ_METHODS,
     READS,
-    SAME_READING,
+    SAYING_NOTHING,
     SOMETIMES_WRITES,
     WRITES,
 )
@@ -33,10 +36,15 @@ _PATHS = (
     *("relative_path", "notebook_path", "directory", "dir", "dir_path", "folder"),
 )
 _URLS = ("url", "uri", "link", "href", "page_url", "target_url", "endpoint")
+_EXACT_QUERIES = ("pattern", "regex", "sql", "expression")
 _QUERIES = (
     *("query", "q", "search_query", "search_term", "search", "keywords", "keyword", "pattern", "regex"),
     *("question", "sql", "expression", "prompt"),
 )
+_PLAIN_QUERY = re.compile(r"[\w\s,?!]*")
+"""Words: case and blanks say nothing there, and much in a condition or an expression."""
+_ROUTE = ("/", "!")
+_FAILED = "failed"
 _COMMANDS = ("command", "cmd", "script", "shell_command")
 _VERB_KEYS = ("command", "action", "operation", "mode", "method")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
@@ -52,7 +60,8 @@ class Subject:
 
     Attributes:
         key: The thing, such as `path:src/app.py` or `url:https://example.org/a`; empty for nothing.
-        reading: How it is looked at: `read`, `list`, or the tool's own name; another shows other things.
+        reading: How it is looked at: `read`, `list`, or the tool's own name, and what else the call says,
+            such as `read ref="v2"`; another shows other things.
         part: Which part of it, such as `limit=50 offset=100`; empty for all of it.
         writes: Whether the call changes it.
     """
@@ -83,16 +92,24 @@ def parse_subject(text: str, *, writes: bool = False) -> Subject:
     return Subject(key, reading, part, writes)
 
 
-def subject_of(tool_name: str, arguments: str | Mapping[str, Any]) -> Subject:
+def subject_of(tool_name: str, arguments: str | Mapping[str, Any], *, failed: bool = False) -> Subject:
     """Tell what a call reads or writes, by the usual names of tools and arguments.
 
     Args:
         tool_name: The tool, in any spelling.
         arguments: Its arguments, as JSON text or decoded; text that is no JSON is taken as the only argument.
+        failed: Whether the call failed: then it showed nothing, and makes no other reading old.
 
     Returns:
         The subject. A call of an unknown kind is about itself: the same call again reads the same thing.
     """
+    found = _subject_of(tool_name, arguments)
+    if not failed or found.writes:
+        return found
+    return replace(found, part=f"{_FAILED} {found.part}".rstrip())
+
+
+def _subject_of(tool_name: str, arguments: str | Mapping[str, Any]) -> Subject:
     values = _decoded(arguments)
     if values is None:
         return Subject(_key("call", f"{tool_name} {arguments}"), tool_name)
@@ -104,12 +121,15 @@ def subject_of(tool_name: str, arguments: str | Mapping[str, Any]) -> Subject:
     if command is not None and not (_is_verb(command) and _first(values, _PATHS)):
         return _of_command(command)
     writes = _writes(words, values)
-    if (query := _first(values, _QUERIES)) is not None and not writes:
-        return Subject(_key("query", query), tool_name, _rest(values, query))
-    if (path := _first(values, _PATHS)) is not None and not _is_url(path):
-        return Subject(_key("path", normal_path(path)), _reading(words, tool_name), _part(values), writes)
-    if (url := path or _first(values, _URLS)) is not None:
-        return Subject(_key("url", normal_url(url)), _reading(words, tool_name), _part(values), writes)
+    if (query := _find(values, _QUERIES)) is not None and not writes:
+        return Subject(_query_key(*query), _reading_of(tool_name, values, query[0]))
+    path = _find(values, _PATHS)
+    if path is not None and not _is_url(path[1]):
+        return _of_place(_path_key(path[1], values), (words, tool_name), values, path[0], writes=writes)
+    if (url := path or _find(values, _URLS)) is not None:
+        key, fragment = _url_key(url[1])
+        found = _of_place(key, (words, tool_name), values, url[0], writes=writes)
+        return replace(found, part=f"{found.part} {fragment}".strip())
     return _of_record(tool_name, values, writes=writes)
 
 
@@ -126,6 +146,8 @@ def normal_path(path: str) -> str:
 def normal_url(url: str) -> str:
     """Spell an address one way: scheme and host small, no fragment, no tracking, parameters in order.
 
+    A fragment that is a route, such as `#/issues/5`, stays: it names another page.
+
     Args:
         url: An address; what cannot be read as one is only stripped.
     """
@@ -138,8 +160,40 @@ def normal_url(url: str) -> str:
     default = {"http": 80, "https": 443}.get(parts.scheme)
     place = f"{host}:{port}" if port and port != default else host
     pairs = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=None)
-    asked = urlencode(sorted(pair for pair in pairs if not _TRACKING.fullmatch(pair[0])))
-    return urlunsplit((parts.scheme.lower(), place, parts.path.rstrip("/"), asked, ""))
+    kept = [pair for pair in pairs if not _TRACKING.fullmatch(pair[0])]
+    asked = urlencode(sorted(kept, key=lambda pair: pair[0]))
+    route = parts.fragment if parts.fragment.startswith(_ROUTE) else ""
+    return urlunsplit((parts.scheme.lower(), place, parts.path.rstrip("/"), asked, route))
+
+
+def _url_key(url: str) -> tuple[str, str]:
+    """An address, and the part of it that a fragment names."""
+    fragment = url.strip().partition("#")[2]
+    part = f"fragment={_canonical(fragment)}" if fragment and not fragment.startswith(_ROUTE) else ""
+    return _key("url", normal_url(url)), part if len(part) <= _MAX_KEY_CHARS else _digest(part)
+
+
+def _path_key(path: str, values: Mapping[str, Any]) -> str:
+    """A path, and where it is: the same name in two repositories is two files."""
+    places = {_spelled(name): value for name, value in values.items() if _spelled(name) in PLACES and value}
+    spelled = normal_path(path)
+    return _key("path", f"{spelled} in {_assigned(places)}" if places else spelled)
+
+
+def _query_key(name: str, query: str) -> str:
+    exact = _spelled(name) in _EXACT_QUERIES or _PLAIN_QUERY.fullmatch(query) is None
+    text = unicodedata.normalize("NFC", query).strip() if exact else _normal(query)
+    return _key("query", text)
+
+
+def _of_place(
+    key: str, tool: tuple[list[str], str], values: Mapping[str, Any], subject: str, *, writes: bool
+) -> Subject:
+    """A path or an address; a change of it is one whatever else the call says."""
+    reading = _reading(*tool)
+    if writes:
+        return Subject(key, reading, _part(values), writes=True)
+    return Subject(key, _with_rest(reading, values, {subject}, without=PARTS), _part(values))
 
 
 def _of_command(command: str) -> Subject:
@@ -161,8 +215,9 @@ def _of_record(tool_name: str, values: Mapping[str, Any], *, writes: bool) -> Su
             and str(value)
         ):
             named = f"{'_'.join(_words(name))}={value}"
-            return Subject(_key("id", named), tool_name, "" if writes else _rest(values, value), writes)
-    return Subject(_key("call", f"{tool_name} {_canonical(values)}"), tool_name, writes=writes)
+            reading = tool_name if writes else _reading_of(tool_name, values, name)
+            return Subject(_key("id", named), reading, writes=writes)
+    return Subject(_key("call", f"{tool_name} {_canonical(values)}"), _one_line(tool_name), writes=writes)
 
 
 def _inner_call(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
@@ -187,16 +242,25 @@ def _words(name: str) -> list[str]:
     return [word.casefold() for word in _HUMP.findall(name)]
 
 
+def _spelled(name: str) -> str:
+    return "_".join(_words(name))
+
+
 def _first(values: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    """Find the first of these arguments that is a text, or a list that begins with one."""
-    folded = {name.casefold().replace("-", "_"): value for name, value in values.items()}
-    folded |= {"_".join(_words(name)): value for name, value in values.items()}
+    found = _find(values, names)
+    return found[1] if found else None
+
+
+def _find(values: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, str] | None:
+    """Find the first of these arguments that is a text, or a list that begins with one: its name and text."""
+    given = {name.casefold().replace("-", "_"): name for name in values}
+    given |= {_spelled(name): name for name in values}
     for name in names:
-        value = folded.get(name)
+        value = values.get(given.get(name, name))
         if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
             value = " ".join(value) if names in {_COMMANDS, _QUERIES} else value[0]
         if isinstance(value, str) and value.strip():
-            return value
+            return given[name], value
     return None
 
 
@@ -229,26 +293,50 @@ def _reading(words: list[str], tool_name: str) -> str:
         return "stat"
     if any(word in LISTING for word in words):
         return "list"
-    return "read" if any(word in SAME_READING for word in words) else tool_name
+    own = _words(tool_name.rpartition("__")[2])
+    return "read" if own and NEUTRAL.issuperset(own) else _one_line(tool_name)
+
+
+def _reading_of(tool_name: str, values: Mapping[str, Any], subject: str) -> str:
+    """A query or a record, on another page or in another place, is another reading."""
+    return _with_rest(_one_line(tool_name), values, {subject})
+
+
+def _with_rest(
+    reading: str,
+    values: Mapping[str, Any],
+    subject: AbstractSet[str],
+    *,
+    without: AbstractSet[str] = frozenset(),
+) -> str:
+    """How a thing is looked at: all that the call says beside it and the part of it."""
+    left_out = SAYING_NOTHING | without
+    rest = {
+        name: value
+        for name, value in values.items()
+        if value not in (None, "", [])
+        and _spelled(name) not in left_out
+        and (name not in subject or isinstance(value, list))
+    }
+    return f"{reading} {_assigned(rest)}".rstrip()
 
 
 def _part(values: Mapping[str, Any]) -> str:
     chosen = {
-        "_".join(_words(name)): value
+        _spelled(name): value
         for name, value in values.items()
-        if "_".join(_words(name)) in PARTS and value not in (None, "", [])
+        if _spelled(name) in PARTS and value not in (None, "", [])
     }
     return _assigned(chosen)
 
 
-def _rest(values: Mapping[str, Any], subject: object) -> str:
-    """All other arguments: a query on another page, or in another place, is another reading."""
-    return _assigned({name: value for name, value in values.items() if value not in (subject, None, "")})
-
-
 def _assigned(values: Mapping[str, Any]) -> str:
-    text = " ".join(f"{name}={_canonical(values[name])}" for name in sorted(values))
+    text = " ".join(f"{_one_line(name)}={_canonical(values[name])}" for name in sorted(values))
     return text if len(text) <= _MAX_KEY_CHARS else _digest(text)
+
+
+def _one_line(text: str) -> str:
+    return text.replace(_FIELD, " ")
 
 
 def _canonical(value: Any) -> str:
@@ -256,7 +344,7 @@ def _canonical(value: Any) -> str:
 
 
 def _key(kind: str, value: str) -> str:
-    text = _normal(value) if kind == "query" else value.replace(_FIELD, " ")
+    text = _one_line(value)
     return f"{kind}:{text if len(text) <= _MAX_KEY_CHARS else _digest(text)}"
 
 

@@ -42,4 +42,22 @@ INNER_ARGUMENTS = (
 )
 """By these, a tool that calls other tools names the one it calls and what it gives to it."""
 
+PLACES = frozenset(
+    "repo repository owner org organization host hostname server bucket project project_id workspace database container "
+    "drive site account tenant registry namespace".split()
+)
+"""Arguments that say where a path is: the same path in another place is another thing, also for a change."""
+
+SAYING_NOTHING = frozenset(
+    "description explanation reason rationale justification purpose thought thoughts security_risk timeout timeout_ms timeout_s "
+    "timeout_seconds".split()
+)
+"""Arguments that change nothing of what is read."""
+
+NEUTRAL = SAME_READING | frozenset(
+    "file files content contents page pages web website site url link text document the a of from "
+    "by tool fs filesystem mcp raw data resource".split()
+)
+"""The words of tools that show a path or an address as it is; any further word says that something else is shown."""
+
 ABOUT = frozenset({"info", "stat", "status", "metadata", "exists", "size"})

@@ -35,6 +35,7 @@ class Available:
         near: A summary for a near focus.
         extract: Reads passages; None where that is not possible.
         stale_by: The message whose call changed what this shows.
+        gone: Why a later result stands in its place, such as `read-again`; empty where none does.
     """
 
     artifact: Artifact
@@ -44,6 +45,7 @@ class Available:
     near: Reading | None = None
     extract: Extract | None = None
     stale_by: int | None = None
+    gone: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class ExcludedArtifact:
     Attributes:
         artifact_id: Which one.
         source: Where it is from.
-        why: `not-relevant` (the plan says so), `not-planned`, `unavailable`, `no-reading` or `no-room`.
+        why: `read-again` (a later call read the same), `not-relevant` (the plan says so), `not-planned`,
+            `unavailable`, `no-reading` or `no-room`.
         tokens: What it would have cost in full, >= 0.
     """
 
@@ -173,7 +176,7 @@ class _Run:
                 return
             tried = tried or used is not None or (how is How.EXTRACT and one.extract is not None)
         why = "no-room" if tried else "no-reading"
-        why = "not-relevant" if decision.strategy is _EXCLUDE else why
+        why = one.gone or "not-relevant" if decision.strategy is _EXCLUDE else why
         self.leave_out(decision.artifact_id, why, decision.strategy)
 
     def _reading(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.artifacts.subjects import Subject, normal_path, normal_url, parse_subject, subject_of
+from context.artifacts.superseded import Access, Reason, find_superseded
 from context.artifacts.toolcalls import read_calls
 from tests.unit.histories import real_conversations
 
@@ -25,14 +26,14 @@ def subject(tool: str, /, **arguments: Any) -> Subject:
         ("get_file_info", {"path": "b.py"}, "path:b.py", "stat", False),
         ("list_directory", {"path": "src/"}, "path:src", "list", False),
         ("write_file", {"path": "a.py", "content": "x"}, "path:a.py", "write_file", True),
-        ("str_replace_editor", {"command": "view", "path": "a.py"}, "path:a.py", "str_replace_editor", False),
+        ("str_replace_editor", {"command": "view", "path": "a.py"}, "path:a.py", "", False),
         ("str_replace_editor", {"command": "str_replace", "path": "a.py"}, "path:a.py", "", True),
         ("edit", {"path": "a.py", "search": "x", "replace": "y"}, "path:a.py", "edit", True),
         ("web_scraper", {"url": "HTTPS://Example.org:443/a/?b=2&a=1&utm_source=x#top"}, "", "", False),
         ("fetch", {"url": "https://example.org"}, "url:https://example.org", "read", False),
         ("http_request", {"url": "https://e.org/a", "method": "DELETE"}, "url:https://e.org/a", "", True),
         ("web_search", {"query": "  Best  CAFÉ in Lima "}, "query:best café in lima", "web_search", False),
-        ("grep", {"pattern": "def", "path": "src"}, "query:def", "grep", False),
+        ("grep", {"pattern": "def", "path": "src"}, "query:def", 'grep path="src"', False),
         ("get_reservation_details", {"reservation_id": "AB12"}, "id:reservation_id=AB12", "", False),
         ("update_reservation_flights", {"reservationId": "AB12"}, "id:reservation_id=AB12", "", True),
         ("book_reservation", {"user_id": "ana"}, "id:user_id=ana", "", True),
@@ -94,7 +95,82 @@ def test_lines_of_a_file_that_a_command_shows_are_a_part() -> None:
 def test_another_page_of_a_query_is_another_reading() -> None:
     first, second = subject("search", query="x", page=1), subject("search", query="x", page=2)
     assert first.key == second.key
-    assert first.part != second.part
+    assert first.reading != second.reading
+
+
+@pytest.mark.parametrize(
+    ("tool", "one", "other"),
+    [
+        ("read_file", {"path": "README.md", "repo": "a/x"}, {"path": "README.md", "repo": "b/y"}),
+        ("read_file", {"path": "README.md", "repo": "a/x"}, {"path": "README.md"}),
+        ("get_file_contents", {"path": "a", "owner": "x"}, {"path": "a", "owner": "y"}),
+        ("get_file_contents", {"path": "a", "ref": "v1"}, {"path": "a", "ref": "v2"}),
+        ("read_file", {"path": "a", "host": "h1"}, {"path": "a", "host": "h2"}),
+        ("read_file", {"path": "a", "chunk": 1}, {"path": "a", "chunk": 2}),
+        ("read_file", {"path": "a", "chunk": 1}, {"path": "a"}),
+        ("read_file", {"path": "a", "start_char": 0}, {"path": "a", "start_char": 900}),
+        ("read_file", {"path": "a", "first_line": 1}, {"path": "a", "first_line": 80}),
+        ("read_sheet", {"path": "a.xlsx", "sheet_name": "May"}, {"path": "a.xlsx", "sheet_name": "June"}),
+        ("read_table", {"path": "a.csv", "columns": ["x"]}, {"path": "a.csv", "columns": ["y"]}),
+        ("read_files", {"path": ["a", "b"]}, {"path": ["a", "c"]}),
+        ("fetch", {"url": "https://e.org", "params": {"p": 1}}, {"url": "https://e.org", "params": {"p": 2}}),
+        ("http_get", {"url": "https://e.org/a", "body": "x"}, {"url": "https://e.org/a", "body": "y"}),
+        ("fetch", {"url": "https://e.org/a#one"}, {"url": "https://e.org/a#two"}),
+        ("fetch", {"url": "https://e.org/#/issues/1"}, {"url": "https://e.org/"}),
+        ("fetch", {"url": "https://e.org/a?x=1&x=2"}, {"url": "https://e.org/a?x=2&x=1"}),
+        ("query", {"sql": "select * from t where n = 'Bob'"}, {"sql": "select * from t where n = 'bob'"}),
+        ("run_query", {"query": "where n = 'Bob'"}, {"query": "where n = 'bob'"}),
+        ("grep", {"pattern": "TODO"}, {"pattern": "todo"}),
+        ("search", {"query": "x", "page": 2}, {"query": "x"}),
+        ("get_orders", {"user_id": "ana", "status": "open"}, {"user_id": "ana"}),
+    ],
+)  # fmt: skip
+def test_calls_that_differ_in_what_they_ask_for_never_supersede_each_other(
+    tool: str, one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    for first, second in ((one, other), (other, one)):
+        subjects = subject_of(tool, first), subject_of(tool, second)
+        assert 0 not in find_superseded([Access(at, each) for at, each in enumerate(subjects, 1)])
+
+
+@pytest.mark.parametrize("tool", ["get_issue", "get_comments", "fetch_page_links"])
+def test_tools_that_show_other_things_of_an_address_read_it_differently(tool: str) -> None:
+    url = "https://example.org/issues/1"
+    assert subject(tool, url=url).key == subject("fetch", url=url).key
+    assert subject(tool, url=url).reading != subject("fetch", url=url).reading
+
+
+def test_what_a_call_says_of_itself_makes_no_other_reading() -> None:
+    assert subject("read", path="a", description="Look at it", timeout=5) == subject("read", path="a")
+
+
+def test_a_change_in_another_repository_leaves_a_reading_good() -> None:
+    read, write = subject("read_file", path="a", repo="x"), subject("write_file", path="a", repo="y")
+    assert find_superseded([Access(1, read), Access(2, write)]) == {}
+    same = subject("write_file", path="a", repo="x", branch="main", content="new")
+    assert find_superseded([Access(1, read), Access(2, same)])[0].reason is Reason.CHANGED
+
+
+def test_a_failed_call_supersedes_no_reading_and_is_superseded_by_a_good_one() -> None:
+    good = subject("read", path="a")
+    failed = subject_of("read", {"path": "a"}, failed=True)
+    assert find_superseded([Access(1, good), Access(2, failed)]) == {}
+    assert set(find_superseded([Access(1, failed), Access(2, good)])) == {0}
+
+
+_ASKED = st.dictionaries(
+    st.sampled_from(("repo", "ref", "chunk", "sheet_name", "columns", "mode_of_view")),
+    st.one_of(st.integers(), st.text(min_size=1, max_size=5)),
+    max_size=3,
+)
+
+
+@given(st.sampled_from(({"path": "a"}, {"url": "https://e.org"}, {"query": "q"})), _ASKED, _ASKED)
+def test_only_calls_with_the_same_arguments_read_the_same(
+    about: dict[str, Any], one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    pair = [Access(1, subject_of("read", about | one)), Access(2, subject_of("read", about | other))]
+    assert (0 in find_superseded(pair)) is (one == other)
 
 
 def test_arguments_that_are_no_json_are_taken_as_one() -> None:

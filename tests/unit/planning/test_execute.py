@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,6 +127,12 @@ def test_what_is_excluded_says_why() -> None:
     assert (done.used, done.tokens) == ((), 0)
     assert [(gone.why, gone.tokens) for gone in done.excluded] == [("not-relevant", LARGE.tokens)]
     assert done.records[0].strategy == "exclude"
+
+
+def test_what_was_read_again_says_so() -> None:
+    done = one(EXCLUDE, replace(full(), gone="read-again"))
+    assert [gone.why for gone in done.excluded] == ["read-again"]
+    assert done.records[0].reason == "read-again"
 
 
 def test_what_does_not_fit_at_all_says_so() -> None:
