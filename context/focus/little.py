@@ -13,9 +13,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 LITTLE = _words(
-    "a an the and but of in on at for with as about is are was were be been being am do does did doing done have has had "
-    "having this that these those there here what which please kindly so just also then very too such any each both every "
-    "all some ca wo sha uh um yeah okay ok hmm"
+    "a an the and but of in on at for with as about is are was were be been being am do does did doing have has had "
+    "having this that these those there here what which please kindly so just also then very too such ca wo sha uh um yeah okay ok hmm"
 )
 """English words that no question is about; those of other languages come from the table of stop words."""
 
@@ -27,7 +26,7 @@ WHICH = _words(
 
 GENERAL = _words(
     "summarize summarise summarized summarised summary overview gist tldr tl dr abstract recap it its i me us you give show "
-    "tell write make need want can could would brief briefly short whole document text"
+    "tell write make need want can could would brief briefly short whole document text all some any everything"
 )
 """Where a question has no other words than these and little ones, it asks for everything."""
 
@@ -66,6 +65,27 @@ TURNING = (
     )
 )
 """Words that turn what the next word says: with them it is another question."""
+
+EVERY = _words(
+    "all every each both alle alles jeder jede jedes tous toutes chaque todos todas cada tutti tutte ogni elke alla varje hver "
+    "все каждый каждая каждое всі кожен wszyscy wszystkie każdy tüm bütün her 所有 كل सभी"
+)
+"""Words for each one of them."""
+
+SOME = _words(
+    "some any einige manche quelques certains certaines algunos algunas alguns algumas alcuni alcune sommige enkele några noen "
+    "nogle некоторые деякі niektórzy niektóre بعض कुछ"
+)
+"""Words for one of them or more."""
+
+PAST = _words("was were did had been has have")
+"""English words that say when; elsewhere the same letters are other words."""
+
+PLACELESS = _words(
+    "summarize summarise summarized summarised summary summaries overview gist recap tldr detail details info information how "
+    "why when where"
+)
+"""Words that ask the same wherever they stand; of all others the order counts."""
 
 PARTICLES = frozenset("のはがをにでともやへかられるたてすまのねよ的了吗呢吧着是在은는이가을를의에도")
 """Characters that stand for little words in writing without blanks: a pair with one says less."""
@@ -112,4 +132,6 @@ def little_words(language: str) -> frozenset[str]:
     """
     others = frozenset(word for word in languages_of() if word[0] > _LAST_LATIN)
     own = LITTLE if language == "en" else STOP_WORDS[language] | WHICH
-    return (own | others | frozenset(word for word in WHICH if word[0] > _LAST_LATIN)) - TURNING
+    return (
+        (own | others | frozenset(word for word in WHICH if word[0] > _LAST_LATIN)) - TURNING - EVERY - SOME
+    )

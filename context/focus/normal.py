@@ -1,5 +1,6 @@
 """Normalisation: the terms of a focus, the same whatever its case, order, little words and forms of words."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -7,15 +8,19 @@ from hashlib import blake2b
 
 from context.focus.little import (
     ASKING,
+    EVERY,
     GENERAL,
     NEGATING_PARTS,
     NEGATING_SIGNS,
     NEGATIONS,
+    PAST,
+    PLACELESS,
+    SOME,
     TURNING,
     languages_of,
     little_words,
 )
-from context.focus.reading import Written, read_words
+from context.focus.reading import DENYING_SIGN, Written, read_words
 from context.focus.stems import stem
 from context.language import detect_language
 from context.words import index_terms, word_pieces
@@ -23,13 +28,17 @@ from context.words import index_terms, word_pieces
 GENERAL_KEY = "general"
 """The key of a focus that asks for everything."""
 
-_VERSION = b"focus-1"
+_VERSION = b"focus-2"
 """Part of every key: another normalisation finds nothing of this one."""
 _KEY_BYTES = 16
 _DETECT_CHARS = 2_000
 _ENGLISH = "en"
 _LEAD = 1.25
 _SHORTEST_STEM = 3
+_DUE = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|remains?|needs?) to (?:be|do)\b")
+DUE = "due"
+"""The mark of what is still to be done."""
+_PAST = "past"
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,10 @@ class Focus:
         turned: Terms with the word that turns them, such as `before:deploy`; a part of `terms`.
         names: Stems of the words that are names, as far as capitals tell.
         denies: Whether a word or a sign in it denies.
+        marks: How much (`all:user`), whether in the past, whether still to be done: apart from the terms,
+            since the answer to one may be shown, labelled, for the other.
+        order: The terms in their order, as far as it tells who does what to whom.
+        cased: Identifiers and units whose capitals may tell them from others.
     """
 
     original: str
@@ -53,14 +66,18 @@ class Focus:
     turned: frozenset[str] = field(default=frozenset(), repr=False)
     names: frozenset[str] = field(default=frozenset(), repr=False)
     denies: bool = field(default=False, repr=False)
+    marks: frozenset[str] = field(default=frozenset(), repr=False)
+    order: tuple[str, ...] = field(default=(), repr=False)
+    cased: frozenset[str] = field(default=frozenset(), repr=False)
 
     @cached_property
     def key(self) -> str:
-        """32 hex digits, the same for foci with the same terms; `general` where there are none."""
+        """32 hex digits, the same for foci that ask the same; `general` where there are no terms."""
         if self.is_general:
             return GENERAL_KEY
-        terms = "\n".join(self.terms).encode("utf-8", "surrogatepass")
-        return blake2b(terms, digest_size=_KEY_BYTES, person=_VERSION).hexdigest()
+        parts = (self.terms, sorted(self.marks), self.order, sorted(self.cased))
+        text = "\n\n".join("\n".join(part) for part in parts).encode("utf-8", "surrogatepass")
+        return blake2b(text, digest_size=_KEY_BYTES, person=_VERSION).hexdigest()
 
     @cached_property
     def language(self) -> str:
@@ -76,9 +93,11 @@ class Focus:
 def normalise(text: str) -> Focus:
     """Read a focus: what somebody asks of an artifact, in their words.
 
-    Two texts have the same terms where they differ in case, order, punctuation, Unicode form or width, in
-    forms of a word, or in words such as "the" and "please" alone. Negations, numbers, identifiers, names and
-    words that turn others ("before", "from") count.
+    Two texts have the same key where they differ in case, punctuation, Unicode form or width, in forms of a
+    word, or in words such as "the" and "please" alone. Negations, numbers, identifiers and units with their
+    capitals, names, words that turn others ("before", "from"), words for how many ("all", "some"), the past
+    and what is still to be done count. So does the order of words: "did Alice pay Bob" is not "did Bob pay
+    Alice". The same words in another order, or in the past, are near.
 
     Args:
         text: A question, a topic, or nothing.
@@ -92,6 +111,8 @@ def normalise(text: str) -> Focus:
     for word in words:
         reader.take(word)
     reader.close()
+    if _DUE.search(" ".join(word.text for word in words)):
+        reader.marks.add(DUE)
     if reader.asks_for_everything:
         return Focus(text, ())
     return Focus(
@@ -102,6 +123,9 @@ def normalise(text: str) -> Focus:
         frozenset(reader.turned),
         frozenset(reader.names),
         reader.denies or _denies(text),
+        frozenset(reader.marks),
+        tuple(reader.order),
+        frozenset(reader.cased),
     )
 
 
@@ -149,20 +173,30 @@ class _Reader:
         self.turned: set[str] = set()
         self.names: set[str] = set()
         self.denies = False
+        self._counting: list[str] = []
+        self.marks: set[str] = set()
+        self.order: list[str] = []
+        self.cased: set[str] = set()
 
     @property
     def asks_for_everything(self) -> bool:
         """Whether all that was said is to summarize."""
-        return self._words <= GENERAL and not self.turned
+        return self._words <= GENERAL and not self.turned and DUE not in self.marks
 
     def take(self, word: Written) -> None:
         """Add a word, unless it is little."""
         text = word.text
+        if text in PAST and self._language == _ENGLISH:
+            self.marks.add(_PAST)
         if word.is_sharp:
             self.sharp.add(word.folded)
+            self.denies = self.denies or DENYING_SIGN in word.folded
             self._add(word, [word.folded])
         elif text in TURNING:
             self._wait(text)
+        elif text in EVERY or text in SOME:
+            self._words.add(text)
+            self._counting.append(text)
         elif text not in self._little:
             pieces = filter(None, word_pieces(word.folded))
             self._add(word, [each if len(each) < _SHORTEST_STEM else self._stem(each) for each in pieces])
@@ -173,8 +207,15 @@ class _Reader:
         return term
 
     def _add(self, word: Written, terms: Sequence[str]) -> None:
-        self._words.add(word.text)
+        self._words.add(word.cased or word.text)
         self.terms.update(terms)
+        if word.cased:
+            self.cased.add(word.cased)
+        if word.text not in PLACELESS:
+            self.order += [term for term in terms if self.order[-1:] != [term]]
+        if self._counting and terms:
+            self.marks.update(f"{counting}:{terms[0]}" for counting in self._counting)
+            self._counting.clear()
         if word.is_name:
             self.names.update(terms)
         if self._waiting and terms and word.text not in ASKING:
@@ -190,4 +231,5 @@ class _Reader:
     def close(self) -> None:
         """Keep what waits for nothing."""
         self.turned.update(f"{turning}:" for turning in self._waiting)
+        self.marks.update(f"{counting}:" for counting in self._counting)
         self.terms |= self.turned

@@ -11,6 +11,9 @@ from typing import NamedTuple
 from context.words import fold_word, run_words, written_runs
 
 _NOT = re.compile(r"(?:(?<=ca)n|n)['\u2019]t\b|(?<=\bcan)not\b", re.IGNORECASE)
+_DENYING_SIGN = re.compile(r"!=+|<>|=/=|(?<![\w)\]])!(?=\w)")
+"""How conditions and code deny; all of them are read as one sign."""
+DENYING_SIGN = "\u2260"
 _CONTRACTION = re.compile(r"(?<=\w)['\u2019](?:s|m|d|re|ve|ll)\b", re.IGNORECASE)
 _PLAIN_GAPS = frozenset(
     ["", " ", ", ", ". ", "? ", ": ", "; ", "\n", "? \n", "?\n", ".\n", " (", ") ", ' "', '" ']
@@ -18,6 +21,11 @@ _PLAIN_GAPS = frozenset(
 _MARKS_OF_NAMES = frozenset("#@%&\\/-")
 """What Unicode calls punctuation, and what is a part of names and numbers all the same."""
 _JOINED = re.compile(r"[\d._:/@#+]")
+_UNIT = re.compile(r"\d[\d.,]*[^\W\d_]{1,4}")
+_NUMBER = re.compile(r"\d[\d.,]*")
+_LONGEST_UNIT = 4
+_ABBREVIATED = frozenset({"IT", "US", "WHO"})
+"""Written so, they are names; in small letters they are little words."""
 _DIGIT = re.compile(r"\d")
 _LONGEST = 48
 
@@ -30,12 +38,14 @@ class Written(NamedTuple):
         folded: The word without its accents, or an identifier as a whole; of a very long one its hash.
         is_sharp: Whether it is a number, an identifier or has a sign: no other form means the same.
         is_name: Whether a capital inside a sentence says that it is a name.
+        cased: An identifier or a unit as it is written, where its capitals may tell it from another one.
     """
 
     text: str
     folded: str
     is_sharp: bool
     is_name: bool
+    cased: str = ""
 
 
 def read_words(text: str) -> list[Written]:
@@ -50,15 +60,21 @@ def read_words(text: str) -> list[Written]:
     """
     plain = _plain(text)
     words: list[Written] = []
+    shows = not plain.isupper()
     end, before = 0, ""
     for match in written_runs(plain):
         run, gap = match.group(), plain[end : match.start()]
         if gap not in _PLAIN_GAPS:
             words += _signs(before, gap, run)
         if run.isalpha():
-            words.append(_word(run, run[0].isupper() and _is_name(plain, match.start(), run)))
+            word = _word(run, run[0].isupper() and _is_name(plain, match.start(), run))
+            words.append(
+                word._replace(cased=_bounded(f"{before} {run}".strip()))
+                if shows and _tells(before, gap, run)
+                else word
+            )
         else:
-            words += _of_run(run)
+            words += _of_run(run, shows=shows)
         end, before = match.end(), run
     words += _signs(before, plain[end:], "")
     return words
@@ -66,6 +82,8 @@ def read_words(text: str) -> list[Written]:
 
 def _plain(text: str) -> str:
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    if "!" in plain or "<>" in plain or "=/=" in plain:
+        plain = _DENYING_SIGN.sub(DENYING_SIGN, plain)
     return _CONTRACTION.sub("", _NOT.sub(_say_not, plain))
 
 
@@ -80,11 +98,23 @@ def _word(run: str, is_name: bool = False) -> Written:
     return Written(run.casefold(), _bounded(folded), _DIGIT.search(folded) is not None, is_name)
 
 
-def _of_run(run: str) -> Iterator[Written]:
+def _of_run(run: str, *, shows: bool) -> Iterator[Written]:
     words = run_words(run)
+    mixed = shows and run != run.lower() and (run != run.upper() or _UNIT.fullmatch(run) is not None)
+    cased = _bounded(run) if mixed else ""
     if len(words) != 1 and _JOINED.search(run):
-        yield _sharp(run)
-    yield from map(_word, words)
+        yield _sharp(run)._replace(cased=cased)
+        cased = ""
+    for word in map(_word, words):
+        yield word._replace(cased=cased) if word.is_sharp else word
+
+
+def _tells(before: str, gap: str, run: str) -> bool:
+    """Whether the capitals of a word make it another one: a unit behind its number, an abbreviation."""
+    if run in _ABBREVIATED:
+        return True
+    is_unit = len(run) <= _LONGEST_UNIT and gap == " " and _NUMBER.fullmatch(before) is not None
+    return is_unit and run != run.lower()
 
 
 def _sharp(text: str) -> Written:

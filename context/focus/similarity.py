@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from context.focus.little import ASKING, OWNERS, PARTICLES, SOFT
-from context.focus.normal import Focus
+from context.focus.little import ASKING, EVERY, OWNERS, PARTICLES, SOFT, SOME
+from context.focus.normal import DUE, Focus
 from context.focus.stems import stem
 
 NEAR_THRESHOLD = 0.7
@@ -29,8 +29,8 @@ def similarity(one: Focus, other: Focus) -> float:
     """Measure how near two foci are.
 
     The share of their words that both have; words of asking weigh little, names more. Where they differ in
-    numbers, identifiers, negation or direction, or where each has a name that the other lacks, it is at most
-    0.4.
+    numbers, identifiers, negation or direction, in "all" or "some", in whether something is still to be done,
+    or where each has a name that the other lacks, it is at most 0.4.
 
     Args:
         one: A focus.
@@ -39,7 +39,7 @@ def similarity(one: Focus, other: Focus) -> float:
     Returns:
         A number in [0, 1]: 1 for the same key alone, 0 between the general focus and any other.
     """
-    if one.terms == other.terms:
+    if one.key == other.key:
         return 1.0
     if one.is_general or other.is_general:
         return 0.0
@@ -121,6 +121,8 @@ def _weigh(term: str, *, is_name: bool) -> float:
 def _contradict(one: Focus, other: Focus) -> bool:
     if one.sharp != other.sharp or one.denies != other.denies:
         return True
+    if (DUE in one.marks) != (DUE in other.marks) or _counts_otherwise(one, other):
+        return True
     mine, theirs = _turns(one), _turns(other)
     if any(mine[term] != theirs[term] for term in mine.keys() & theirs.keys()):
         return True
@@ -131,6 +133,17 @@ def _contradict(one: Focus, other: Focus) -> bool:
     return any(
         not words.isdisjoint(mine_alone) and not others.isdisjoint(theirs_alone)
         for words, others in ((one.names, other.names), (OWNERS, OWNERS))
+    )
+
+
+def _counts_otherwise(one: Focus, other: Focus) -> bool:
+    """Whether the one asks for all of what the other asks for some of."""
+    return any(
+        f"{some}:{mark.partition(':')[2]}" in theirs
+        for mine, theirs in ((one.marks, other.marks), (other.marks, one.marks))
+        for mark in mine
+        if mark.partition(":")[0] in EVERY
+        for some in SOME
     )
 
 

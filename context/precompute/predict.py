@@ -1,10 +1,12 @@
 """Predict what an artifact will be read for next, and which of it is worth reading ahead."""
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeAlias
 
-from context.focus import focus_key
+from context.focus import Focus, normalise
 from context.sections import Section, read_sections
 
 MAX_FOCUS_CHARS = 1_000
@@ -107,7 +109,7 @@ def predict_focuses(
     for origin, texts in ((FocusOrigin.OPEN_WORK, open_work[:OPEN_POINTS]), (FocusOrigin.TOPIC, topics)):
         guesses += [_guess(text, origin, HITS[origin]) for text in texts]
     general = Prediction("", FocusOrigin.GENERAL, HITS[FocusOrigin.GENERAL])
-    named = _distinct((guess for guess in guesses if guess.text), taken={focus_key("")})
+    named = _distinct((guess for guess in guesses if guess.text), taken={_asked(normalise(""))})
     named.sort(key=lambda guess: -guess.hits)
     return [*named[: max(limit - 1, 0)], general]
 
@@ -132,11 +134,21 @@ def _guess(text: str, origin: FocusOrigin, hits: float) -> Prediction:
     return Prediction(" ".join(text.split())[:MAX_FOCUS_CHARS], origin, hits)
 
 
-def _distinct(guesses: Iterable[Prediction], *, taken: set[str]) -> list[Prediction]:
-    """Of equal focuses the first stands, with the most hits that any of them promises."""
-    best: dict[str, Prediction] = {}
+_Asked: TypeAlias = tuple[tuple[str, ...], frozenset[str]]
+
+
+def _asked(focus: Focus) -> _Asked:
+    return focus.terms, focus.marks
+
+
+def _distinct(guesses: Iterable[Prediction], *, taken: AbstractSet[_Asked]) -> list[Prediction]:
+    """Of equal focuses the first stands, with the most hits that any of them promises.
+
+    The same words in another order are not asked ahead: the summary of the one is near to the other.
+    """
+    best: dict[_Asked, Prediction] = {}
     for guess in guesses:
-        key = focus_key(guess.text)
+        key = _asked(normalise(guess.text))
         if key not in taken:
             known = best.get(key, guess)
             best[key] = replace(known, hits=max(known.hits, guess.hits))

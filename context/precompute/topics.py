@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 from context.focus import focus_key
-from context.focus.little import ASKING, GENERAL, little_words
+from context.focus.little import ASKING, EVERY, GENERAL, SOME, little_words
 from context.words import fold_word, written_runs
 
 MOST_CHARS = 200_000
@@ -126,7 +126,7 @@ def _stretches(passage: str) -> Iterator[list[str]]:
     yield stretch
 
 
-_SAYS_LITTLE = little_words("en") | ASKING | GENERAL
+_SAYS_LITTLE = little_words("en") | ASKING | GENERAL | EVERY | SOME | {"done"}
 
 
 def _tells(word: str) -> bool:

@@ -65,7 +65,7 @@ def test_none_is_nearest_where_all_are_far() -> None:
 
 
 def test_the_same_question_is_nearest_of_all() -> None:
-    same = normalise("fees for BAGGAGE")
+    same = normalise("the BAGGAGE fee")
     found = nearest(normalise("baggage fees"), [normalise("baggage fees today"), same])
     assert found == (same, 1.0)
 
