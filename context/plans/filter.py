@@ -78,7 +78,7 @@ def _as_fit(ranked_ids: Sequence[str], budget: CatalogBudget) -> set[str]:
     return kept
 
 
-def read_picks(reply: str | None, catalog: Catalog) -> tuple[str, ...]:
+def read_picks(reply: str | None, catalog: Catalog) -> tuple[str, ...] | None:
     """Read which ids a model chose.
 
     Args:
@@ -86,12 +86,12 @@ def read_picks(reply: str | None, catalog: Catalog) -> tuple[str, ...]:
         catalog: The full catalog.
 
     Returns:
-        Ids of the catalog, as often as it names them once, at most `MOST_PICKS`; none where the reply is no
-        answer, and the lexical result stays.
+        Ids of the catalog, each once, at most `MOST_PICKS`; empty where it chose none that the catalog has,
+        and None where the reply is no answer: in both cases the lexical result stays.
     """
     decoded = decode_json(reply, accept=_is_picks)
     if not decoded.ok:
-        return ()
+        return None
     names = name_index(catalog)
     found = [find_entry(names, item.strip()) for item in _picks(decoded.value)]
     return tuple(dict.fromkeys(entry_id for entry_id in found if entry_id is not None))[:MOST_PICKS]

@@ -157,7 +157,7 @@ def _ask(desk: Desk, planner: Planner, ranking: Ranking) -> Answered:
 
 
 def _fit(desk: Desk, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | None]:
-    """The catalog as it is shown, and what a first pass did: `used`, `failed`, or None without one."""
+    """The catalog as it is shown, and what a first pass did: `used`, `none`, `failed`; None without one."""
     ranked_ids = [entry.entry_id for entry in ranking.entries]
     top_n = planner.profile.top_n
     fitted = fit_catalog(desk.ladder, planner.catalog_budget, ranked_ids=ranked_ids, top_n=top_n)
@@ -165,13 +165,13 @@ def _fit(desk: Desk, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | 
         return fitted, None
     picks = _pick(desk, planner, ranked_ids)
     if not picks:
-        return fitted, "failed"
+        return fitted, "failed" if picks is None else "none"
     order, kept = order_with_picks(picks, ranked_ids), count_kept(picks, ranked_ids, top_n)
     return fit_catalog(desk.ladder, planner.catalog_budget, ranked_ids=order, top_n=kept), "used"
 
 
-def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...]:
-    """The ids of the first pass; none where it fails in any way: the lexical result stays.
+def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...] | None:
+    """The ids of the first pass; None where it fails in any way: the lexical result stays.
 
     Raises:
         LlmFailure: There is no such model: the breaker would hide that from the question itself.
@@ -194,7 +194,7 @@ def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...
         if isinstance(error, LlmFailure) and error.cause is Cause.MISSING_MODEL:
             raise
         log.info("filter_pass_failed", work_id=desk.work_id, code=error.code)
-        return ()
+        return None
 
 
 def _request(desk: Desk, planner: Planner, fitted: Fitted) -> CompletionRequest:
