@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from context.decode.shape import has_shape
 from context.decode.strict import NotJsonError, read_strict
-from context.decode.types import Accept, DecodeCause, Decoded, How, Repair
+from context.decode.types import Accept, DecodeCause, Decoded, How, Part, Repair
 from context.decode.walk import Found, Walk, by_trust, walk
 from context.refusals import REFUSALS
 
@@ -22,7 +22,9 @@ _REFUSING_KEYS = frozenset({"refusal", "refused"})
 _Accepts = Callable[[object], bool]
 
 
-def decode_json(reply: str | None, *, accept: Accept, finish_reason: str | None = None) -> Decoded:
+def decode_json(
+    reply: str | None, *, accept: Accept, finish_reason: str | None = None, part: Part | None = None
+) -> Decoded:
     """Read the JSON value that a model was asked for.
 
     Looked at in this order: the whole reply; the whole without a fence around it; every whole value in it,
@@ -34,6 +36,8 @@ def decode_json(reply: str | None, *, accept: Accept, finish_reason: str | None 
         accept: Which values are an answer: a predicate, or a JSON schema. An accepted value in an object or
             list of its own, or written as JSON in a string, is taken out.
         finish_reason: Why the model stopped, where the provider said.
+        part: Tells a value that may be one entry of an answer, as where a model writes one a line: a whole
+            answer goes before entries, and all entries since the last that was taken back are one list.
 
     Returns:
         The value, or the cause: `safety` (refused or filtered), `truncated`, `empty`, `malformed` (which is
@@ -49,7 +53,7 @@ def decode_json(reply: str | None, *, accept: Accept, finish_reason: str | None 
         return whole
     walked = walk(text)
     if not walked.cut_off:
-        answer = _chosen(walked.found, accepts)
+        answer = _chosen(walked.found, accepts, part)
         if answer is not None:
             return answer
     return _failure(text, walked, was_cut=reason in _CUT_OFF)
@@ -99,13 +103,35 @@ def _layers(value: object) -> Iterator[object]:
             return
 
 
-def _chosen(found: list[Found], accepts: _Accepts) -> Decoded | None:
+def _chosen(found: list[Found], accepts: _Accepts, part: Part | None) -> Decoded | None:
+    if part is not None:
+        begin = max((place for place, item in enumerate(found) if item.corrects), default=0)
+        read = [(part(item.value), item) for item in found[begin:]]
+        whole = [item for entry, item in read if entry is None]
+        parts = _since_fence([(entry, item) for entry, item in read if entry is not None])
+        answer = _best(whole, accepts) if parts else None
+        if answer is None and len(parts) > 1:
+            answer = _joined([item for _, item in parts], [entry for entry, _ in parts], accepts)
+        if answer is not None:
+            return answer
+    return _best(found, accepts) or _joined(found, [item.value for item in found], accepts)
+
+
+def _since_fence(parts: list[tuple[object, Found]]) -> list[tuple[object, Found]]:
+    """What stands before the first fence is talk about the answer."""
+    return parts[next((place for place, (_, item) in enumerate(parts) if item.fenced), 0) :]
+
+
+def _best(found: list[Found], accepts: _Accepts) -> Decoded | None:
     for item in by_trust(found):
         for taken in _layers(item.value):
             if accepts(taken):
                 how = How.FENCE if item.fenced else How.CANDIDATE
                 return Decoded(taken, how=how, repairs=tuple(sorted(item.repairs)))
-    values = [item.value for item in found]
+    return None
+
+
+def _joined(found: list[Found], values: list[object], accepts: _Accepts) -> Decoded | None:
     if len(values) > 1 and accepts(values):
         repairs = frozenset[Repair]().union(*(item.repairs for item in found)) | {Repair.JOINED}
         return Decoded(values, how=How.CANDIDATE, repairs=tuple(sorted(repairs)))

@@ -8,6 +8,9 @@ from typing import Any, TypeAlias
 Accept: TypeAlias = Callable[[object], bool] | Mapping[str, Any]
 """Which values are an answer: a predicate, or a JSON schema (see `context.decode.shape`)."""
 
+Part: TypeAlias = Callable[[object], object | None]
+"""Takes from a value the one entry of a list that it is, or None: several such values are one answer."""
+
 
 class DecodeCause(StrEnum):
     """Why there is no answer; each asks for something else."""

@@ -26,6 +26,12 @@ _MOST_FENCE_CHARS = 200
 _MOST_INDENT = 100
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{\]}]', re.DOTALL)
 _DEPTHS = {"[": 1, "{": 1, "]": -1, "}": -1}
+_CORRECTION = re.compile(
+    r"\b(?:wait|actually|instead|correction|correct(?:ed|ing)|sorry|scratch that|rather|on second thought|"
+    r"revis\w+|improved|better|final(?:ly)? (?:answer|plan|step|version))\b",
+    re.IGNORECASE,
+)
+_MOST_BETWEEN_CHARS = 400
 _NOTHING_AFTER = re.compile(r"[\s`~]*\Z")
 
 
@@ -37,11 +43,13 @@ class Found:
         value: The value, clean.
         repairs: What was put right.
         fenced: Whether it begins right after the line that opens a fence.
+        corrects: Whether the words before it take back what was said.
     """
 
     value: object
     repairs: frozenset[Repair]
     fenced: bool
+    corrects: bool = False
 
 
 @dataclass
@@ -87,6 +95,7 @@ class _Walker:
         self.strict_left = _FREE_READS + _STRICT_READS * len(text)
         self.tolerant_left = _FREE_READS + _TOLERANT_READS * len(text)
         self.open_thought = False
+        self.last_end = 0
         self.tags = list(THINK_TAG.finditer(text)) if "<" in text else []
         self.closings = _closings(self.tags)
 
@@ -150,7 +159,10 @@ class _Walker:
                 self.result.cut_off = worse.at_end
                 return self._end_of_broken(place) if worse.begun else place + 1
         if not self.open_thought or _NOTHING_AFTER.match(self.text, end):
-            self.result.found.append(Found(value, repairs, self._is_fenced(place)))
+            between = self.text[max(self.last_end, place - _MOST_BETWEEN_CHARS) : place]
+            corrects = bool(self.result.found) and _CORRECTION.search(between) is not None
+            self.result.found.append(Found(value, repairs, self._is_fenced(place), corrects))
+            self.last_end = end
         return end
 
     def _end_of_broken(self, place: int) -> int:

@@ -83,8 +83,31 @@ def _is_step(item: object) -> bool:
 
 
 def read_answer(reply: str | None, *, finish_reason: str | None = None) -> Decoded:
-    """Decode a planner's reply, however it is wrapped."""
-    return decode_json(reply, accept=is_plan_answer, finish_reason=finish_reason)
+    """Decode a planner's reply, however it is wrapped; steps one a line are one plan, `[]` and `{}` too."""
+    decoded = decode_json(reply, accept=is_plan_answer, finish_reason=finish_reason, part=_lone_step)
+    if decoded.cause is not DecodeCause.MALFORMED:
+        return decoded
+    empty = decode_json(reply, accept=lambda _value: True, finish_reason=finish_reason)
+    return empty if empty.ok and _is_empty(empty.value) else decoded
+
+
+def _lone_step(value: object) -> object | None:
+    """A step by itself, or the only one of a list or a wrapper; a plan with a list of steps is whole."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    elif isinstance(value, Mapping) and len(value) == 1 and value.keys().isdisjoint(_LIST_KEYS):
+        inner = next(iter(value.values()))
+        value = inner if isinstance(inner, Mapping) else value
+    is_step = isinstance(value, Mapping) and _is_step(value) and _listed(value) is None
+    return value if is_step else None
+
+
+def _is_empty(value: object) -> bool:
+    """Whether an answer says that nothing fits, by holding nothing."""
+    if isinstance(value, Mapping) and len(value) == 1 and not value.keys().isdisjoint(_LIST_KEYS):
+        value = next(iter(value.values()))
+        return value is None or value == {}
+    return value in ([], {})
 
 
 def draft_plan(answer: object, catalog: Catalog, mode: PlanMode) -> PlanDraft:

@@ -203,6 +203,11 @@ def test_no_planned_entry_stands_beside_what_it_supersedes(answer: dict[str, Any
         '{"plan": [{"name": "blog.draft"}]}',
         '{"result": {"steps": [{"tool": "blog.draft", "args": {}}]}}',
         '<think>two?</think>```json\n{"steps": [{"tool": "blog.draft"}]}\n```',
+        "[]",
+        "{}",
+        "```json\n[]\n```",
+        "Nothing fits: []",
+        '{"plan": null}',
     ],
 )
 def test_plans_are_read_in_the_forms_that_models_give_them(reply: str) -> None:
@@ -217,10 +222,49 @@ def test_plans_are_read_in_the_forms_that_models_give_them(reply: str) -> None:
         ('{"steps": [{"tool": "blog', DecodeCause.TRUNCATED),
         ("I'm sorry, but I can't help with that.", DecodeCause.SAFETY),
         ("[1, 2]", DecodeCause.MALFORMED),
+        ('{"error": {}}', DecodeCause.MALFORMED),
+        ('[] or {"ids": []}', DecodeCause.MALFORMED),
+        ("I'm sorry, but I can't help with that. []", DecodeCause.SAFETY),
     ],
 )
 def test_what_is_no_plan_has_its_cause(reply: str, cause: DecodeCause) -> None:
     assert read_answer(reply).cause is cause
+
+
+@pytest.mark.parametrize("reply", ["[]", "{}", '{"steps": []}'])
+def test_an_answer_of_nothing_is_a_plan_without_steps_that_says_so(reply: str) -> None:
+    plan = draft_plan(read_answer(reply).value, small_catalog(), PLAN)
+    assert (plan.steps, plan.gap_warning) == ((), NOTHING_FITS)
+
+
+_FIRST, _SECOND = '{"tool": "blog.draft", "args": {}}', '{"tool": "weather.now"}'
+
+
+@pytest.mark.parametrize(
+    ("reply", "tools"),
+    [
+        (f"{_FIRST}\n{_SECOND}", ["blog.draft", "weather.now"]),
+        (f"{_FIRST},\n{_SECOND},", ["blog.draft", "weather.now"]),
+        (f"```json\n{_FIRST}\n{_SECOND}\n```", ["blog.draft", "weather.now"]),
+        (f"Step 1:\n```json\n{_FIRST}\n```\nStep 2:\n```json\n{_SECOND}\n```", ["blog.draft", "weather.now"]),
+        (f"First: {_FIRST}. Then: {_SECOND}.", ["blog.draft", "weather.now"]),
+        (f"[{_FIRST}]\n[{_SECOND}]", ["blog.draft", "weather.now"]),
+        (f'{{"step": {_FIRST}}}\n{{"step": {_SECOND}}}', ["blog.draft", "weather.now"]),
+        (f"{_FIRST}\nWait, better:\n{_SECOND}", ["weather.now"]),
+        (f"{_FIRST}\nActually, instead:\n{_FIRST}\n{_SECOND}", ["blog.draft", "weather.now"]),
+        (f"Maybe {_FIRST}?\n```json\n{_SECOND}\n```", ["weather.now"]),
+        (f'{{"steps": [{_FIRST}, {_SECOND}]}}\nBegin with {_FIRST}', ["blog.draft", "weather.now"]),
+        (f'{{"steps": [{_FIRST}]}}\n{{"steps": [{_SECOND}]}}', ["weather.now"]),
+    ],
+)  # fmt: skip
+def test_steps_that_stand_by_themselves_are_one_plan(reply: str, tools: list[str]) -> None:
+    assert tools_of(draft_plan(read_answer(reply).value, small_catalog(), PLAN)) == tools
+
+
+@given(st.lists(st.sampled_from(("blog.draft", "weather.now")), min_size=1, max_size=6))
+def test_a_plan_of_one_step_a_line_loses_no_step(tools: list[str]) -> None:
+    reply = "\n".join(json.dumps({"tool": tool, "args": {}}) for tool in tools)
+    assert tools_of(draft_plan(read_answer(reply).value, small_catalog(), PLAN)) == tools
 
 
 @pytest.mark.parametrize("mode", list(PlanMode))
