@@ -8,7 +8,7 @@ Back: the models fall back to the profiles of shorter prefixes, and some request
 from alembic import op
 
 revision = "0023"
-down_revision = "0020"
+down_revision = "0022"
 branch_labels = None
 depends_on = None
 
