@@ -48,7 +48,8 @@ def test_it_gives_the_first_step_where_only_that_is_asked_for() -> None:
 def test_it_chooses_ids_where_it_is_asked_for_ids() -> None:
     messages = filter_messages(QUESTION, WEAK, filter_lines(large_catalog(), WEAK, []))
     picks = read_picks(answer_text({"messages": messages}, Step(Mode.SUMMARY)), large_catalog())
-    assert picks is not None and "blog.draft" in picks
+    assert picks is not None
+    assert "blog.draft" in picks
 
 
 def test_a_prompt_over_its_size_gets_no_words_and_a_good_end() -> None:
