@@ -10,6 +10,12 @@ from context.tokens import estimate
 from context.turns import count_eligible, find_safe_boundary, split_turns
 from context.types import Message
 
+LEAST_GROWTH = 0.5
+"""A cut leaves room to grow by this share of what stays raw at most, before the next one is due."""
+
+LEAST_KEPT = 0.5
+"""This share of it stays raw however full the window is."""
+
 
 @dataclass(frozen=True)
 class Thresholds:
@@ -174,8 +180,21 @@ def count_ready(messages: Sequence[Message], *, more: bool) -> int:
     return ready[-1].stop if ready else 0
 
 
+def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float:
+    """What stays raw, so that history can grow for a while before it calls for the next summary.
+
+    Where the parts that no summary reduces fill the window, each new turn would call for one otherwise: then
+    less stays raw than could.
+    """
+    keep = _keep_tokens(budget, thresholds)
+    fixed = load.price(load.input_tokens - load.raw_tokens) + budget.max_tokens
+    room = budget.used_window * thresholds.window_share - fixed
+    calls_again_at = max(keep * (1 + thresholds.min_progress), room)
+    return max(min(keep, calls_again_at - keep * LEAST_GROWTH), keep * LEAST_KEPT)
+
+
 def _target(messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds) -> int:
-    keep_tokens = _keep_tokens(budget, thresholds)
+    keep_tokens = _tokens_to_keep(load, budget, thresholds)
     for index, spent in enumerate(accumulate((message.tokens for message in messages), initial=0)):
         few = load.raw_messages - index <= thresholds.keep_messages and index >= load.left_out
         if few and load.price(load.raw_tokens - spent) <= keep_tokens:

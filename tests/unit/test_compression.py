@@ -95,6 +95,29 @@ def test_a_cut_leaves_no_more_raw_than_its_share_and_the_rest_of_a_turn() -> Non
     assert 800 * (30 - cut.stop) < 3_000 + 2 * 800
 
 
+def test_a_window_full_of_other_things_does_not_call_for_a_summary_at_every_turn() -> None:
+    """A session whose system prompt and answer take more than half of the window."""
+    budget, messages = Budget(8_000, 800), talk(60, tokens=150)
+    start, cuts = 0, 0
+    for stop in range(2, len(messages), 2):
+        raw = messages[start:stop]
+        load = load_of(raw, summary_tokens=300 if start else 0, system_tokens=3_600)
+        if find_trigger(load, budget, Thresholds()) is None:
+            continue
+        cut = plan_cut(raw, load, budget, Thresholds())
+        assert cut is not None
+        start, cuts = start + cut.stop, cuts + 1
+    assert 0 < cuts <= 60 / 4
+
+
+def test_what_stays_raw_is_no_less_than_half_of_its_share() -> None:
+    messages = talk(15, tokens=400)
+    load = replace(load_of(messages), system_tokens=6_000)
+    cut = plan_cut(messages, load, BUDGET, THRESHOLDS)
+    assert cut is not None
+    assert 1_500 - 400 < 400 * (30 - cut.stop) <= 3_000
+
+
 def test_a_turn_that_waits_for_a_result_is_never_cut_nor_what_comes_after_it() -> None:
     waiting = number([*talk(3), says("user", "look"), *calls(["c1"]), says("user", "and?")])
     cut = plan_cut(waiting, Load(40, 400), BUDGET, THRESHOLDS)
