@@ -12,7 +12,7 @@ from api.errors import ProblemError
 from api.intake import MAX_WINDOW
 from api.window.gather import Filled, Sought, fill_window, gather, load_tail
 from api.window.prepare import Place, prepare
-from api.window.request import ContextRequest, ask, budget_of, read_request
+from api.window.request import ContextRequest, ask, budget_of, read_request, with_known_window
 from api.window.respond import Answering, respond
 from context.assemble import Notes
 from context.emergency import EmergencyCut
@@ -66,6 +66,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     with reading() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
         known = find_limit(db, tenant_id, request.model)
+    request = with_known_window(request, seen)
     tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
     given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget_of(request, known))
     limit = _learn(tenant_id, request.model, refusal) or known

@@ -12,7 +12,7 @@ from api.window.activation import settle
 from api.window.gather import Filled, Sought, fill_window, load_tail
 from api.window.learn import learn_request
 from api.window.prepare import Place, prepare
-from api.window.request import ContextRequest, ask, budget_of, read_request
+from api.window.request import ContextRequest, ask, budget_of, read_request, with_known_window
 from api.window.respond import Answering, respond
 from api.window.shadow import Shadow, record_shadow, shadow_of
 from api.window.trial import Asking, Laid, as_shown
@@ -46,6 +46,7 @@ def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) ->
     with reading() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
         limit = standing.learned_limit if standing else find_limit(db, tenant_id, request.model)
+    request = with_known_window(request, standing)
     budget, shadow, read = budget_of(request, limit), shadow_of(tenant_id), given
     shown = as_shown(standing, shadow.applied)
     tail = load_tail(tenant_id, shown, request.model, budget)

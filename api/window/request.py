@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pydantic import Field
 
@@ -19,6 +20,7 @@ from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Wire
 from context.wire.anthropic_blocks import told_blocks
+from models.freshness import Standing
 
 
 class ContextRequest(Body):
@@ -43,6 +45,9 @@ class ContextRequest(Body):
     kind: Kind = Field(Kind.USER, description="What the request comes from.")
     planner_model: str | None = Field(None, max_length=200, description="The model that plans.")
     summarizer_model: str | None = Field(None, max_length=200, description="The model that summarizes.")
+
+
+Request = TypeVar("Request", bound=ContextRequest)
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,17 @@ def read_request(request: ContextRequest) -> Given:
 def _tells(message: Message) -> bool:
     """Whether the provider takes anything of a message; where it takes none of them, nobody has asked."""
     return bool(told_blocks(message.body["content"]))
+
+
+def with_known_window(request: Request, standing: Standing | None) -> Request:
+    """Let a request that names no window have that of its session, where the same model answers it."""
+    session = standing.session if standing else None
+    if request.context_window is not None or session is None or session.context_window is None:
+        return request
+    leaves_nothing = request.max_tokens is not None and request.max_tokens >= session.context_window
+    if session.model != request.model or leaves_nothing:
+        return request
+    return request.model_copy(update={"context_window": session.context_window})
 
 
 def budget_of(request: ContextRequest, learned_limit: int | None) -> Budget:

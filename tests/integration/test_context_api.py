@@ -160,6 +160,19 @@ def test_a_window_that_nobody_named_is_four_times_the_output_limit_and_said(clie
     assert answer["utilization"]["assumed"] == ["context_window"]
 
 
+@pytest.mark.parametrize(
+    ("model", "max_tokens", "in_force"),
+    [("gpt-4o", 500, 128_000), ("gpt-4o", 200_000, 800_000), ("claude-opus-4", 500, 2_000)],
+)
+def test_a_window_that_nobody_names_is_that_of_the_session_where_its_model_answers(
+    client: TestClient, model: str, max_tokens: int, in_force: int
+) -> None:
+    post(client, user(), {"role": "assistant", "content": "so"}, model="gpt-4o", context_window=128_000)
+    answer = window(client, model=model, context_window=None, max_tokens=max_tokens)
+    assert answer["certificate"]["context_window"] == in_force
+    assert answer["utilization"]["assumed"] == ([] if in_force == 128_000 else ["context_window"])
+
+
 def test_a_lower_budget_than_the_window_is_kept(client: TestClient) -> None:
     reply = {"role": "assistant", "content": WORDS}
     post(client, *(message for n in range(30) for message in (user(f"{n} {WORDS}"), reply)))
