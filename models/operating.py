@@ -4,8 +4,9 @@ from uuid import UUID
 
 from sqlalchemy import func, or_, select, update
 
+from models.dead_work import redrive
 from models.session import Transaction
-from models.work import DueWork, WorkState, redrive
+from models.work import DueWork, WorkState
 
 _PUT_OFF = (
     (DueWork.state == WorkState.READY) & (DueWork.due_at > func.now()) & DueWork.last_error.is_not(None)

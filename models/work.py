@@ -372,23 +372,6 @@ def put_off(
     return done.rowcount == 1
 
 
-def redrive(db: Transaction, tenant_id: UUID, work_ids: list[int] | None = None) -> int:
-    """Give dead work another life; all of the tenant's, or the named ones. Returns how many."""
-    dead = update(DueWork).where(DueWork.tenant_id == tenant_id, DueWork.state == WorkState.DEAD)
-    if work_ids is not None:
-        dead = dead.where(DueWork.work_id.in_(work_ids))
-    return db.execute(
-        dead.values(
-            state=WorkState.READY,
-            due_at=func.now(),
-            attempts=0,
-            crashes=0,
-            hinted_until=None,
-            rests_until=None,
-        )
-    ).rowcount
-
-
 def find_work(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> DueWork | None:
     """One piece of work as it stands, or None where nothing ever asked for it."""
     row = db.execute(
@@ -397,13 +380,3 @@ def find_work(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> Due
         )
     ).one_or_none()
     return DueWork(**row._mapping) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)
-
-
-def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWork]:
-    """All work of a tenant in one state, longest due first."""
-    rows = db.execute(
-        select(DueWork.__table__)
-        .where(DueWork.tenant_id == tenant_id, DueWork.state == state)
-        .order_by(DueWork.due_at)
-    )
-    return [DueWork(**row) for row in rows.mappings()]

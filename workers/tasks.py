@@ -10,6 +10,7 @@ from context.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import llm_settings
 from models.clock import present
+from models.dead_work import redrive
 from models.learning_settings import learning_settings
 from models.retention_run import OPERATOR, RETENTION
 from models.retention_settings import retention_settings
@@ -17,7 +18,7 @@ from models.session import transaction
 from models.settings import artifact_settings, compression_settings, recall_settings
 from models.shadow_settings import shadow_settings
 from models.tenant import ensure_tenant
-from models.work import WorkKind, redrive, want
+from models.work import WorkKind, want
 from workers.app import app
 from workers.jobs.context_plan import plan_contexts
 from workers.jobs.learn import ask_for_the_night, learn

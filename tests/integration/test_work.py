@@ -5,20 +5,10 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
+from models.dead_work import list_work, redrive
 from models.hints import take_hints
 from models.tenant import ensure_tenant
-from models.work import (
-    WorkKind,
-    WorkState,
-    claim,
-    finish,
-    hold,
-    list_work,
-    put_off,
-    redrive,
-    renew,
-    want,
-)
+from models.work import WorkKind, WorkState, claim, finish, hold, put_off, renew, want
 from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts, row, take
 
 

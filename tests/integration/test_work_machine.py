@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import Connection, Engine, RootTransaction
 
+from models.dead_work import redrive
 from models.hints import take_hints
 from models.tenant import ensure_tenant
 from models.work import (
@@ -28,7 +29,6 @@ from models.work import (
     finish,
     hold,
     put_off,
-    redrive,
     renew,
     rest,
     want,

@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 
 from models import session
+from models.dead_work import list_work
 from models.hints import take_hints
-from models.work import Claim, WorkKind, WorkState, claim, list_work, want
+from models.work import Claim, WorkKind, WorkState, claim, want
 from tests.integration.works import MAX_CRASHES
 
 MANY = 50_000
