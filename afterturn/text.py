@@ -109,8 +109,12 @@ def forget(
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
     """Delete a tenant's key: its sealed text can never be read again, in no backup made from now on."""
-    if not for_ever:
-        raise typer.BadParameter("this cannot be undone: say --for-ever")
     with operator_transaction(data_dir) as db:
-        gone = forget_text_key(db, known_tenant(db, tenant))
+        tenant_id = known_tenant(db, tenant)
+        sealed = 0 if for_ever else sum(count_cells(db, tenant_id, column)[0] for column in COLUMNS)
+        if sealed and not for_ever:
+            raise typer.BadParameter(
+                f"{sealed:,} texts of {tenant} would be lost, which cannot be undone: say --for-ever"
+            )
+        gone = forget_text_key(db, tenant_id)
     print(f"The key of {tenant} is gone." if gone else f"{tenant} has no key.")

@@ -7,12 +7,15 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
+from typer.testing import CliRunner
 
 from afterturn.checks import check_text_keys
+from afterturn.text import app as text_commands
 from models import session
 from models.artifact_plan import PlanKey, store_plan
 from models.plan import MadePlan, PlanMethod, keep_plan
 from models.text_keys import Cells, TextUnavailableError, forget_keys
+from models.text_rotation import change_rows
 from models.work import Claim, WorkKind, find_work, want
 from tests.integration.erasing import new_summary, post_turn, tool_turn
 from tests.integration.sealing import FIRST, SECOND, WRONG, Environment, tables_with_traces
@@ -98,6 +101,20 @@ def test_a_tenant_without_a_key_is_asked_about_once_and_is_served(
         Cells(db, tenant_id).seal("c", WORD)
     keys.use()
     assert client.post("/v1/sessions/s1/turns", json=tool_turn("t2", WORD)).status_code == 503
+
+
+def test_a_key_that_seals_nothing_any_more_is_forgotten_and_then_nothing_is_refused(
+    keyless: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    forget = ["forget", "--tenant", "first"]
+    keys.use(FIRST, sealing=False)
+    assert CliRunner().invoke(text_commands, forget).exit_code != 0
+    list(change_rows(session.transaction, tenant_id, to="plain"))
+    told = CliRunner().invoke(text_commands, forget)
+    assert (told.exit_code, told.output.strip()) == (0, "The key of first is gone.")
+    keys.use()
+    assert keyless.post("/v1/sessions/s1/turns", json=tool_turn("t2", WORD)).status_code == 202
+    assert keyless.get("/readyz").status_code == 200
 
 
 @pytest.mark.parametrize("wrong", ["", SECOND, WRONG], ids=["none", "another", "wrong"])
