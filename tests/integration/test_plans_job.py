@@ -12,13 +12,19 @@ from sqlalchemy import text
 from context.priors.prior_set import make_prior_set
 from context.priors.state import State, learn
 from context.priors.types import JoinedPlan, ToolOutcome
+from llm.gateway import Gateway
+from llm.requests import CompletionReply, CompletionRequest
 from llm.scripted import Mode, ScriptedServer, Step
+from llm.settings import LlmSettings
 from models import session
 from models.budget import Caps
 from models.prior import NewSet, SetKind, SetPlace, SetState, keep_set
-from models.work import WorkKind, want
+from models.work import WorkKind, WorkState, want
 from tests.integration.planning import CATALOG, MODEL, Planning, tools_of
 from tests.unit.plans.catalogs import MULTI_INTENT, SMALL_GUIDE
+from workers.jobs.lifecycle import LEASE_LOST, Handler, run_work
+from workers.jobs.plan import make_plan
+from workers.settings import WorkerSettings
 
 UNSURE = "please do something about the text"
 
@@ -276,6 +282,24 @@ def test_a_plan_that_is_answered_is_not_made_again(room: Planning) -> None:
         want(db, room.tenant_id, WorkKind.PLAN, str(plan_id))
     assert room.do(plan_id) == "answered before"
     assert room.server.count == 1
+
+
+def test_a_plan_whose_lease_was_lost_is_left_to_whoever_has_it(room: Planning) -> None:
+    """What a late worker made would end the work of the one that is at it."""
+    plan_id = room.ask("draft a blog")
+    gateway = Gateway(LlmSettings(llm_api_base=room.server.base_url, llm_api_key="sk-test"), Caps())
+
+    def overtaken(request: CompletionRequest) -> CompletionReply:
+        with session.transaction() as db:
+            db.execute(text("update due_work set lease = gen_random_uuid() where kind = 'plan'"))
+        return gateway.complete(request)
+
+    handlers: dict[WorkKind, Handler] = {
+        WorkKind.PLAN: lambda held: make_plan(held, complete=overtaken, most_wait_s=900)
+    }
+    assert run_work(room.work(plan_id).work_id, handlers, WorkerSettings()) == LEASE_LOST
+    assert room.plan(plan_id).status == "wanted"
+    assert room.work(plan_id).state == WorkState.RUNNING
 
 
 def test_a_plan_of_an_erased_session_leaves_nothing(room: Planning) -> None:

@@ -23,6 +23,7 @@ class Guard:
 
 
 _WORK = ("tests/integration/test_work.py",)
+_ERASED = ("tests/integration/test_erase_races.py",)
 
 GUARDS = (
     Guard(
@@ -116,6 +117,47 @@ GUARDS = (
         ("tests/integration/test_intake.py",),
     ),
     Guard(
+        "intake: acknowledged after the commit",
+        "api/turns.py",
+        """    with transaction() as db:
+        accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
+        """    import contextlib
+
+    with contextlib.suppress(Exception), transaction() as db:
+        accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
+        ("tests/integration/test_store_faults.py", "-k", "turn_that_its_client"),
+    ),
+    Guard(
+        "plans: only who holds the lease",
+        "workers/jobs/plan.py",
+        """        if not hold(db, held):
+            raise LeaseLostError
+        kept =""",
+        "        kept =",
+        ("tests/integration/test_plans_job.py",),
+    ),
+    Guard(
+        "recall: the generation",
+        "models/recall.py",
+        "return found == generation",
+        "return found is not None",
+        _ERASED,
+    ),
+    Guard(
+        "what was read of a session: the generation",
+        "models/conversation.py",
+        "return found == generation",
+        "return found is not None",
+        _ERASED,
+    ),
+    Guard(
+        "learning: once a night",
+        "models/learning.py",
+        "return made.one_or_none() is not None",
+        "return True",
+        ("tests/integration/test_learning.py",),
+    ),
+    Guard(
         "commits are durable",
         "models/session.py",
         '"synchronous_commit": "on",',
@@ -156,6 +198,13 @@ GUARDS = (
         "return box.get(timeout=deadline_s)",
         "return box.get(timeout=deadline_s + 30)",
         ("tests/integration/test_gateway.py",),
+    ),
+    Guard(
+        "gate: nothing empty, refused or cut off",
+        "context/gate.py",
+        "yield Verdict(text, Reason(fault) if fault else None)",
+        "yield Verdict(text, None)",
+        ("tests/unit/test_gate.py",),
     ),
     Guard(
         "gate: languages",
