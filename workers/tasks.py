@@ -1,7 +1,7 @@
 """The Celery tasks: an id in, a job called, a word for the log out."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from celery import current_task
@@ -34,6 +34,10 @@ from workers.observe import models_in_use, show_life
 from workers.schedule import HINTED_UNTIL, TaskName
 from workers.settings import precompute_settings, worker_settings
 
+LATE_S = 60
+"""So late does a hint still count. Workers that are slower than hints come find none but late ones: to pass over
+all of them would be to do nothing at all."""
+
 
 def _handlers() -> Mapping[WorkKind, Handler]:
     settings = compression_settings()
@@ -65,9 +69,9 @@ def _handlers() -> Mapping[WorkKind, Handler]:
 
 
 def _do(work_id: int) -> str:
-    """Do the work of the hint that led here, as long as the hint counts."""
+    """Do the work of the hint that led here, unless the hint was over long ago."""
     told = current_task.request.get(HINTED_UNTIL)
-    until = datetime.fromisoformat(told) if told else None
+    until = datetime.fromisoformat(told) + timedelta(seconds=LATE_S) if told else None
     return run_work(work_id, _handlers(), worker_settings(), until=until)
 
 
