@@ -35,8 +35,8 @@ from workers.schedule import HINTED_UNTIL, TaskName
 from workers.settings import precompute_settings, worker_settings
 
 LATE_S = 60
-"""So late does a hint still count. Workers that are slower than hints come find none but late ones: to pass over
-all of them would be to do nothing at all."""
+"""So late does a hint still count. Workers that are slower than hints come find none but late ones: to pass
+over all of them would be to do nothing at all."""
 
 
 def _handlers() -> Mapping[WorkKind, Handler]:
