@@ -144,7 +144,7 @@ def rows_of(asking: Asking, served: Laid, laid: dict[str, Laid]) -> list[dict[st
     history, names_of = served.history, cache(names_in)
     rows = []
     for name, other in laid.items():
-        facts = compare_facts(history, other.history, names_of=names_of)
+        facts = compare_facts(history, other.history, find=names_of)
         gone = set(other.hidden) - set(served.hidden)
         rows.append(
             {

@@ -1,12 +1,14 @@
 """Facts of two windows: which one holds what, and which of it a turn then needed. Only digests leave here."""
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from context.contents import PartKind, read_parts
 from context.identifiers import extract_identifiers, kept_identifiers, normal
+from context.shadow.names import names_of
 from context.types import Message, Role
 
 DIGEST_BYTES = 8
@@ -52,8 +54,8 @@ def texts_of(messages: Iterable[Message]) -> list[str]:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """The exact names in a text, in the order of first use."""
-    return tuple(extract_identifiers(text))
+    """The facts in a text, each once: exact names, and names of people, places and products."""
+    return tuple(dict.fromkeys([*extract_identifiers(text), *names_of(text)]))
 
 
 def compare_facts(
@@ -61,7 +63,7 @@ def compare_facts(
     other: Sequence[str],
     *,
     most: int = MOST_FACTS,
-    names_of: Callable[[str], Sequence[str]] = names_in,
+    find: Callable[[str], Sequence[str]] = names_in,
 ) -> Compared:
     """Find the facts of a window, and which of them another window holds, in whatever spelling.
 
@@ -69,18 +71,35 @@ def compare_facts(
         served: The texts of the window, oldest first.
         other: The texts of the other one.
         most: The most facts, >= 0; the newest count.
-        names_of: `names_in`, or the same with a memory: windows of one read share most of their texts.
+        find: `names_in`, or the same with a memory: windows of one read share most of their texts.
 
     Returns:
         Facts as `normal` folds them.
     """
-    newest = (name for text in reversed(served) for name in reversed(names_of(text)))
+    newest = (name for text in reversed(served) for name in reversed(find(text)))
     names = dict.fromkeys(islice(newest, most))
-    held = {normal(name) for text in other for name in names_of(text)}
+    held = {normal(name) for text in other for name in find(text)}
     open_names = [name for name in names if normal(name) not in held]
-    spelled = set(kept_identifiers("\n".join(other), open_names)) if open_names else set()
+    spelled = _spelled(other, open_names) if open_names else set()
     lacking = frozenset(normal(name) for name in open_names if name not in spelled)
     return Compared(frozenset(map(normal, names)) - lacking, lacking)
+
+
+def _spelled(texts: Sequence[str], names: Sequence[str]) -> set[str]:
+    """Those that texts hold in another spelling; within a word, a name that is letters alone is none."""
+    joined = "\n".join(texts)
+    found = kept_identifiers(joined, names)
+    plain = normal(joined)
+    return {name for name in found if not _is_words(name) or _begins_word(normal(name), plain)}
+
+
+def _is_words(name: str) -> bool:
+    return all(letter.isalpha() or letter.isspace() for letter in name)
+
+
+def _begins_word(name: str, text: str) -> bool:
+    """Whether a name stands at a word's beginning, whatever ending it has there."""
+    return re.search(rf"(?<!\w){re.escape(name)}", text) is not None
 
 
 def holds(texts: Sequence[str], facts: Sequence[str]) -> list[bool]:
@@ -107,9 +126,7 @@ def needs_of(turn: Sequence[Message], *, new: int) -> Needs:
             parts = [part for part in read_parts(message) if part.kind in {PartKind.TEXT, PartKind.CALL}]
             words += [part.text for part in parts]
             tools += [part.name for part in parts if part.kind is PartKind.CALL and part.name]
-    return Needs(
-        frozenset(normal(name) for text in words for name in extract_identifiers(text)), tuple(tools)
-    )
+    return Needs(frozenset(normal(name) for text in words for name in names_in(text)), tuple(tools))
 
 
 def pack(facts: Iterable[str], salt: bytes) -> bytes:
