@@ -22,6 +22,7 @@ from models.counting import Counted, count
 from models.freshness import Standing, find_standing
 from models.limit import find_limit
 from models.session import reading
+from models.tracing import span
 from models.work import WorkKind
 
 router = APIRouter(prefix="/v1", tags=["context"])
@@ -43,14 +44,15 @@ def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) ->
     given = read_request(request)
     if request.wait_ms:
         wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
-    with reading() as db:
+    with span("load standing"), reading() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
         limit = standing.learned_limit if standing else find_limit(db, tenant_id, request.model)
     request = with_known_window(request, standing)
     budget, shadow, read = budget_of(request, limit), shadow_of(tenant_id), given
     shown = as_shown(standing, shadow.applied)
     tail = load_tail(tenant_id, shown, request.model, budget)
-    given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget, shadow.applied)
+    with span("rank tools"):
+        given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget, shadow.applied)
     asked = ask(request, given, limit)
     standing, activation = settle(tenant_id, standing, asked) if standing else (None, None)
     if Part.SUMMARIES not in shadow.applied:

@@ -2,6 +2,7 @@
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import get_contextvars
 
 from models.tracing import span
 
@@ -22,7 +23,10 @@ class TraceRequests:
             return
         method = scope["method"]
         parent = Headers(scope=scope).get("traceparent")
-        with span(method, kind="server", parent=parent, http__request__method=method) as own:
+        named = get_contextvars().get("request_id")
+        with span(
+            method, kind="server", parent=parent, http__request__method=method, afterturn__request_id=named
+        ) as own:
 
             async def told(message: Message) -> None:
                 if message["type"] == "http.response.start":

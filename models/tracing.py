@@ -8,7 +8,7 @@ import atexit
 import logging
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -91,10 +91,12 @@ def name_process(role: str) -> None:
     _role["name"] = f"afterturn-{role}"
 
 
-@contextmanager
+_OFF = nullcontext(NO_SPAN)
+
+
 def span(
     name: str, *, kind: str = "internal", parent: str | None = None, **attributes: Value | None
-) -> Iterator[Span]:
+) -> AbstractContextManager[Span]:
     """Make a step a span of the present trace, or of the one that a parent names.
 
     Args:
@@ -103,9 +105,13 @@ def span(
         parent: W3C traceparent of the step that brought this one about; None for the present one.
         attributes: What is known already; two underscores stand for a dot.
     """
-    if not tracing_settings().traces:
-        yield NO_SPAN
-        return
+    return _begun(name, kind, parent, attributes) if tracing_settings().traces else _OFF
+
+
+@contextmanager
+def _begun(
+    name: str, kind: str, parent: str | None, attributes: Mapping[str, Value | None]
+) -> Iterator[Span]:
     from opentelemetry.trace import SpanKind  # noqa: PLC0415
 
     with _tracer(os.getpid()).start_as_current_span(

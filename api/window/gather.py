@@ -25,6 +25,7 @@ from context.types import Message
 from models.freshness import Standing
 from models.planning_settings import planning_settings
 from models.session import reading
+from models.tracing import span
 
 ARTIFACT_TOKENS = 1_500
 """What artifacts of earlier turns may take of a small window, whatever share of it that is."""
@@ -88,7 +89,8 @@ class Filled:
 def fill_window(sought: Sought, tail: Tail | None = None) -> Filled:
     """Read what there is of history and build the window."""
     gathered = gather(sought, tail)
-    window = build_messages(gathered.request)
+    with span("assemble window"):
+        window = build_messages(gathered.request)
     left_out = sought.standing.session.left_out if sought.standing else None
     if left_out is not None:
         window = replace(window, certificate=certify_left_out(window.certificate, left_out))
@@ -106,22 +108,24 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     notes = notes_of(standing)
     messages, shown = _open(sought, known.messages, room_tokens=_room(sought, notes, ()).whole)
     question = find_question(given.said, messages)
-    shelving = gather_artifacts(
-        ArtifactQuestion(
-            tenant_id=tenant_id,
-            session=standing.session if standing else None,
-            attachments=request.attachments or (),
-            wanted=Wanted(standing_question(given.said, messages), request.focus),
-            chosen=choose_models(tenant_id, request),
-            room=_room(sought, notes, messages),
-            wait_ms=request.wait_ms,
-            shown=shown,
-            goes_on=given.tools.tools > 0 or any(message.answer_ids for message in given.new),
-            by_rule=sought.shows_whole,
-        )
+    asked_of_artifacts = ArtifactQuestion(
+        tenant_id=tenant_id,
+        session=standing.session if standing else None,
+        attachments=request.attachments or (),
+        wanted=Wanted(standing_question(given.said, messages), request.focus),
+        chosen=choose_models(tenant_id, request),
+        room=_room(sought, notes, messages),
+        wait_ms=request.wait_ms,
+        shown=shown,
+        goes_on=given.tools.tools > 0 or any(message.answer_ids for message in given.new),
+        by_rule=sought.shows_whole,
     )
+    with span("gather artifacts"):
+        shelving = gather_artifacts(asked_of_artifacts)
     memory = given.judged.found.memory if given.judged else None
-    recalled = recall(tenant_id, standing.session, question, budget, memory) if standing else ()
+    with span("recall passages") as step:
+        recalled = recall(tenant_id, standing.session, question, budget, memory) if standing else ()
+        step.tell(afterturn__passages=len(recalled or ()))
     asked = WindowRequest(
         model=request.model,
         budget=budget,
@@ -143,8 +147,10 @@ def load_tail(tenant_id: UUID, standing: Standing | None, model: str, budget: Bu
     """Read the newest raw messages, as many as the budget may take."""
     if standing is None:
         return Tail()
-    with reading() as db:
-        return Tail(*read_tail(db, tenant_id, standing, model, budget))
+    with span("load tail") as step, reading() as db:
+        tail = Tail(*read_tail(db, tenant_id, standing, model, budget))
+        step.tell(afterturn__messages=len(tail.messages))
+        return tail
 
 
 def _open(

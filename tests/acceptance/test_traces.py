@@ -25,6 +25,9 @@ from tests.acceptance.platform import (
 )
 from tests.waiting import wait_until
 
+STEPS = (
+    *("load standing", "load tail", "rank tools", "gather artifacts", "recall passages", "assemble window"),
+)
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
@@ -116,6 +119,24 @@ def test_a_failed_call_says_of_what_kind_and_no_more(traced: Traced) -> None:
     assert call.failed
     assert call.attributes["error.type"] == "LlmFailure"
     assert call.attributes["afterturn.cause"]
+
+
+def test_a_read_of_a_context_tells_its_steps_and_its_request(traced: Traced) -> None:
+    trace = TRACE.replace("4bf9", "abf9")
+    talk(traced, "read", trace.replace("abf9", "bbf9"))
+    answer = traced.platform.client.post(
+        "/v1/sessions/read/context",
+        json={"model": "gpt-4o", "messages": [{"role": "user", "content": f"And {MARKER}?"}]},
+        headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01", "X-Request-Id": "named-by-caller"},
+    )
+    assert answer.is_success, answer.text
+    [request] = arrived(traced, trace, "POST /v1/sessions/{session_id}/context")
+    assert request.attributes["afterturn.request_id"] == "named-by-caller"
+    for name in STEPS:
+        [step] = arrived(traced, trace, name)
+        assert (step.parent_id, step.failed) == (request.span_id, False)
+    [tail] = arrived(traced, trace, "load tail")
+    assert tail.attributes["afterturn.messages"] in (2, 8)
 
 
 def test_lines_of_the_log_name_their_trace(traced: Traced) -> None:
