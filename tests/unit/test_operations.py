@@ -9,6 +9,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from api.app import make_app
 from api.metrics import expose
 from api.request_times import RequestTimes
 from api.watched import Reading, Watched
@@ -94,6 +95,57 @@ def test_an_expression_is_well_formed_and_keeps_to_what_its_metrics_have(express
     assert kept <= of_metrics
     words = re.findall(r"\b[a-z_]\w*\b", re.sub(r"\{[^}]*\}|\[[^\]]*\]|by \([^)]*\)", "", bare))
     assert {word for word in words if word not in METRICS} <= FUNCTIONS
+
+
+CHOSEN = re.compile(r'(\w+)(?:=~|!=|!~|=)"([^"]*)"')
+SAID_IN = {
+    ("afterturn_work", "state"): "models/metrics.py",
+    ("afterturn_work_finished_total", "outcome"): "workers/observe.py",
+    ("afterturn_role_alive", "role"): "afterturn/status_view.py",
+    ("afterturn_context_tokens_total", "part"): "api/contexts.py",
+    ("afterturn_summaries_total", "outcome"): "workers/jobs/summarize.py",
+    ("afterturn_preflight_total", "outcome"): "api/preflight.py",
+    ("afterturn_model_breaker", "state"): "models/provider.py",
+}
+"""Where the code says the values of a label that expressions choose by."""
+
+
+def chosen(expression: str) -> list[tuple[str, str, str]]:
+    """Each value that an expression chooses by: the metric, the label, the value."""
+    return [
+        (found[1], label, value)
+        for found in METRIC.finditer(expression.replace("{session_id}", "<session_id>"))
+        for label, values in CHOSEN.findall(found[2] or "")
+        for value in values.split("|")
+    ]
+
+
+VALUES = sorted({one for expression in EXPRESSIONS.values() for one in chosen(expression)})
+
+
+@pytest.mark.parametrize(("metric", "label", "value"), VALUES)
+def test_a_value_that_an_expression_chooses_by_is_one_that_the_code_says(
+    metric: str, label: str, value: str
+) -> None:
+    """Otherwise the panel stays empty and the rule silent, whatever happens."""
+    if label in ADDED_BY_PROMETHEUS:
+        assert value == "afterturn"
+    elif metric.startswith("afterturn_http_"):
+        routes = set(make_app().openapi()["paths"])
+        known = {"route": routes, "status": {f"{number}xx" for number in range(1, 6)}}
+        assert value.replace("<session_id>", "{session_id}") in known[label]
+    else:
+        source = (ROOT / SAID_IN[metric, label]).read_text()
+        assert re.search(rf"""["']{re.escape(value)}["']""", source)
+
+
+def test_a_legend_names_labels_that_its_expression_keeps() -> None:
+    for panel in PANELS:
+        for target in panel["targets"]:
+            outer = re.match(r"(?:\d+ \* |histogram_quantile\([\d.]+, )?\w+ by \(([^)]*)\)", target["expr"])
+            kept = {one.strip() for one in outer[1].split(",")} if outer else ADDED_BY_PROMETHEUS
+            named = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            assert named <= kept, panel["title"]
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS)
