@@ -9,6 +9,8 @@ from context.catalog.types import Catalog
 
 _MARKS = re.compile(r"[\W_]+")
 _SERVER = "__"
+_CLIENTS = re.compile(r"mcp(?:__\w+)?", re.IGNORECASE)
+"""How clients name the tools of servers: `mcp__server__tool`."""
 
 
 @dataclass(frozen=True)
@@ -18,10 +20,12 @@ class NameIndex:
     Attributes:
         ids: Every id.
         spelled: Ids by a name's plain spelling; several where it is not one entry's alone.
+        groups: The plain group of each id that has one.
     """
 
     ids: frozenset[str]
     spelled: Mapping[str, frozenset[str]]
+    groups: Mapping[str, str]
 
 
 def name_index(catalog: Catalog) -> NameIndex:
@@ -33,6 +37,7 @@ def name_index(catalog: Catalog) -> NameIndex:
     return NameIndex(
         frozenset(entry.entry_id for entry in catalog.entries),
         {name: frozenset(ids) for name, ids in spelled.items()},
+        {entry.entry_id: _plain(entry.group) for entry in catalog.entries if _plain(entry.group)},
     )
 
 
@@ -44,16 +49,30 @@ def find_entry(names: NameIndex, name: str) -> str | None:
         name: What a planner wrote.
 
     Returns:
-        The id itself where it is one; else the one entry whose id or name is spelled so, with a server's
-        prefix (`server__tool`) or without; None where there is none, or more than one.
+        The id itself where it is one; else the one entry whose id or name is spelled so; else the one that is
+        spelled so behind a prefix, where that is the entry's own group (`server__tool`), or where the entry
+        has none and the prefix is a client's (`mcp__server__tool`): another server's tool of the same name is
+        another tool. None where there is none, or more than one.
     """
     if name in names.ids:
         return name
-    for spelling in (name, name.rpartition(_SERVER)[2]):
-        found = names.spelled.get(_plain(spelling), frozenset())
-        if len(found) == 1:
-            return next(iter(found))
-    return None
+    found = names.spelled.get(_plain(name), frozenset())
+    if len(found) == 1:
+        return next(iter(found))
+    behind = {
+        entry_id
+        for mark in re.finditer(_SERVER, name)
+        for entry_id in names.spelled.get(_plain(name[mark.end() :]), ())
+        if _is_of(names.groups.get(entry_id, ""), name[: mark.start()])
+    }
+    return behind.pop() if len(behind) == 1 else None
+
+
+def _is_of(group: str, prefix: str) -> bool:
+    if not group:
+        return _CLIENTS.fullmatch(prefix) is not None
+    plain = _plain(prefix)
+    return group in {plain, plain.removeprefix("mcp_")}
 
 
 def _plain(name: str) -> str:

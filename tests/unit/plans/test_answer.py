@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.catalog.read import read_catalog
+from context.catalog.types import Catalog
 from context.decode import DecodeCause
 from context.plans.answer import (
     MAX_ARGS_BYTES,
@@ -56,7 +57,7 @@ def test_an_unknown_tool_is_a_gap_and_never_a_step() -> None:
     assert plan.gap_warning == "the catalog has no 'fax.send'"
 
 
-@pytest.mark.parametrize("name", ["Blog.Draft", "blog_draft", "mine__blog-draft", " blog.draft "])
+@pytest.mark.parametrize("name", ["Blog.Draft", "blog_draft", "mcp__mine__blog-draft", " blog.draft "])
 def test_another_spelling_of_one_entry_is_that_entry(name: str) -> None:
     assert tools_of(draft({"tool": name})) == ["blog.draft"]
 
@@ -192,6 +193,30 @@ def test_no_planned_entry_stands_beside_what_it_supersedes(answer: dict[str, Any
     planned = set(tools_of(plan))
     by_id = {entry.entry_id: entry for entry in small_catalog().entries}
     assert not any(part in planned for tool in planned for part in by_id[tool].supersedes)
+
+
+def _grouped(group: str) -> Catalog:
+    return read_catalog({"tools": [{"name": "send", "group": group}]})
+
+
+@pytest.mark.parametrize(
+    ("called", "group", "tool"),
+    [
+        ("mail__send", "mail", "send"),
+        ("mcp__mail__send", "mail", "send"),
+        ("mcp__github__send", "", "send"),
+        ("mcp__send", "", "send"),
+        ("github__send", "mail", None),
+        ("mcp__github__send", "mail", None),
+        ("github__send", "", None),
+    ],
+)
+def test_a_tool_of_another_server_is_a_gap_and_never_the_tool_of_the_same_name(
+    called: str, group: str, tool: str | None
+) -> None:
+    plan = draft_plan({"steps": [{"tool": called}]}, _grouped(group), PLAN)
+    assert tools_of(plan) == ([tool] if tool else [])
+    assert (plan.gap_warning is None) is (tool is not None)
 
 
 @pytest.mark.parametrize(
