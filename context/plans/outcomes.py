@@ -1,5 +1,6 @@
 """What became of planned steps: reported by a client, or read from a turn's own tool results."""
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,10 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from context.artifacts.toolcalls import read_calls
+from context.artifacts.toolcalls import ToolCall, read_calls
 from context.calls import looks_failed
 from context.clip import one_line
 from context.contents import Part, PartKind, read_parts
+from context.sanitize import decode_inner
 from context.types import Message
 
 MAX_ERROR_CHARS = 500
@@ -92,10 +94,12 @@ class ToolEnd:
     Attributes:
         tool: The tool, as the call names it.
         error: What went wrong; None where nothing did.
+        arguments: What it was called with, in one spelling; None where no call is known.
     """
 
     tool: str
     error: str | None = None
+    arguments: str | None = None
 
     @property
     def outcome(self) -> Outcome:
@@ -120,8 +124,19 @@ def read_tool_ends(messages: Sequence[Message]) -> list[ToolEnd]:
                 call = calls.get(part.call_id)
                 name = call.name if call else part.name
                 if name:
-                    ends.append(ToolEnd(name, _error_of(part)))
+                    ends.append(ToolEnd(name, _error_of(part), _arguments_of(call)))
     return ends
+
+
+def _arguments_of(call: ToolCall | None) -> str | None:
+    """The arguments, the same whatever the order of their names and the blanks between them."""
+    if call is None:
+        return None
+    try:
+        values = decode_inner(call.arguments) if call.arguments.strip() else {}
+    except (ValueError, RecursionError):
+        return call.arguments
+    return json.dumps(values, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def _error_of(part: Part) -> str | None:
@@ -132,8 +147,9 @@ def _error_of(part: Part) -> str | None:
 def match_outcomes(steps: Sequence[Mapping[str, Any]], ends: Iterable[ToolEnd]) -> list[StepOutcome]:
     """Say how steps ended, as far as a turn's tool calls tell.
 
-    A tool that was planned once and called again after a failure ended as its last call did. A step whose
-    tool was not called has no outcome.
+    A call that failed and was made again with the same arguments is one step, which ended as the last of its
+    tries did. A tool that was planned once and called again ended as its last call did. A step whose tool was
+    not called has no outcome.
 
     Args:
         steps: Steps with order and tool.
@@ -142,13 +158,13 @@ def match_outcomes(steps: Sequence[Mapping[str, Any]], ends: Iterable[ToolEnd]) 
     Returns:
         The outcomes of those steps that were called, by order.
     """
-    of_tool: dict[str, list[ToolEnd]] = defaultdict(list)
-    for end in ends:
-        for name in _names(end.tool):
-            of_tool[name].append(end)
     planned: dict[str, list[int]] = defaultdict(list)
     for step in sorted(steps, key=lambda step: int(step["order"])):
         planned[_plain(str(step["tool"]))].append(step["order"])
+    of_tool: dict[str, list[ToolEnd]] = defaultdict(list)
+    for end in _last_tries(ends):
+        whole, bare = _plain(end.tool), _plain(end.tool.rpartition(_SERVER)[2] or end.tool)
+        of_tool[whole if whole in planned else bare].append(end)
     outcomes: list[StepOutcome] = []
     for tool, orders in planned.items():
         found = of_tool.get(tool, [])
@@ -158,9 +174,17 @@ def match_outcomes(steps: Sequence[Mapping[str, Any]], ends: Iterable[ToolEnd]) 
     return sorted(outcomes, key=lambda one: one.order)
 
 
-def _names(tool: str) -> set[str]:
-    """A tool's name, and the same without a server's name before it."""
-    return {_plain(tool), _plain(tool.rpartition(_SERVER)[2] or tool)}
+def _last_tries(ends: Iterable[ToolEnd]) -> list[ToolEnd]:
+    """Each call once, at its first try's place: the last try of one that failed and was made again."""
+    kept: list[ToolEnd] = []
+    failed: dict[tuple[str, str], int] = {}
+    for end in ends:
+        call = (end.tool, end.arguments) if end.arguments is not None else None
+        place = failed.pop(call, len(kept)) if call else len(kept)
+        kept[place : place + 1] = [end]
+        if call and end.outcome is Outcome.ERROR:
+            failed[call] = place
+    return kept
 
 
 def _plain(name: str) -> str:

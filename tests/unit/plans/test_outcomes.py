@@ -25,8 +25,8 @@ def steps(*tools: str) -> list[dict[str, Any]]:
     return [{"order": n, "tool": tool, "outcome": None, "error": None} for n, tool in enumerate(tools, 1)]
 
 
-def call(call_id: str, name: str) -> dict[str, Any]:
-    function = {"name": name, "arguments": "{}"}
+def call(call_id: str, name: str, arguments: str = "{}") -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
     return {
         "role": "assistant",
         "content": None,
@@ -77,6 +77,26 @@ def test_a_tool_that_is_planned_twice_has_an_outcome_for_each_call() -> None:
     both = (call("1", "a"), result("1", "fine"), call("2", "a"), result("2", "Error: no"))
     assert outcomes(steps("a", "a"), *both) == [(1, OK), (2, ERROR)]
     assert outcomes(steps("a", "a"), *both[:2]) == [(1, OK)]
+
+
+def test_a_failed_call_that_is_made_again_is_one_step() -> None:
+    one = '{"to": "ana", "text": "hi"}'
+    again = '{"text": "hi",  "to": "ana"}'
+    tries = (call("1", "a", one), result("1", "Error: busy"), call("2", "a", again), result("2", "fine"))
+    assert outcomes(steps("a", "a"), *tries) == [(1, OK)]
+    other = (call("3", "a", '{"to": "bob"}'), result("3", "Error: no"))
+    assert outcomes(steps("a", "a"), *tries, *other) == [(1, OK), (2, ERROR)]
+    assert outcomes(steps("a", "a"), *tries[:2], *other, *tries[2:]) == [(1, OK), (2, ERROR)]
+
+
+def test_a_call_that_went_well_and_is_made_again_is_two_steps() -> None:
+    twice = (call("1", "a"), result("1", "fine"), call("2", "a"), result("2", "fine"))
+    assert outcomes(steps("a", "a"), *twice) == [(1, OK), (2, OK)]
+
+
+def test_a_call_under_its_whole_name_is_the_step_of_that_name() -> None:
+    done = (call("1", "hub__send"), result("1", "Error: no"))
+    assert outcomes(steps("send", "hub__send"), *done) == [(2, ERROR)]
 
 
 @pytest.mark.parametrize("called", ["blog_draft", "Blog.Draft", "mine__blog_draft", "blog-draft"])
