@@ -15,6 +15,16 @@ _END = re.compile(r"[.!?…؟۔।॥。！？｡]+[)\]}\"'”’»」』）]*")
 _WIDE_ENDS = "。！？｡।॥۔"
 _LAST_WORD = re.compile(r"[^\s(\[\"'“«]+\Z")
 _LIST_MARK = re.compile(r"\A\s*(?:[-*+•·–>]|\d{1,3}[.)]|[a-zA-Z][.)])\s+|\A#{1,6}\s+")
+_TAG = re.compile(
+    r"</?(?:a|b|blockquote|br|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|small|span|strong|sub|sup|table|tbody|td|th|thead|tr|u|ul)"
+    r"(?:\s[^<>]{0,500})?/?>",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?\s*[:：]")
+"""A line such as "Returns:": what it names comes after it."""
+_NAMED = re.compile(r"\w+\s*(?:\([^()]{0,80}\)\s*)?:(?=\s|\Z)|\w+ - ")
+"""A line such as "limit: at most so many", which begins with a name and not in the middle of a sentence."""
+_LETTER = re.compile(r"[^\W\d_]")
 _FENCE = re.compile(r"\A\s*(?:```|~~~)")
 
 
@@ -31,20 +41,49 @@ def split_sentences(text: str) -> list[str]:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, or "" where there is none."""
-    for line in _lines_of_prose(text):
-        for sentence in _split_line(line):
-            return sentence
-    return ""
+    """Return the first sentence of a description.
+
+    A line that goes on with a small letter is a wrapped one and no new sentence. Tags of HTML are taken off,
+    and a line that only names what follows ("Returns:") is passed over.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The sentence; "" where there is none.
+    """
+    lines = _unwrapped(_TAG.sub(" ", text))
+    said = (sentence for line in lines if not _LABEL.fullmatch(line) for sentence in _split_line(line))
+    return next((sentence for sentence in said if _LETTER.search(sentence)), "")
+
+
+def _unwrapped(text: str) -> list[str]:
+    """Join the lines of a paragraph that a small letter goes on."""
+    lines: list[str] = []
+    goes_on = False
+    for raw in _outside_of_fences(text):
+        line = raw.strip()
+        if goes_on and line[:1].islower() and not _NAMED.match(line) and not _LABEL.fullmatch(lines[-1]):
+            lines[-1] = f"{lines[-1]} {line}"
+        elif line:
+            lines.append(_LIST_MARK.sub("", line).strip())
+        goes_on = bool(line)
+    return [line for line in lines if line]
 
 
 def _lines_of_prose(text: str) -> Iterator[str]:
+    for line in _outside_of_fences(text):
+        if line.strip():
+            yield _LIST_MARK.sub("", line).strip()
+
+
+def _outside_of_fences(text: str) -> Iterator[str]:
     in_fence = False
     for line in text.split("\n"):
         if _FENCE.match(line):
             in_fence = not in_fence
-        elif not in_fence and line.strip():
-            yield _LIST_MARK.sub("", line).strip()
+        elif not in_fence:
+            yield line
 
 
 def _split_line(line: str) -> Iterator[str]:

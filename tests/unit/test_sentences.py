@@ -41,6 +41,35 @@ def test_the_first_sentence_of_nothing_is_nothing() -> None:
     assert first_sentence("One, e.g. this. Two.") == "One, e.g. this."
 
 
+@pytest.mark.parametrize(
+    ("description", "sentence"),
+    [
+        (
+            "By passing in the appropriate options, you can search for\nbooks and films. It is fast.",
+            "By passing in the appropriate options, you can search for books and films.",
+        ),
+        ("<br />\nGets a user.<br/>More of it.", "Gets a user."),
+        ("<p>Gets a user. All of it.</p>", "Gets a user."),
+        ("Returns:\n  the list of users. Sorted.", "the list of users."),
+        ("Description:\nFind a book.", "Find a book."),
+        ("---\nFind a book.", "Find a book."),
+        ("Find a book\nid: which one", "Find a book"),
+        ("Find a book\nlimit (int): how many", "Find a book"),
+        ("Find a book\n\nby its title", "Find a book"),
+        ("Find a book\nBy its title.", "Find a book"),
+        ("Get the item <id> of\nthe list.", "Get the item <id> of the list."),
+        ("Search.", "Search."),
+        ("Returns:", ""),
+        ("<br />", ""),
+        ("Use it, e.g. for\nsearch. Then more.", "Use it, e.g. for search."),
+    ],
+)
+def test_the_first_sentence_of_a_description_says_something_and_is_whole(
+    description: str, sentence: str
+) -> None:
+    assert first_sentence(description) == sentence
+
+
 @given(st.text(alphabet=st.characters(blacklist_characters="`~#-*+>•·–"), max_size=200))
 def test_no_letter_is_lost(text: str) -> None:
     assume_plain = [char for char in text if char.isalpha()]
