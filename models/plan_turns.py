@@ -136,21 +136,28 @@ def _follow(cells: Cells, plan: TurnPlan, steps: Sequence[Mapping[str, Any]], *,
 _INSERT = text(
     """
     insert into plan_history (tenant_id, plan_id, source, status, session_id, turn_id, user_id, intent,
-        intent_sha, features, complexity, mode, catalog, model, method, steps, ready_at, outcome_at,
-        outcome_seq)
+        intent_sha, features, complexity, mode, catalog, catalog_digest, model, method, duration_ms, steps,
+        ready_at, outcome_at, outcome_seq)
     select :tenant_id, p.plan_id, :source, :status, p.session_id, p.turn_id, p.user_id, p.intent,
-        p.intent_sha, p.features, p.complexity, p.mode, p.catalog, p.model, :method, p.steps, now(),
+        p.intent_sha, p.features, p.complexity, p.mode, p.catalog,
+        case when p.catalog is not null then coalesce(p.catalog_digest, (
+            select c.digest from catalog c where c.tenant_id = :tenant_id and c.name = p.catalog)) end,
+        p.model, :method, p.duration_ms, p.steps, now(),
         case when p.ended then now() end, case when p.ended then nextval('plan_outcome_seq') end
     from unnest(
         cast(:plan_id as uuid[]), cast(:session_id as text[]), cast(:turn_id as text[]),
         cast(:user_id as text[]), cast(:intent as text[]), cast(:intent_sha as bytea[]),
         cast(:features as jsonb[]), cast(:complexity as float8[]), cast(:mode as text[]),
-        cast(:catalog as text[]), cast(:model as text[]), cast(:steps as jsonb[]), cast(:ended as boolean[])
+        cast(:catalog as text[]), cast(:catalog_digest as text[]), cast(:model as text[]),
+        cast(:duration_ms as int[]), cast(:steps as jsonb[]), cast(:ended as boolean[])
     ) as p (plan_id, session_id, turn_id, user_id, intent, intent_sha, features, complexity, mode, catalog,
-        model, steps, ended)
+        catalog_digest, model, duration_ms, steps, ended)
     """
 ).bindparams(source=PlanSource.TURN.value, status=PlanStatus.READY.value, method=PlanMethod.REPORTED.value)
-"""All plans of many turns in one statement: one round trip, whatever the number."""
+"""All plans of many turns in one statement: one round trip, whatever the number.
+
+A plan that names a catalog and no version of it was made, as far as anybody knows, from the one in force.
+"""
 
 
 def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
@@ -166,7 +173,9 @@ def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
         "complexity": features.complexity,
         "mode": plan.mode.value,
         "catalog": plan.catalog,
+        "catalog_digest": plan.catalog_digest,
         "model": plan.model,
+        "duration_ms": plan.duration_ms,
         "steps": json.dumps(plan.steps),
         "ended": any(step.get("outcome") for step in plan.steps),
     }

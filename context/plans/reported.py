@@ -1,5 +1,6 @@
 """Read the plan that arrived with a turn, whatever its platform calls the fields."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -26,6 +27,10 @@ _TOOL_KEYS = ("tool", "name", "pack", "pipeline", "id", "tool_name", "function")
 _ARG_KEYS = ("args", "arguments", "input", "inputs", "parameters")
 _WHY_KEYS = ("rationale", "reason", "why", "description")
 _STEP_KEYS = ("steps", "plan", "tools", "tool_calls")
+_DURATION_KEYS = {"duration_ms": 1, "latency_ms": 1, "elapsed_ms": 1, "took_ms": 1, "duration_s": 1_000}
+"""Under these names plans tell how long they took, with how many milliseconds their unit has."""
+MAX_DURATION_MS = 2**31 - 1
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _INTENT_KEYS = ("intent", "query", "task", "goal", "objective")
 
 
@@ -38,18 +43,22 @@ class ReportedPlan:
         intent: What the user wanted: the plan's own word for it, else the user's message.
         mode: Ordered steps, or one pick.
         catalog: The catalog's name, where the plan names one that a catalog can have.
+        catalog_digest: The version of it, where the plan names one.
         model: The model that planned, where it says so.
         steps: As they are stored, with their outcomes; empty where the plan names only its id.
         ends: What the turn's tool calls came to.
+        duration_ms: How long planning took, 0 to `MAX_DURATION_MS`, where the plan says so.
     """
 
     follows: UUID | None
     intent: str
     mode: PlanMode
     catalog: str | None
+    catalog_digest: str | None
     model: str | None
     steps: tuple[JsonObject, ...]
     ends: tuple[ToolEnd, ...]
+    duration_ms: int | None = None
 
     def outcomes_of(self, steps: Sequence[Mapping[str, object]]) -> list[StepOutcome]:
         """How steps of the plan that it follows ended, as far as the turn tells."""
@@ -76,9 +85,11 @@ def read_reported_plan(plan: JsonObject, messages: Sequence[Message]) -> Reporte
         intent=_intent(plan, messages),
         mode=PlanMode.ROUTE if plan.get("mode") == PlanMode.ROUTE else PlanMode.PLAN,
         catalog=_catalog(plan.get("catalog")),
+        catalog_digest=_digest(plan.get("catalog_digest")),
         model=_name(plan, ("model", "planner_model"), MAX_ID_CHARS),
         steps=tuple(_with_ends(steps, ends)),
         ends=ends,
+        duration_ms=_duration(plan),
     )
 
 
@@ -125,6 +136,20 @@ def _name(source: Mapping[str, object], keys: Sequence[str], max_chars: int) -> 
 def _catalog(value: object) -> str | None:
     """A name that a catalog can be stored under, as it is: a part of a name is the name of another."""
     return value if isinstance(value, str) and id_fault(value) is None else None
+
+
+def _digest(value: object) -> str | None:
+    return value if isinstance(value, str) and _DIGEST.fullmatch(value) else None
+
+
+def _duration(plan: JsonObject) -> int | None:
+    """A number of milliseconds that can be one; anything else is not known."""
+    for key, unit in _DURATION_KEYS.items():
+        value = plan.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            taken = value * unit
+            return round(taken) if 0 <= taken <= MAX_DURATION_MS else None
+    return None
 
 
 def _uuid(value: object) -> UUID | None:

@@ -86,6 +86,28 @@ def test_a_plan_that_comes_with_a_turn_is_kept_with_its_outcomes(client: TestCli
     assert taught(tenant_id) == [(kept.outcome_seq, kept.plan_id)]
 
 
+def test_a_plan_of_a_turn_names_its_catalogs_version_and_how_long_it_took(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    put = client.put("/v1/catalogs/main", json={"tools": [{"name": "blog.draft"}]})
+    told = {"steps": ["blog.draft"], "catalog": "main", "catalog_digest": "a" * 64, "duration_s": 1.5}
+    sent = [
+        {"steps": ["blog.draft"], "catalog": "main", "duration_ms": 420},
+        told,
+        {"steps": ["blog.draft"], "catalog": "never-put", "duration_ms": -1},
+        {"steps": ["blog.draft"], "catalog_digest": "main", "duration_ms": 10**12},
+    ]
+    for number, plan in enumerate(sent):
+        client.post(TURNS, json=turn(f"t{number}", plan))
+    kept = {plan.turn_id: (plan.catalog_digest, plan.duration_ms) for plan in plans(tenant_id)}
+    assert kept == {
+        "t0": (put.json()["digest"], 420),
+        "t1": ("a" * 64, 1500),
+        "t2": (None, None),
+        "t3": (None, None),
+    }
+
+
 def test_a_plan_whose_tools_were_not_called_teaches_nothing(client: TestClient, tenant_id: UUID) -> None:
     client.post(TURNS, json=turn("t1", {"steps": ["blog.draft"], "catalog": "main"}))
     [kept] = plans(tenant_id)
