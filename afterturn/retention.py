@@ -20,6 +20,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 SHOWN_DAYS = 30
 MOST_DAYS = 36_500
+MINUTE_S = 60
 
 TenantName = Annotated[str, typer.Option("--tenant", help="Whose things.")]
 DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack may run.")]
@@ -89,7 +90,7 @@ def _told(run: LastRun | None) -> str:
     if run is None:
         return "never asked for: no beat has run yet"
     late = "; that is late, see `afterturn status`" if run.is_late else ""
-    minutes = int(run.since_s // 60)
+    ago = f"{int(run.since_s // 60)} min ago" if run.since_s >= MINUTE_S else "just now"
     if run.outcome is None:
-        return f"no run has ended yet, the first was asked for {minutes} min ago{late}"
-    return f"last run {minutes} min ago: {run.outcome}{late}"
+        return f"no run has ended yet, the first was asked for {ago}{late}"
+    return f"last run {ago}: {run.outcome}{late}"
