@@ -13,8 +13,8 @@ from pydantic import Field
 
 from api.call import BodyCall, Parameters
 from context.profiles.find import resolve_profile
-from context.profiles.types import FALLBACK, TOP_N, ModelProfile, ProfileOverride, Tier
-from models.profile import list_overrides, list_profiles, load_profile
+from context.profiles.types import FALLBACK, TOP_N, ModelProfile, Tier
+from models.profile import find_prices, list_overrides, list_profiles, load_profile
 from models.session import Transaction, reading
 from models.settings import catalog_settings
 
@@ -67,13 +67,15 @@ def budgets_answer(db: Transaction, tenant_id: UUID) -> dict[str, Any]:
     shared, overrides = list_profiles(db), list_overrides(db, tenant_id)
     own = {override.prefix for override in overrides}
     prefixes = sorted({profile.prefix for profile in shared} | own)
-    budgets = [_budget(prefix, shared, overrides) for prefix in prefixes]
+    prices = find_prices(db, prefixes)
+    budgets = [
+        {
+            "model": prefix,
+            **_members(resolve_profile(prefix, shared, overrides=overrides, prices=prices)),
+        }
+        for prefix in prefixes
+    ]
     return {"budgets": [*budgets, {"model": _ANY_OTHER, **_members(FALLBACK)}], "policy": POLICY}
-
-
-def _budget(prefix: str, shared: list[ModelProfile], overrides: list[ProfileOverride]) -> dict[str, Any]:
-    profile = resolve_profile(prefix, shared, overrides=overrides)
-    return {"model": prefix, **_members(profile)}
 
 
 def _members(profile: ModelProfile) -> dict[str, Any]:

@@ -6,11 +6,12 @@ from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import text
 
 from api import budgets as budgets_api
-from context.profiles.types import ProfileOverride, Tier
+from context.profiles.types import ModelPrice, ProfileOverride, Tier
 from models import session
-from models.profile import set_override
+from models.profile import import_prices, set_override
 from models.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 
@@ -69,8 +70,21 @@ def test_one_named_model_is_resolved_at_its_host(client: TestClient) -> None:
 
 
 def test_a_price_that_nobody_knows_is_null(client: TestClient) -> None:
-    assert read(client, model="gpt-4o")["resolved"]["input_usd"] is None
+    assert read(client, model="nobody/knows-it")["resolved"]["input_usd"] is None
+    assert budget(read(client), "openai/gpt-oss-")["input_usd"] is None
     assert read(client, model="extractive")["resolved"]["input_usd"] == 0
+
+
+def test_what_a_model_costs_is_in_the_table(client: TestClient) -> None:
+    priced = budget(read(client), "openai/gpt-4o")
+    assert [priced[name] for name in ("input_usd", "output_usd", "cached_usd")] == [2.5, 10, 1.25]
+    with session.transaction() as db:
+        import_prices(db, [ModelPrice("openai/gpt-4o", Decimal(3), Decimal(4))])
+    try:
+        assert budget(read(client), "openai/gpt-4o")["input_usd"] == 3
+    finally:
+        with session.transaction() as db:
+            db.execute(text("delete from model_price where model = 'openai/gpt-4o'"))
 
 
 def test_an_unknown_question_is_refused(client: TestClient) -> None:

@@ -88,8 +88,28 @@ def test_the_built_in_model_is_free(db: Connection, tenant: UUID) -> None:
 
 
 def test_an_unknown_model_has_no_price(db: Connection, tenant: UUID) -> None:
-    assert price_per_input_token(db, tenant, "gpt-4o") is None
+    assert price_per_input_token(db, tenant, "openai/gpt-oss-20b") is None
     assert load_profile(db, tenant, "never-heard-of") == FALLBACK
+
+
+@pytest.mark.parametrize(
+    ("model", "usd"),
+    [
+        ("claude-opus-4-5", "5"),
+        ("anthropic/claude-opus-4-5-20251101", "5"),
+        ("bedrock/anthropic.claude-opus-4-5-20251101-v1:0", "5"),
+        ("azure/gpt-4o", "2.5"),
+        ("openrouter/openai/gpt-4", "30"),
+        ("gemini/gemini-2.5-pro", "1.25"),
+        ("vertex_ai/gemini-2.5-pro", "1.25"),
+        ("xai/grok-4.3", "1.25"),
+    ],
+)
+def test_a_well_known_model_has_its_price_before_any_import(
+    db: Connection, tenant: UUID, model: str, usd: str
+) -> None:
+    assert price_per_input_token(db, tenant, model) == Decimal(usd) / 1_000_000
+    assert load_profile(db, tenant, model).context_window is None
 
 
 def test_prices_are_imported_once_and_updated_where_they_differ(db: Connection, tenant: UUID) -> None:
