@@ -16,6 +16,7 @@ from models.artifact import load_passages
 from models.budget import Caps
 from models.habits import count_focuses
 from models.planning_settings import planning_settings
+from models.summary import NewSummary, store_summary
 from models.work import WorkKind
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from workers.settings import PrecomputeSettings
@@ -269,6 +270,21 @@ def test_where_the_summarizer_costs_nothing_the_texts_own_topics_are_read_too(pl
     platform.do(WorkKind.ARTIFACT, sent.json()["attachment_id"], planning=free)
     assert {("general", title) for title in sections} <= set(focuses())
     assert len(focuses()) <= PrecomputeSettings().artifact_focuses
+
+
+def test_what_the_sessions_summary_leaves_open_is_read_ahead_where_it_bears_on_the_artifact(
+    platform: Platform,
+) -> None:
+    platform.turn("Hello there.")
+    platform.turn(BERTH, long_report())
+    notes = "## Open work\n- tell the crane crew about the rain in the harbour\n- renew the passport of Ana\n"
+    summary = NewSummary(1, None, 1, 2, notes, 30, 30, "m", "normal", "1", "en")
+    with session.transaction() as db:
+        assert store_summary(db, platform.tenant_id, platform.session_id, summary, activate=True)
+    steps = [Step(Mode.OK, words) for words in (NOTES, "- The crane crew is told of the rain.", GENERAL)]
+    assert platform.do(WorkKind.ARTIFACT, artifact_id(), *steps) == "ready: 3 of 3"
+    assert ("open_work", "tell the crane crew about the rain in the harbour") in focuses()
+    assert not any("passport" in focus for _, focus in focuses())
 
 
 def test_what_others_read_such_results_for_is_read_ahead(platform: Platform) -> None:

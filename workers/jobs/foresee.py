@@ -8,7 +8,7 @@ from context.focus import normalise
 from context.planning.deterministic import Wanted
 from context.planning.standing import standing_question
 from context.planning.whole import asks_for_all
-from context.precompute.predict import Prediction, open_points, predict_focuses
+from context.precompute.predict import Prediction, bears_on, open_points, predict_focuses
 from context.precompute.topics import find_topics
 from models.artifact import load_passages
 from models.artifact_attachment import load_attachments
@@ -91,13 +91,14 @@ def _question_of(db: Transaction, held: Claim, origin: Origin) -> str:
 def predict(known: Known, index: PassageIndex, settings: PrecomputeSettings) -> list[Prediction]:
     """Name the focuses that may be asked for; a question for all of the artifact is the general one."""
     artifact, most = known.artifact, settings.artifact_focuses
+    vocabulary = frozenset(index.vocabulary) if known.open_work else frozenset()
 
     def is_focused(text: str) -> bool:
         return not asks_for_all(normalise(text), artifact.title, index)
 
     return predict_focuses(
         question=known.question if is_focused(known.question) else "",
-        open_work=known.open_work,
+        open_work=[point for point in known.open_work if bears_on(point, vocabulary)],
         mined=[(text, share) for text, share in known.mined if is_focused(text)],
         topics=find_topics(artifact.content, index, limit=most),
         limit=most,

@@ -1,5 +1,6 @@
 """What an artifact will be read for: likely focuses first, each once, never more than asked for."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,10 +10,12 @@ from context.precompute.predict import (
     READS,
     FocusOrigin,
     ReadingCost,
+    bears_on,
     expected_saving,
     open_points,
     predict_focuses,
 )
+from context.words import index_terms
 
 TEXTS = st.lists(st.text(max_size=60), max_size=5)
 MINED = st.lists(st.tuples(st.text(max_size=60), st.floats(0.01, 1)), max_size=5)
@@ -60,6 +63,27 @@ def test_predictions_are_few_distinct_and_end_with_the_general_one(
 def test_open_work_is_read_from_the_summary() -> None:
     summary = "## Objective\n- move the depot\n\n## Open work\n- call the carrier\n- weigh the crates\n"
     assert open_points(summary) == ["call the carrier", "weigh the crates"]
+
+
+def test_open_work_is_worth_reading_for_at_usual_sizes() -> None:
+    hits = HITS[FocusOrigin.OPEN_WORK]
+    assert saving(hits, 2_000) > 0
+    assert saving(hits, 20_000) > 0
+    assert saving(hits, 600) < 0
+
+
+@pytest.mark.parametrize(
+    ("point", "bears"),
+    [
+        ("Call the carrier of container MSKU-481516", True),
+        ("weigh the crates", False),
+        ("the container and the invoices", True),
+        ("", False),
+    ],
+)
+def test_open_work_is_read_for_where_the_artifact_has_half_of_its_words(point: str, bears: bool) -> None:
+    held = frozenset(index_terms("The carrier called: container MSKU-481516 leaves berth 23."))
+    assert bears_on(point, held) is bears
 
 
 def test_topics_come_after_what_people_asked() -> None:
