@@ -22,7 +22,8 @@ def profiles(addresses: Addresses, *arguments: str) -> str:
 
 
 def test_prices_are_imported_once_and_leave_what_an_operator_set(addresses: Addresses) -> None:
-    assert "│ ?" in profiles(addresses, "list", "gpt-4o-mini")
+    assert "0.15" in profiles(addresses, "list", "gpt-4o-mini")
+    assert "│ ?" in profiles(addresses, "list", "openai/gpt-oss-20b")
     profiles(addresses, "set", "openai/gpt-4o-mini", "input_usd=9.25", "tier=B")
     first = profiles(addresses, "import")
     assert "new or changed: 0" not in first
