@@ -259,6 +259,19 @@ def test_a_first_pass_that_fails_keeps_the_lexical_result(passing: Planning, bro
     assert tools_of(plan) == ["blog.draft"]
 
 
+def test_a_first_pass_that_chooses_nothing_has_not_failed(passing: Planning) -> None:
+    plan = passing.make(UNSURE, Step(Mode.OK, '{"ids": []}'), answer("blog.draft"))
+    assert plan.compaction is not None
+    assert plan.compaction["filter_pass"] == "none"
+    assert tools_of(plan) == ["blog.draft"]
+
+
+def test_an_empty_answer_is_a_plan_that_found_nothing(room: Planning) -> None:
+    plan = room.make(MULTI_INTENT, Step(Mode.OK, "[]"))
+    assert (plan.status, tools_of(plan)) == ("ready", [])
+    assert plan.gap_warning
+
+
 def test_the_ledger_has_every_call_of_a_plan(passing: Planning) -> None:
     plan_id = passing.ask(UNSURE)
     work_id = passing.work(plan_id).work_id
