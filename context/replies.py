@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from context import reply_patterns as patterns
 from context.refusals import REFUSALS, REQUESTS_FOR_INPUT
+from context.sections import read_lines
 
 
 class ReplyFault(StrEnum):
@@ -138,21 +139,91 @@ def _fault(text: str) -> ReplyFault | None:
     decoded = _decoded(text)
     if decoded is not None:
         return _fault_of_json(decoded)
-    if patterns.TOOL_TEXT.search(text) and not patterns.HEADING.search(text):
-        return ReplyFault.TOOL_CALL_TEXT
-    if patterns.HEADING.search(text[:_SHORT_CHARS]):
-        return None
-    return _fault_of_prose(text)
+    if patterns.HEADING.search(text):
+        return _fault_under_headings(text)
+    return ReplyFault.TOOL_CALL_TEXT if patterns.TOOL_TEXT.search(text) else _fault_of_prose(text)
 
 
 def _fault_of_prose(text: str) -> ReplyFault | None:
-    """Text without headings: its first words tell, and only of a short text its middle too."""
+    """Its first words tell, and only of a short text its middle too."""
     is_short = len(text) <= _SHORT_CHARS
     if patterns.ERROR.match(text) or (is_short and patterns.ERROR_ANYWHERE.search(text)):
         return ReplyFault.ERROR_TEXT
     if is_refusal(text):
         return ReplyFault.REFUSAL
     return ReplyFault.REASONING_TEXT if patterns.REASONING.match(text) else None
+
+
+def _fault_under_headings(text: str) -> ReplyFault | None:
+    """A heading makes no notes: what stands under it is judged, apart from quotes and code in it.
+
+    Under headings that are not a summary's own the first words tell, as without any. In a summary one point
+    may speak of an error; it is no notes where half of it does, or where a paragraph is not about the talk.
+    """
+    if fault := next(filter(None, map(_fault_of_block, _blocks(text))), None):
+        return fault
+    units, in_sections = _units(text)
+    if not units:
+        return None
+    faults = [_fault_of_unit(unit) for unit, _ in units]
+    if not in_sections and faults[0]:
+        return faults[0]
+    alone = (fault for fault, (_, point) in zip(faults, units, strict=True) if not point)
+    if own := next((fault for fault in alone if fault and fault is not ReplyFault.ERROR_TEXT), None):
+        return own
+    found = list(filter(None, faults))
+    return found[0] if len(found) * 2 >= len(units) else None
+
+
+def _blocks(text: str) -> list[str]:
+    return [block.strip() for block in patterns.HEADING_LINE.split(text)]
+
+
+def _fault_of_block(block: str) -> ReplyFault | None:
+    """A call or an error in place of a section's points."""
+    inner = _strip_fence(block)
+    decoded = _decoded(inner) if inner else None
+    if decoded is not None and _is_protocol(decoded):
+        return _fault_of_json(decoded)
+    outside = patterns.QUOTED.sub("", _outside_code(inner))
+    return ReplyFault.TOOL_CALL_TEXT if patterns.TOOL_LINE.search(outside) else None
+
+
+def _outside_code(text: str) -> str:
+    """Leave out fenced code, to the end where a fence is not closed."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        mark = line.strip()
+        if not fence:
+            opening = patterns.FENCE_LINE.match(line)
+            fence = opening[1] if opening else ""
+            if not fence:
+                kept.append(line)
+        elif mark.startswith(fence) and not mark.strip(fence[0]):
+            fence = ""
+    return "\n".join(kept)
+
+
+def _units(text: str) -> tuple[list[tuple[str, bool]], bool]:
+    """What stands under headings: each line, and whether it is a point; and whether a section holds any."""
+    units: list[tuple[str, bool]] = []
+    in_sections = False
+    for line in read_lines(_outside_code(text)):
+        if line.item:
+            units.append((line.item, patterns.POINT.match(line.text) is not None))
+            in_sections = in_sections or line.section is not None
+    return units, in_sections
+
+
+def _fault_of_unit(unit: str) -> ReplyFault | None:
+    """What names a message as its source says what was said there."""
+    said = patterns.QUOTED.sub("", unit).strip()
+    if not said or patterns.SOURCE.search(said):
+        return None
+    fault = _fault_of_prose(said)
+    is_speech = fault is ReplyFault.REFUSAL and patterns.SPEECH.match(said)
+    return None if is_speech else fault
 
 
 def is_refusal(text: str) -> bool:
@@ -178,6 +249,11 @@ def _decoded(text: str) -> object | None:
     except (ValueError, RecursionError):
         return None
     return value
+
+
+def _is_protocol(value: object) -> bool:
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and any(needed <= set(first) for needed in (*_CALL_KEYS, *_ERROR_KEYS))
 
 
 def _fault_of_json(value: object) -> ReplyFault:

@@ -27,6 +27,14 @@ PREAMBLE = re.compile(
     re.IGNORECASE,
 )
 HEADING = re.compile(r"^\s{0,3}#{1,6}\s+\S", re.MULTILINE)
+HEADING_LINE = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+\S.*$", re.MULTILINE)
+POINT = re.compile(r"\s*(?:[-*•·–]|\d{1,3}[.)])\s")
+SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*\]")
+SPEECH = re.compile(r"[^:：.!?]{1,60}[:：]\s")
+FENCE_LINE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+QUOTED = re.compile(
+    r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]{0,400}”|«[^»\n]{0,400}»|„[^“”\n]{0,400}[“”]|「[^」\n]{0,400}」"
+)
 
 ERROR = re.compile(
     r"\A[\s\"'{\[*#`>-]*(?:"
@@ -61,6 +69,16 @@ TOOL_TEXT = re.compile(
     r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*\w+\s*=\s*[^\n]*)?\)+\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
+_TOOL_TAG = r"(?:tool_calls?|function_calls?|tool_use|invoke|antml:\w+|minimax:tool_call|function)"
+TOOL_LINE = re.compile(
+    rf"^[ \t]*<{_TOOL_TAG}[\s>=]|^[ \t]*[-*•][ \t]+<{_TOOL_TAG}(?:[=\s][^<>\n]*)?>\s*(?:[{{\[<]|\Z)"
+    r"|^[ \t]*(?:[-*•][ \t]+)?(?:<\|(?:tool_call|tool_calls_section|python_tag|plugin)\w*\|?|<｜tool)"
+    r"|^[ \t]*(?:[-*•][ \t]+)?\[(?:TOOL_CALLS?|TOOL_REQUEST)\][ \t]*[\[{\w]"
+    r"|^[ \t]*(?:functions\.\w+[:(]|to=functions\.)"
+    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*\w+\s*=\s*[^\n]*)?\)+\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A call in the place of notes under a heading; the mention of one in a point is none."""
 REASONING = re.compile(
     r"\A(?:(?:okay|ok|alright|hmm+|wait|so)[,.]\s|let(?: me|'s|’s| us) (?:see|think|start|begin|summar|look|read|anal|break|write"
     r"|draft|check|first|try|go|now|re-?read|figure|carefully)|first,? (?:i|let)\b|i (?:need|should|have|must|will|am going) to\b"

@@ -219,3 +219,14 @@ def test_a_history_too_long_for_one_reading_is_summarized_in_rounds(
     assert rounds > 2
     assert room.standing.session.raw_messages <= 6
     assert [summary.state for summary in room.summaries].count(SummaryState.ACTIVE) == 1
+
+
+@pytest.mark.parametrize(
+    "said", [f"# Error\n\n{ERROR}", f"## Summary\n\n{REFUSAL}", f"## Objective\n- {REFUSAL}"]
+)
+def test_what_is_no_notes_is_not_made_notes_by_what_is_put_back(room: Room, said: str) -> None:
+    room.summarize(Model())
+    room.add_turns(4)
+    room.summarize(Model(said, said))
+    assert room.states == [SummaryState.ACTIVE, SummaryState.REJECTED]
+    assert room.summaries[1].rejected_because in {Reason.ERROR_TEXT, Reason.REFUSAL}

@@ -118,6 +118,37 @@ def test_what_is_no_answer_is_told(raw: str, fault: ReplyFault) -> None:
     assert clean_reply(raw).fault is fault
 
 
+@pytest.mark.parametrize("heading", ["# Error", "## Summary\n", "## Objective\n- None\n\n## Open work"])
+@pytest.mark.parametrize(
+    ("raw", "fault"),
+    [(raw, fault) for raw, fault in FAULTY if fault is not ReplyFault.EMPTY and raw[:6] != "<think"],
+)
+def test_a_heading_makes_no_answer_of_what_is_none(heading: str, raw: str, fault: ReplyFault) -> None:
+    assert clean_reply(f"{heading}\n{raw}").fault is fault
+
+
+@pytest.mark.parametrize(
+    ("raw", "fault"),
+    [(raw, fault) for raw, fault in FAULTY if fault is ReplyFault.REFUSAL and not raw.startswith("<")],
+)
+def test_a_refusal_as_the_points_of_a_section_is_no_answer(raw: str, fault: ReplyFault) -> None:
+    assert clean_reply(f"## Objective\n- {raw}\n\n## Open work\n- {raw}").fault is fault
+
+
+@pytest.mark.parametrize(
+    ("added", "fault"),
+    [
+        ("\n\n## Work done\nI'm sorry, but I can't help with that.", ReplyFault.REFUSAL),
+        ("\n\nLet me think about what else matters.", ReplyFault.REASONING_TEXT),
+        ("\n\n## Work done\n<tool_call>{}</tool_call>", ReplyFault.TOOL_CALL_TEXT),
+        ('\n\n## Work done\n```json\n{"name": "read", "arguments": {}}\n```', ReplyFault.TOOL_CALL_TEXT),
+        ('\n\n## Work done\n{"error": {"message": "overloaded"}}', ReplyFault.ERROR_TEXT),
+    ],
+)
+def test_one_section_that_is_no_answer_spoils_the_notes(added: str, fault: ReplyFault) -> None:
+    assert clean_reply(NOTES + added).fault is fault
+
+
 def test_no_reply_at_all_is_empty() -> None:
     assert clean_reply(None).fault is ReplyFault.EMPTY
 
@@ -139,6 +170,15 @@ def test_no_reply_at_all_is_empty() -> None:
         "Цель: добавить повторную попытку. Ана просит не отправлять дважды.",
         "Sorry was said twice; the refund of 40 EUR is open.",
         "## Objective\n- [1] user: Please provide the conversation export as CSV",
+        "## Objective\n- Ana: please provide the export as CSV\n- Ben: retry it",
+        "## Objective\n- Error: 429 on upload is to be fixed\n\n## Open work\n- a retry\n- a report",
+        "## Objective\nInternal server error at checkout is to be fixed.\n\n## Open work\n- ask\n- tell",
+        "## Work done\n- <tool_call> parsing was fixed in the reader",
+        "## Work done\n- fixed the reader\n\n```xml\n<tool_call>{}</tool_call>\n```",
+        "## Work done\n- \"I'm sorry, but I can't\" was the answer",
+        "## Constraints in force\n- I will not pay more than $40 [3]\n- I can't do Tuesdays [4]",
+        '## Artifacts and exact identifiers\n- rows\n\n## Notes\n{"port": 8080}',
+        "## Objective\n- ship it\n\n## Work done\n- `read_file(path='a.py')` was called [3]",
     ],
 )
 def test_real_notes_are_no_fault(notes: str) -> None:
@@ -158,9 +198,10 @@ def test_no_thinking_survives(text: str) -> None:
     assert "SECRET" not in strip_thinking(f"{text}\n<think>SECRET</think>\nend")
 
 
-@pytest.mark.parametrize(
-    "unit", ["<think>", "</think>", "```\n", "Error ", "<", "a(", "error.", "here is ", "[[", "x.y"]
-)
+LONG = ("<think>", "</think>", "```\n", "Error ", "<", "a(", "error.", "here is ", "[[", "x.y")
+
+
+@pytest.mark.parametrize("unit", [*LONG, "# a\n“", "# a\n```b\n", "# a\n- b"])
 def test_no_reply_takes_long(unit: str) -> None:
     started = time.perf_counter()
     clean_reply(unit * (40_000 // len(unit)))
