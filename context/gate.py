@@ -10,6 +10,7 @@ from context.language import UNKNOWN, detect_language, language_shares, same_lan
 from context.render import LineKind, RenderedLine
 from context.replies import ReplyFault, clean_reply
 from context.sections import PROTECTED, Section, read_sections
+from context.substance import content_chars, least_chars
 from context.types import Role
 
 
@@ -121,7 +122,6 @@ _BLOCKED = frozenset({"content_filter", "safety", "refusal", "recitation", "bloc
 _CALLED = frozenset({"tool_calls", "tool_use", "function_call", "malformed_function_call"})
 _CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;\u2013-]\s*\d{1,9})*)\s*\]")
 _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|\w\[\d+\]")
-_MIN_CONTENT_CHARS = 12
 _WEIGHTS = {LineKind.TEXT: 1.0, LineKind.CALL: 3.0, LineKind.RESULT: 0.0}
 _USER_WEIGHT = 4.0
 _LANGUAGE_PRESENT = 0.2
@@ -175,15 +175,12 @@ def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Reason | Non
 
 
 def _skeleton(text: str, covered: Covered, settings: GateSettings) -> Verdict:
-    content = _content_chars(text)
-    before = _content_chars(covered.previous or "")
-    is_empty = content < _MIN_CONTENT_CHARS or content < settings.min_of_previous * before
-    numbers = {"content_chars": content, "previous_chars": before}
+    content = content_chars(text)
+    before = content_chars(covered.previous or "")
+    least = least_chars(covered.lines, covered.tokens)
+    is_empty = content < least or content < settings.min_of_previous * before
+    numbers = {"content_chars": content, "least_chars": least, "previous_chars": before}
     return Verdict(text, Reason.EMPTY_SKELETON if is_empty else None, numbers)
-
-
-def _content_chars(summary: str) -> int:
-    return sum(len(item) for items in read_sections(summary).values() for item in items)
 
 
 def _progress(draft: Draft, covered: Covered, settings: GateSettings, text: str) -> Verdict:

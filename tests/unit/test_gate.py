@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.extractive_summaries import to_messages
 from context.gate import Covered, Draft, GateSettings, Reason, judge_summary
 from context.render import LineKind, RenderedLine, render_transcript
+from context.substance import least_chars
 from context.tokens.text import count_text
 from context.types import Role
 from tests.data import data_dir, read_jsonl
@@ -99,6 +100,63 @@ def test_notes_about_an_error_and_a_refusal_pass() -> None:
 )
 def test_headings_without_content_are_a_skeleton(text: str) -> None:
     assert reason_of(text) is Reason.EMPTY_SKELETON
+
+
+LONG_LINES = tuple(replace(line, text=f"{line.text} It is a long talk about it. " * 40) for line in LINES)
+LONG = replace(COVERED, lines=LONG_LINES, tokens=60_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Summary of the conversation",
+        "## Objective\n- A conversation.",
+        "See above, nothing to add here.",
+        "## Objective\n- The conversation between the user and the assistant.\n\n## Open work\n- No changes.",
+        "The user and the assistant discussed various topics.",
+        "## Objective\n- To be determined\n\n## Work done\n- Same as before",
+        "Zusammenfassung des Gesprächs",
+        "## 目标\n- 同上",
+        "Резюме беседы",
+    ],
+)
+@pytest.mark.parametrize("covered", [replace(LONG, tokens=1_000), LONG])
+def test_a_placeholder_is_a_skeleton_however_little_it_covers(text: str, covered: Covered) -> None:
+    assert reason_of(text, covered) is Reason.EMPTY_SKELETON
+
+
+def test_a_placeholder_does_not_pass_for_an_update_either() -> None:
+    before = replace(LONG, previous="## Objective\n- Ana wants the invoice moved\n")
+    assert reason_of("## Objective\n- See the previous notes.\n- No changes", before) is Reason.EMPTY_SKELETON
+
+
+def notes_of(chars: int) -> str:
+    return f"- {USER}".ljust(chars + 2, "x")
+
+
+def test_notes_must_say_more_the_more_they_cover() -> None:
+    asked = least_chars(LONG_LINES, 12_000)
+    assert asked == 132
+    assert reason_of(notes_of(asked - 1), replace(LONG, tokens=12_000)) is Reason.EMPTY_SKELETON
+    assert reason_of(notes_of(asked), replace(LONG, tokens=12_000)) is None
+    assert reason_of(notes_of(asked + 1), replace(LONG, tokens=12_000)) is None
+
+
+def test_no_more_than_a_few_sentences_are_ever_asked_for() -> None:
+    assert reason_of(notes_of(312), replace(LONG, tokens=10_000_000)) is None
+
+
+def test_long_tool_output_around_few_words_asks_for_few_words() -> None:
+    noisy = replace(LINES[2], text="x y z " * 10_000)
+    covered = replace(COVERED, lines=(*LINES[:2], noisy), tokens=60_000)
+    assert reason_of(f"- {USER}", covered) is None
+
+
+def test_a_sentence_that_speaks_of_the_conversation_says_something() -> None:
+    notes = (
+        "The conversation is about moving invoice INV-2041 to /srv/billing/2024; never email ana@example.org."
+    )
+    assert reason_of(notes) is None
 
 
 def test_much_less_than_the_previous_summary_is_a_skeleton() -> None:
