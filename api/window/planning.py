@@ -132,12 +132,14 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
     key = PlanKey.of(
         question.session.session_id, question.wanted.query, [one.artifact_id for one in artifacts]
     )
+    attached = _attached(artifacts)
     row = _ask(question, question.session, key, artifacts)
     if row is not None and row.state is PlanState.READY and row.plan is not None:
-        return Planned(load_plan(row.plan, by_rule), choice, by_model=True, call_ids=row.call_ids)
+        plan = load_plan(row.plan, by_rule, attached=attached)
+        return Planned(plan, choice, by_model=True, call_ids=row.call_ids)
     near = _find_near(question, key)
     if near is not None and near.plan is not None:
-        plan = for_question(load_plan(near.plan, by_rule), question.wanted)
+        plan = for_question(load_plan(near.plan, by_rule, attached=attached), question.wanted)
         return Planned(plan, choice, by_model=True, fallback="near-question", call_ids=near.call_ids)
     if row is None or row.state is PlanState.WANTED:
         return Planned(by_rule, choice, fallback="not-ready")
@@ -177,6 +179,10 @@ def _ask(
         return found
     wait_for_work(question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, question.wait_ms)
     return _find(question.tenant_id, key)
+
+
+def _attached(artifacts: Sequence[Artifact]) -> list[str]:
+    return [artifact.artifact_id for artifact in artifacts if artifact.metadata.get("attached")]
 
 
 def _find(tenant_id: UUID, key: PlanKey) -> PlanRow | None:

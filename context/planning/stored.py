@@ -1,6 +1,6 @@
 """A plan as it is stored, and read again by another process."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,22 +17,31 @@ def dump_plan(plan: ArtifactPlan) -> JsonObject:
     }
 
 
-def load_plan(stored: Mapping[str, Any], by_rule: ArtifactPlan) -> ArtifactPlan:
+def load_plan(
+    stored: Mapping[str, Any], by_rule: ArtifactPlan, *, attached: Collection[str] = ()
+) -> ArtifactPlan:
     """Read a plan again and make it complete.
 
     Args:
         stored: As `dump_plan` wrote it.
         by_rule: The plan by rule for the artifacts of today: it says which there are, and decides about one
-            that the stored plan does not know.
+            that the stored plan does not know, which keeps the place that the rule gives it.
+        attached: Ids of what the user attached to this request: a plan may say how it is read, and leaves
+            none of it out; the rule decides about what it would.
 
     Returns:
         A decision for every artifact of today, by priority.
     """
-    known = {one["artifact_id"]: one for one in stored.get("artifacts", ())}
-    chosen = [_decision(known[one.artifact_id]) for one in by_rule.artifacts if one.artifact_id in known]
-    chosen.sort(key=lambda one: one.priority)
-    rest = [one for one in by_rule.artifacts if one.artifact_id not in known]
-    decisions = (replace(one, priority=place) for place, one in enumerate([*chosen, *rest], 1))
+    decided = {one["artifact_id"]: _decision(one) for one in stored.get("artifacts", ())}
+    followed = {
+        artifact_id: one
+        for artifact_id, one in decided.items()
+        if one.strategy is not ProcessingStrategy.EXCLUDE or artifact_id not in attached
+    }
+    chosen = [followed[one.artifact_id] for one in by_rule.artifacts if one.artifact_id in followed]
+    in_order = iter(sorted(chosen, key=lambda one: one.priority))
+    merged = (next(in_order) if one.artifact_id in followed else one for one in by_rule.artifacts)
+    decisions = (replace(one, priority=place) for place, one in enumerate(merged, 1))
     return ArtifactPlan(tuple(decisions), str(stored.get("reasoning") or ""))
 
 
