@@ -1,7 +1,7 @@
 """Plans for a session's next context: asked for with a question, made by a worker, read by that question."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -50,6 +50,8 @@ class StoredArtifactPlan(Base):
     artifacts_digest: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     artifact_ids: Mapped[list[str]] = mapped_column(ARRAY(Text))
     question: Mapped[str]
+    focus: Mapped[str] = mapped_column(server_default=text("''"))
+    attached_ids: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default=text("'{}'"))
     budget_tokens: Mapped[int]
     model: Mapped[str]
     state: Mapped[str]
@@ -62,17 +64,58 @@ class StoredArtifactPlan(Base):
 
 @dataclass(frozen=True)
 class PlanKey:
-    """What a plan answers: a question over certain artifacts, in a session."""
+    """What a plan answers, and whom it asks: a question over certain artifacts, in a session."""
 
     session_id: str
     question_key: str
     artifacts_digest: str
 
     @classmethod
-    def of(cls, session_id: str, question: str, artifact_ids: Iterable[str]) -> "PlanKey":
-        """Name a plan: another question or another artifact is another plan, their order makes none."""
-        digest = hashlib.sha256("\n".join(sorted(artifact_ids)).encode()).hexdigest()[:_DIGEST_CHARS]
-        return cls(session_id, focus_key(question), digest)
+    def of(
+        cls,
+        session_id: str,
+        question: str,
+        artifact_ids: Iterable[str],
+        *,
+        focus: str = "",
+        attached: Collection[str] = (),
+        model: str = "",
+    ) -> "PlanKey":
+        """Name a plan: another question, focus, model or artifact is another plan, their order makes none.
+
+        Args:
+            session_id: In which session.
+            question: What is asked.
+            artifact_ids: What could be used.
+            focus: What the caller says artifacts are read for; empty where nothing is said.
+            attached: Which of the artifacts the request itself brings.
+            model: Who plans; empty for the one of the settings.
+        """
+        named = (f"{one}+" if one in attached else one for one in artifact_ids)
+        digest = hashlib.sha256("\n".join(sorted(named)).encode()).hexdigest()[:_DIGEST_CHARS]
+        read_for = f"+{focus_key(focus)}" if focus else ""
+        return cls(session_id, f"{focus_key(question)}{read_for}{f'@{model}' if model else ''}", digest)
+
+
+@dataclass(frozen=True)
+class PlanWish:
+    """What a plan is to be made of.
+
+    Attributes:
+        artifact_ids: What could be used.
+        question: What is asked.
+        budget_tokens: The room for artifacts, >= 0.
+        focus: What the caller says artifacts are read for; empty where nothing is said.
+        attached_ids: Which of the artifacts the request itself brings.
+        model: Who plans; empty for the one of the settings.
+    """
+
+    artifact_ids: Sequence[str]
+    question: str
+    budget_tokens: int
+    focus: str = ""
+    attached_ids: Sequence[str] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,6 +125,8 @@ class PlanRow:
     key: PlanKey
     artifact_ids: Sequence[str]
     question: str
+    focus: str
+    attached_ids: Sequence[str]
     budget_tokens: int
     model: str
     state: PlanState
@@ -113,27 +158,27 @@ def want_plan(
     db: Transaction,
     tenant_id: UUID,
     key: PlanKey,
+    wish: PlanWish,
     *,
-    artifact_ids: Sequence[str],
-    question: str,
-    budget_tokens: int,
-    model: str = "",
     most: int = MOST_PLANS,
 ) -> PlanState:
     """Ask for a plan; a failed one is asked for anew, one that is wanted or ready stays.
 
-    The session's oldest plans make room. A model left empty is chosen by the worker.
+    The session's oldest plans make room.
 
     Returns:
         Where it stands now.
     """
+    cells = Cells(db, tenant_id)
     row = upsert(StoredArtifactPlan).values(
         tenant_id=tenant_id,
         **key.__dict__,
-        artifact_ids=list(artifact_ids),
-        question=Cells(db, tenant_id).seal("artifact_plan.question", question, *_row(key)),
-        budget_tokens=budget_tokens,
-        model=model,
+        artifact_ids=list(wish.artifact_ids),
+        question=cells.seal("artifact_plan.question", wish.question, *_row(key)),
+        focus=cells.seal("artifact_plan.focus", wish.focus, *_row(key)),
+        attached_ids=list(wish.attached_ids),
+        budget_tokens=wish.budget_tokens,
+        model=wish.model,
         state=PlanState.WANTED,
     )
     asked = row.on_conflict_do_update(
@@ -162,22 +207,24 @@ def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
 
 
 def find_ready_plans(
-    db: Transaction, tenant_id: UUID, session_id: str, artifacts_digest: str, *, most: int = MOST_PLANS
+    db: Transaction, tenant_id: UUID, key: PlanKey, *, focus: str, model: str, most: int = MOST_PLANS
 ) -> list[PlanRow]:
-    """The plans of a session that are ready for these very artifacts, the newest first."""
+    """The plans by this model that are ready for a key's very artifacts and this focus, the newest first."""
     rows = db.execute(
         select(*_COLUMNS)
         .where(
             StoredArtifactPlan.tenant_id == tenant_id,
-            StoredArtifactPlan.session_id == session_id,
-            StoredArtifactPlan.artifacts_digest == artifacts_digest,
+            StoredArtifactPlan.session_id == key.session_id,
+            StoredArtifactPlan.artifacts_digest == key.artifacts_digest,
+            StoredArtifactPlan.model == model,
             StoredArtifactPlan.state == PlanState.READY,
         )
         .order_by(StoredArtifactPlan.ready_at.desc(), StoredArtifactPlan.question_key)
         .limit(most)
     )
     cells = Cells(db, tenant_id)
-    return [_plan(cells, row) for row in rows]
+    # A focus may be sealed: only its plain text can be compared.
+    return [plan for plan in (_plan(cells, row) for row in rows) if plan.focus == focus]
 
 
 def take_wanted_plans(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[PlanRow]:
@@ -253,5 +300,6 @@ def _plan(cells: Cells, stored: Any) -> PlanRow:
     length = len(_KEY)
     row = PlanRow(PlanKey(*stored[:length]), *stored[length:])
     question = cells.open("artifact_plan.question", row.question, *_row(row.key))
+    focus = cells.open("artifact_plan.focus", row.focus, *_row(row.key))
     plan = cells.open_json("artifact_plan.plan", row.plan, *_row(row.key))
-    return replace(row, question=question, state=PlanState(row.state), plan=plan)
+    return replace(row, question=question, focus=focus, state=PlanState(row.state), plan=plan)

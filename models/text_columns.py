@@ -98,6 +98,7 @@ COLUMNS = (
     TextColumn("plan_history", "steps", _PLAN, _PLAN, Form.OBJECT),
     TextColumn("plan_history", "intent_sha", _PLAN, _PLAN, Form.DIGEST),
     TextColumn("artifact_plan", "question", _QUESTION, _QUESTION),
+    TextColumn("artifact_plan", "focus", _QUESTION, _QUESTION),
     TextColumn("artifact_plan", "plan", _QUESTION, _QUESTION, Form.OBJECT),
     TextColumn("prior_set", "blob", _SET, _SET, Form.BYTES),
     TextColumn("learning_state", "state", ("name",), ("name",), Form.BYTES),

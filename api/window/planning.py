@@ -15,7 +15,7 @@ from context.focus import nearest, normalise
 from context.planning.decision import PlanningChoice, PlanningReason, should_use_llm_planning
 from context.planning.deterministic import Wanted, plan_by_rule
 from context.planning.stored import for_question, load_plan
-from models.artifact_plan import PlanKey, PlanRow, PlanState, find_plan, find_ready_plans, want_plan
+from models.artifact_plan import PlanKey, PlanRow, PlanState, PlanWish, find_plan, find_ready_plans, want_plan
 from models.conversation import SessionState, hold_generation
 from models.planning_settings import planning_settings
 from models.session import hinting, reading
@@ -129,10 +129,15 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
         return Planned(by_rule, choice)
     if question.by_rule or question.session is None:
         return Planned(by_rule, choice, fallback="in-shadow" if question.by_rule else "session-not-stored")
-    key = PlanKey.of(
-        question.session.session_id, question.wanted.query, [one.artifact_id for one in artifacts]
-    )
     attached = _attached(artifacts)
+    key = PlanKey.of(
+        question.session.session_id,
+        question.wanted.asked,
+        [one.artifact_id for one in artifacts],
+        focus=question.wanted.read_for,
+        attached=attached,
+        model=question.chosen.planner,
+    )
     row = _ask(question, question.session, key, artifacts)
     if row is not None and row.state is PlanState.READY and row.plan is not None:
         plan = load_plan(row.plan, by_rule, attached=attached)
@@ -162,15 +167,7 @@ def _ask(
             if not hold_generation(db, question.tenant_id, session_id, session.generation):
                 return None
             if found is None:
-                want_plan(
-                    db,
-                    question.tenant_id,
-                    key,
-                    artifact_ids=[artifact.artifact_id for artifact in artifacts],
-                    question=question.wanted.query,
-                    budget_tokens=question.budget_tokens,
-                    model=question.chosen.planner,
-                )
+                want_plan(db, question.tenant_id, key, _wish(question, artifacts))
             want(db, question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, awaited=question.wait_ms > 0)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
@@ -179,6 +176,17 @@ def _ask(
         return found
     wait_for_work(question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, question.wait_ms)
     return _find(question.tenant_id, key)
+
+
+def _wish(question: Planning, artifacts: Sequence[Artifact]) -> PlanWish:
+    return PlanWish(
+        artifact_ids=[artifact.artifact_id for artifact in artifacts],
+        question=question.wanted.asked,
+        budget_tokens=question.budget_tokens,
+        focus=question.wanted.read_for,
+        attached_ids=_attached(artifacts),
+        model=question.chosen.planner,
+    )
 
 
 def _attached(artifacts: Sequence[Artifact]) -> list[str]:
@@ -193,7 +201,9 @@ def _find(tenant_id: UUID, key: PlanKey) -> PlanRow | None:
 def _find_near(question: Planning, key: PlanKey) -> PlanRow | None:
     """The plan for the same artifacts whose question is nearest to this one, if it is near enough."""
     with reading() as db:
-        rows = find_ready_plans(db, question.tenant_id, key.session_id, key.artifacts_digest)
+        rows = find_ready_plans(
+            db, question.tenant_id, key, focus=question.wanted.read_for, model=question.chosen.planner
+        )
     by_focus = {normalise(row.question): row for row in rows}
-    best = nearest(normalise(question.wanted.query), by_focus)
+    best = nearest(normalise(question.wanted.asked), by_focus)
     return by_focus[best[0]] if best else None

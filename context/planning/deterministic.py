@@ -28,22 +28,30 @@ class Wanted:
     Attributes:
         question: The user's words.
         focus: What the caller says artifacts are read for; it goes before the question.
-        goal: What the answer is for; its words count as well.
     """
 
     question: str
     focus: str | None = None
-    goal: str = ""
 
     @property
     def text(self) -> str:
         """All of it, for its words."""
-        return "\n".join(part for part in (self.focus, self.question, self.goal) if part)
+        return "\n".join(part for part in (self.focus, self.question) if part)
 
     @property
     def query(self) -> str:
         """What to read for or look up: the focus, else the question; bounded."""
-        return bounded(self.focus or self.question).strip()[:_QUERY_CHARS]
+        return _short(self.focus or self.question)
+
+    @property
+    def asked(self) -> str:
+        """The question itself, bounded; a plan is made of it and of the focus."""
+        return _short(self.question)
+
+    @property
+    def read_for(self) -> str:
+        """The focus, bounded; empty where the caller names none."""
+        return _short(self.focus or "")
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,10 @@ class _Candidate:
     def order(self) -> tuple[bool, bool, float]:
         """Attachments of this request first, what is stale last, the rest by score."""
         return self.old is not None, not self.is_attached, -self.score
+
+
+def _short(text: str) -> str:
+    return bounded(text).strip()[:_QUERY_CHARS]
 
 
 def plan_by_rule(

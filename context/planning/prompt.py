@@ -149,8 +149,6 @@ def _data(request: PlanInput) -> str:
     asked = [f"<{_QUESTION}>\n{_fenced(bounded(wanted.question).strip())}\n</{_QUESTION}>"]
     if wanted.focus:
         asked.append(f"Artifacts are read for: {_line(wanted.focus)}")
-    if wanted.goal:
-        asked.append(f"Goal of the answer: {_line(wanted.goal)}")
     return "\n\n".join([*blocks, *asked, "Now write the plan."])
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from context.plans.features import intent_sha, read_features
 from context.plans.outcomes import Outcome, StepOutcome
 from models import session
-from models.artifact_plan import PlanKey, store_plan
+from models.artifact_plan import PlanKey, PlanWish, store_plan
 from models.artifact_plan import want_plan as want_context_plan
 from models.artifact_summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
 from models.budget import Caps
@@ -191,13 +191,7 @@ def _plant_readings(db: Connection, tenant_id: UUID, session_id: str, word: str)
     questions = [PlanKey(session_id, key, "digest") for key in ("question-key", "other-key")]
     for question in questions:
         want_context_plan(
-            db,
-            tenant_id,
-            question,
-            artifact_ids=[artifact_id],
-            question=f"what of {word}?",
-            budget_tokens=100,
-            model="m",
+            db, tenant_id, question, PlanWish([artifact_id], f"what of {word}?", 100, focus=word, model="m")
         )
     assert store_plan(db, tenant_id, questions[-1], plan={"artifacts": [{"focus": word}]})
 

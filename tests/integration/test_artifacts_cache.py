@@ -21,6 +21,7 @@ from models.artifact_lookup import find_candidates, find_exact, load_ready
 from models.artifact_plan import (
     PlanKey,
     PlanState,
+    PlanWish,
     drop_session_plans,
     find_plan,
     store_plan,
@@ -240,9 +241,7 @@ def plan(db: Connection, tenant: UUID) -> PlanKey:
 
 
 def wish_plan(db: Connection, tenant: UUID, key: PlanKey, **more: Any) -> PlanState:
-    return want_plan(
-        db, tenant, key, question="why?", artifact_ids=["art_1"], budget_tokens=900, model="m", **more
-    )
+    return want_plan(db, tenant, key, PlanWish(["art_1"], "why?", 900, model="m"), **more)
 
 
 def test_a_plan_is_wanted_made_and_found(db: Connection, tenant: UUID, plan: PlanKey) -> None:

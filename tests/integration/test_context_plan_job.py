@@ -151,6 +151,43 @@ def test_a_plan_for_another_question_is_not_followed(platform: Platform) -> None
     assert used(answer)["llm_planning_used"] is False
 
 
+def test_the_planner_is_asked_the_question_and_told_the_focus(platform: Platform) -> None:
+    platform.ask(CRANES, focus="safety at work", **SMALL)
+    platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(look_up("A1", "crane")))
+    asked = platform.server.requests[0].body["messages"][-1]["content"]
+    assert CRANES in asked
+    assert "Artifacts are read for: safety at work" in asked
+
+
+def test_a_plan_is_for_a_question_and_a_focus_together(platform: Platform) -> None:
+    platform.ask(CRANES, focus="safety at work", **SMALL)
+    platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(look_up("A1", "crane"), leave_out("A2")))
+    for question, focus in (("Which boxes does customs open?", "safety at work"), (CRANES, "the costs")):
+        assert used(platform.ask(question, focus=focus, **SMALL))["llm_planning_used"] is False
+    assert used(platform.ask(CRANES, focus="safety at work", **SMALL))["llm_planning_used"] is True
+
+
+def test_what_is_attached_again_is_shown_whatever_the_plan_leaves_out(platform: Platform) -> None:
+    sent = platform.client.post("/v1/attachments", json={"content": long_report(), "title": "Report"})
+    attached = [{"attachment_id": sent.json()["attachment_id"]}]
+    platform.ask(CRANES, attachments=attached, **SMALL)
+    platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(leave_out("A1"), leave_out("A2")))
+    assert 'from="attached to this message"' in platform.server.requests[0].body["messages"][-1]["content"]
+    answer = platform.ask(CRANES, attachments=attached, **SMALL)
+    assert used(answer)["llm_planning_used"] is True
+    assert strategies(answer)[1] == "exclude"
+    assert attached[0]["attachment_id"] in shown_artifacts(answer)
+
+
+def test_an_inline_attachment_comes_before_what_a_plan_chose(platform: Platform) -> None:
+    inline = [{"content": long_report("The third."), "title": "Inline"}]
+    platform.ask(CRANES, attachments=inline, **SMALL)
+    platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(look_up("A1", "crane"), leave_out("A2")))
+    answer = platform.ask(CRANES, attachments=inline, **SMALL)
+    assert used(answer)["llm_planning_used"] is True
+    assert used(answer)["artifacts_processed"][0]["source"] == "attachment:Inline"
+
+
 def test_a_plan_for_other_artifacts_is_not_followed(platform: Platform) -> None:
     platform.ask(CRANES, **SMALL)
     platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(look_up("A1", "crane"), leave_out("A2")))
@@ -218,6 +255,14 @@ class TestModels:
         platform.ask(CRANES, planner_model="openai/scripted-planner", **SMALL)
         platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(look_up("A1", "crane")))
         assert [seen.body["model"] for seen in platform.server.requests] == ["scripted-planner"]
+
+    @pytest.mark.parametrize("asked", [CRANES, "What is said about the rain and the cranes?"])
+    def test_another_planners_plan_is_not_followed(self, platform: Platform, asked: str) -> None:
+        platform.ask(CRANES, **SMALL)
+        platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(look_up("A1", "crane"), leave_out("A2")))
+        assert used(platform.ask(asked, **SMALL))["llm_planning_used"] is True
+        other = platform.ask(asked, planner_model="openai/scripted-planner", **SMALL)
+        assert used(other)["llm_planning_used"] is False
 
     def test_one_that_is_not_on_the_list_is_refused(self, platform: Platform) -> None:
         request = {"model": "gpt-4o", "messages": [{"role": "user", "content": CRANES}]}

@@ -15,7 +15,7 @@ from context.tokens import count_text
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import LlmSettings
 from models import session
-from models.artifact_plan import PlanKey, want_plan
+from models.artifact_plan import PlanKey, PlanWish, want_plan
 from models.settings import RecallSettings
 from models.summary import NewSummary, store_summary
 from models.work import WorkKind, find_work, want
@@ -219,10 +219,7 @@ def test_a_plan_for_a_context_under_way_is_thrown_away(
             db,
             room.tenant_id,
             PlanKey(SESSION, "key", "digest"),
-            artifact_ids=[identity],
-            question=f"Where is {WORD}?",
-            budget_tokens=500,
-            model=MODEL,
+            PlanWish([identity], f"Where is {WORD}?", 500, model=MODEL),
         )
         want(db, room.tenant_id, WorkKind.CONTEXT_PLAN, SESSION)
     asked = answering(

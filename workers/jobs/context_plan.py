@@ -104,14 +104,21 @@ def _input(held: Claim, row: PlanRow, uses: Sequence[Use]) -> tuple[PlanInput, l
         attached = load_attachments(db, held.tenant_id, row.artifact_ids)
     known = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact is not None}
     for artifact_id, stored in attached.items():
-        if artifact_id not in known:
-            known[artifact_id] = replace(stored.value, metadata={**stored.value.metadata, "attached": True})
+        known.setdefault(artifact_id, stored.value)
+    for artifact_id in row.attached_ids:
+        if artifact_id in known:
+            known[artifact_id] = _attached(known[artifact_id])
     artifacts = [known[artifact_id] for artifact_id in row.artifact_ids if artifact_id in known]
-    wanted, old = Wanted(row.question), find_old(uses)
+    wanted, old = Wanted(row.question, row.focus or None), find_old(uses)
     by_rule = plan_by_rule(artifacts, wanted, budget_tokens=row.budget_tokens, superseded=old)
     best_first = [known[one.artifact_id] for one in by_rule.artifacts]
     stale = frozenset(artifact_id for artifact_id, why in old.items() if why.reason is Reason.CHANGED)
     return PlanInput(best_first, wanted, row.budget_tokens, stale), artifacts
+
+
+def _attached(artifact: Artifact) -> Artifact:
+    """What the request brings, whether an earlier turn read it too or not."""
+    return replace(artifact, metadata={**artifact.metadata, "attached": True, "historical": False})
 
 
 def _question(held: Claim, asked: PlanInput, model: str, llm: LlmSettings) -> CompletionRequest:

@@ -10,7 +10,7 @@ from context.planning.model_config import is_expensive_primary
 from context.planning.room import canonical_tokens, room_for_artifacts
 from context.types import Role
 from llm.settings import EXTRACTIVE, LlmSettings
-from models.artifact_plan import PlanKey, want_plan
+from models.artifact_plan import PlanKey, PlanWish, want_plan
 from models.artifact_use import Use, find_old, load_uses
 from models.conversation import SessionState
 from models.history import load_newest
@@ -63,7 +63,7 @@ def plan_ahead(
         return False
     ids = [artifact.artifact_id for artifact in artifacts]
     key = PlanKey.of(session.session_id, question, ids)
-    want_plan(db, tenant_id, key, artifact_ids=ids, question=question, budget_tokens=room)
+    want_plan(db, tenant_id, key, PlanWish(ids, question, room))
     want(db, tenant_id, WorkKind.CONTEXT_PLAN, session.session_id)
     return True
 

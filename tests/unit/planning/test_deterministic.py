@@ -143,8 +143,8 @@ def test_better_relevance_than_that_of_a_preview_is_believed() -> None:
     assert strategies(made) == {WEATHER.artifact_id: FULL, BUDGET.artifact_id: EXCLUDE}
 
 
-def test_the_goal_counts_among_the_words() -> None:
-    wanted = Wanted("and?", goal="compare the budget")
+def test_the_focus_counts_among_the_words() -> None:
+    wanted = Wanted("and?", focus="compare the budget")
     assert weigh_relevance([BUDGET], wanted.text)[BUDGET.artifact_id].shared == 1
 
 

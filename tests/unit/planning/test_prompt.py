@@ -53,12 +53,11 @@ def test_every_artifact_is_shown_with_its_facts_and_its_preview() -> None:
     assert 'from="attached to this message"' in shown
 
 
-def test_question_focus_and_goal_are_shown() -> None:
-    request = PlanInput([OLD], Wanted("and now?", focus="the price", goal="a table"), 100)
+def test_question_and_focus_are_shown() -> None:
+    request = PlanInput([OLD], Wanted("and now?", focus="the price"), 100)
     shown = data(request)
     assert "<question>\nand now?\n</question>" in shown
     assert "Artifacts are read for: the price" in shown
-    assert "Goal of the answer: a table" in shown
 
 
 def test_what_was_changed_later_is_marked() -> None:
