@@ -1,6 +1,6 @@
 """Artifacts: what is stored of one, slices of its text, and summaries of it for a focus."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -17,11 +17,12 @@ from api.waiting import wait_for_work
 from context.artifacts.content import is_artifact_id
 from context.focus import Focus, SizeClass, nearest, normalise
 from context.language import UNKNOWN
+from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from context.sanitize import clean_text
 from models.artifact import ArtifactFacts, find_artifact, load_slice
 from models.artifact_cache import count_readings, touch_used
-from models.artifact_lookup import ReadySummary, find_candidates, find_exact, load_ready
-from models.artifact_summary import ReadingState, SummaryKey, Wish, want_summary
+from models.artifact_lookup import ReadySummary, find_candidates, find_exact, find_standing, load_ready
+from models.artifact_summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.session import Transaction, hinting, reading, transaction
 from models.settings import artifact_settings
 from models.work import WorkKind, want
@@ -32,6 +33,10 @@ router = APIRouter(prefix="/v1/artifacts/{artifact_id}", tags=["artifacts"])
 MOST_FOCUS_CHARS = 2_000
 SIZE = SizeClass.MEDIUM
 """How long a summary is that is asked for by its focus alone."""
+
+TOO_SMALL = "too-small"
+LEAST_ARTIFACT_TOKENS = 60
+"""A summary takes a third of its artifact; of less than this, that would say nothing."""
 
 
 async def _artifact_id(
@@ -51,6 +56,7 @@ class SummaryWish(Body):
 
     focus: str = Field(max_length=MOST_FOCUS_CHARS, description="In words; empty for the general summary.")
     wait_ms: int = Field(0, ge=0, description="How long to wait for it; 0 answers at once.")
+    again: bool = Field(default=False, description="Whether one that was rejected is tried, and paid, anew.")
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> 
 
 @router.put("/summaries", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(SummaryWish))
 def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
-    """Ask for a summary ahead of use: 202 while it is prepared, 200 where it is ready."""
+    """Ask for a summary ahead of use: 202 while it is prepared, 200 where it is ready or rejected."""
     caller = call.caller("write")
     body = call.body(SummaryWish)
     focus = normalise(body.focus)
@@ -88,16 +94,14 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
         facts = find_artifact(db, caller.tenant_id, artifact_id)
         if facts is None:
             raise not_found("artifact")
-        state = _want(db, caller.tenant_id, facts, focus)
+        state, reason = _want(db, caller.tenant_id, facts, focus, again=body.again)
     if state is ReadingState.WANTED and body.wait_ms:
         wait_for_work(caller.tenant_id, WorkKind.ARTIFACT, artifact_id, body.wait_ms)
         with reading() as db:
-            ready = find_exact(db, caller.tenant_id, [artifact_id], focus.key)
-        state = ReadingState.READY if ready else state
+            state, reason = find_standing(db, caller.tenant_id, _key(facts, focus)) or (state, None)
     code = status.HTTP_202_ACCEPTED if state is ReadingState.WANTED else status.HTTP_200_OK
-    return _json(
-        {"artifact_id": artifact_id, "focus": body.focus, "focus_key": focus.key, "state": state}, code
-    )
+    answer = {"artifact_id": artifact_id, "focus": body.focus, "focus_key": focus.key, "state": state}
+    return _json(answer if reason is None else {**answer, "reason": reason}, code)
 
 
 @router.get("/summaries")
@@ -111,17 +115,14 @@ def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> R
         raise ProblemError("invalid-input", message, field="focus", limit=MOST_FOCUS_CHARS)
     focus = normalise(words)
     with reading() as db:
-        if find_artifact(db, caller.tenant_id, artifact_id) is None:
+        facts = find_artifact(db, caller.tenant_id, artifact_id)
+        if facts is None:
             raise not_found("artifact")
         found = find_match(db, caller.tenant_id, artifact_id, focus)
+        stands = find_standing(db, caller.tenant_id, _key(facts, focus))
     _remember(caller.tenant_id, found)
     if found is None:
-        raise ProblemError(
-            "not-found",
-            "this artifact has no summary for this focus, nor for a near one; ask for it by "
-            f"`PUT {request.url.path}`",
-            focus_key=focus.key,
-        )
+        raise _no_summary(request.url.path, focus, stands)
     return _json(_answer(words, found))
 
 
@@ -141,17 +142,40 @@ def find_match(db: Transaction, tenant_id: UUID, artifact_id: str, focus: Focus)
     return Match("near", near[1], summary) if summary else None
 
 
-def _want(db: Transaction, tenant_id: UUID, facts: ArtifactFacts, focus: Focus) -> ReadingState:
-    """The wish and the work that fulfils it, in one transaction."""
+def _no_summary(path: str, focus: Focus, stands: tuple[ReadingState, str | None] | None) -> ProblemError:
+    members: dict[str, object] = {"focus_key": focus.key}
+    said = f"ask for it by `PUT {path}`"
+    if stands is not None:
+        members["state"] = stands[0]
+    if stands is not None and stands[0] is ReadingState.REJECTED:
+        members["reason"] = stands[1]
+        said = f"the one that was made was rejected ({stands[1]}); `PUT {path}` with `again` tries anew"
+    return ProblemError(
+        "not-found", f"this artifact has no summary for this focus, nor for a near one; {said}", **members
+    )
+
+
+def _key(facts: ArtifactFacts, focus: Focus) -> SummaryKey:
+    """What a summary of today answers; the worker chooses its model."""
     language = focus.language if focus.language != UNKNOWN else facts.language or UNKNOWN
-    if find_exact(db, tenant_id, [facts.artifact_id], focus.key, language=language):
-        return ReadingState.READY
-    key = SummaryKey(facts.artifact_id, focus.key, SIZE, language)
-    wish = Wish(key, focus.original, focus.terms, "asked")
+    return SummaryKey(facts.artifact_id, focus.key, SIZE, language, prompt_version=ARTIFACT_PROMPT_VERSION)
+
+
+def _want(
+    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, focus: Focus, *, again: bool
+) -> tuple[ReadingState, str | None]:
+    """The wish and the work that fulfils it, in one transaction; what was rejected is not paid for twice."""
+    if facts.tokens < LEAST_ARTIFACT_TOKENS:
+        return ReadingState.REJECTED, TOO_SMALL
+    key = _key(facts, focus)
+    stands = find_standing(db, tenant_id, key)
+    if stands is not None and (stands[0] is ReadingState.READY or not (again or stands[1] is None)):
+        return stands
+    wish = Wish(replace(key, prompt_version=UNDECIDED), focus.original, focus.terms, "asked")
     state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s, again=True)
     if state is ReadingState.WANTED:
         want(db, tenant_id, WorkKind.ARTIFACT, facts.artifact_id)
-    return state
+    return state, None
 
 
 def _remember(tenant_id: UUID, found: Match | None) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, func, or_, select
 
 from models.artifact_summary import (
     KEY_COLUMNS,
@@ -127,6 +127,41 @@ def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
         *own,
     )
     return db.execute(settled.limit(1)).first() is not None
+
+
+def find_standing(
+    db: Transaction, tenant_id: UUID, key: SummaryKey
+) -> tuple[ReadingState, str | None] | None:
+    """Where a wish stands, whoever answers it: ready before wanted, and rejected where it is neither.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose artifact.
+        key: The wish. Its prompt version is that by which it would be asked now: what was rejected of an
+            older prompt counts no more.
+
+    Returns:
+        The state, and why it was rejected; None where nobody ever asked.
+    """
+    rows = db.execute(
+        select(ArtifactSummary.state, ArtifactSummary.rejected_because)
+        .where(
+            ArtifactSummary.tenant_id == tenant_id,
+            ArtifactSummary.artifact_id == key.artifact_id,
+            ArtifactSummary.focus_key == key.focus_key,
+            ArtifactSummary.size_class == key.size_class,
+            ArtifactSummary.language == key.language,
+            ArtifactSummary.expires_at > func.now(),
+            or_(
+                ArtifactSummary.state != ReadingState.REJECTED,
+                ArtifactSummary.prompt_version == key.prompt_version,
+            ),
+        )
+        .order_by(ArtifactSummary.created_at)
+    )
+    found = {ReadingState(state): because for state, because in rows}
+    order = (ReadingState.READY, ReadingState.WANTED, ReadingState.REJECTED)
+    return next(((state, found[state]) for state in order if state in found), None)
 
 
 def load_ready(db: Transaction, tenant_id: UUID, key: SummaryKey) -> ReadySummary | None:

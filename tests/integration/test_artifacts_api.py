@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from context.artifacts.content import artifact_id_of
 from context.focus import normalise
+from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from models import session
 from models.artifact_cache import readings_since
 from models.artifact_summary import MadeSummary, SummaryKey, store_made, take_wanted
@@ -49,7 +50,9 @@ def fulfil(tenant_id: UUID, identity: str, said: str = ANSWER, **made: Any) -> l
         for wish in wishes:
             text_ = None if "rejected_because" in made else said
             tokens = None if text_ is None else len(said)
-            summary = MadeSummary("m", "p1", wish.key.language, text_, tokens, tokens, "test", **made)
+            summary = MadeSummary(
+                "m", ARTIFACT_PROMPT_VERSION, wish.key.language, text_, tokens, tokens, "test", **made
+            )
             assert store_made(db, tenant_id, wish.key, summary, ttl_s=60)
     return [wish.key for wish in wishes]
 
@@ -175,13 +178,48 @@ def test_the_general_summary_is_a_focus_of_its_own(
     assert read(client, identity, FOCUS).status_code == 404
 
 
-def test_a_summary_that_was_rejected_is_tried_again_when_somebody_asks(
+def test_a_summary_that_was_rejected_says_why_and_is_not_paid_for_again(
     client: TestClient, identity: str, tenant_id: UUID
 ) -> None:
     ask(client, identity, FOCUS)
     fulfil(tenant_id, identity, rejected_because="empty")
-    assert read(client, identity, FOCUS).status_code == 404
+    missed = read(client, identity, FOCUS)
+    assert (missed.status_code, missed.json()["state"], missed.json()["reason"]) == (404, "rejected", "empty")
+    answer = ask(client, identity, FOCUS)
+    assert (answer.status_code, answer.json()["state"], answer.json()["reason"]) == (200, "rejected", "empty")
+    assert fulfil(tenant_id, identity) == []
+
+
+def test_a_summary_that_was_rejected_is_tried_again_where_that_is_asked(
+    client: TestClient, identity: str, tenant_id: UUID
+) -> None:
+    ask(client, identity, FOCUS)
+    fulfil(tenant_id, identity, rejected_because="empty")
+    path = f"/v1/artifacts/{identity}/summaries"
+    assert client.put(path, json={"focus": FOCUS, "again": True}).json()["state"] == "wanted"
+    fulfil(tenant_id, identity)
+    assert ask(client, identity, FOCUS).json()["state"] == "ready"
+
+
+def test_what_an_older_prompt_had_rejected_is_asked_for_anew(
+    client: TestClient, identity: str, tenant_id: UUID
+) -> None:
+    ask(client, identity, FOCUS)
+    fulfil(tenant_id, identity, rejected_because="empty")
+    with session.transaction() as db:
+        db.execute(text("update artifact_summary set prompt_version = 'artifact-0'"))
     assert ask(client, identity, FOCUS).json()["state"] == "wanted"
+
+
+def test_what_is_too_small_for_a_summary_is_refused_at_once(client: TestClient) -> None:
+    sent = client.post("/v1/attachments", json={"content": "The crane was stopped. " * 5})
+    answer = ask(client, str(sent.json()["attachment_id"]), FOCUS)
+    assert (answer.status_code, answer.json()["state"], answer.json()["reason"]) == (
+        200,
+        "rejected",
+        "too-small",
+    )
+    assert rows("select count(*) from artifact_summary")[0][0] == 0
 
 
 @pytest.mark.parametrize(
