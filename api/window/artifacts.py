@@ -29,6 +29,9 @@ from models.conversation import SessionState
 from models.planning_settings import planning_settings
 from models.session import Transaction, reading
 
+PARTIAL_METHODS = frozenset({"extractive", "summary-of-excerpt"})
+"""What is made of some passages, and not of the whole."""
+
 LOOKUP_TOKENS = 1_000
 """The most tokens of an extract for one exact thing; more of it would be what nobody asked for."""
 
@@ -280,6 +283,7 @@ def _summary(summary: ReadySummary, how: How, similarity: float = 1.0) -> Readin
         similarity=similarity,
         call_ids=tuple(map(str, summary.call_ids)),
         tokens_wide=summary.tokens_wide,
+        is_partial=summary.method in PARTIAL_METHODS,
     )
 
 

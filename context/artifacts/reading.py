@@ -37,6 +37,7 @@ class Reading:
         call_ids: The model calls that made it, for their cost.
         places: Where an extract's passages stand, such as `lines 10-24`.
         tokens_wide: Its cost in the second count; None where it was not counted.
+        is_partial: Whether a summary was made of passages that were chosen for its focus, not of the whole.
     """
 
     how: How
@@ -47,6 +48,7 @@ class Reading:
     call_ids: Sequence[str] = ()
     places: Sequence[str] = ()
     tokens_wide: int | None = None
+    is_partial: bool = False
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,11 @@ def _what(reading: Reading, noun: str, size_chars: int) -> str:
             f"Passages of the {noun} ({size_chars} characters), word for word; the rest is left out.{where}"
         )
     made_for = f"made for: {focus}" if focus else "for no question in particular"
+    chosen = "chosen for this; the rest is left out"
+    of = f"passages of the {noun}, {chosen}" if reading.is_partial else f"the whole {noun}"
+    summary = f"A summary of {of} ({size_chars} characters in all), {made_for}."
     if reading.how is How.EXACT:
-        return f"A summary of the whole {noun} ({size_chars} characters), {made_for}."
+        return summary
     return (
-        f"A summary of the whole {noun} ({size_chars} characters), {made_for}. That is near to what is asked "
-        "now, but not the same: it may leave out what matters here."
+        f"{summary} That is near to what is asked now, but not the same: it may leave out what matters here."
     )

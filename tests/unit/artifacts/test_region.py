@@ -52,6 +52,14 @@ def test_a_near_summary_says_that_it_answers_another_question() -> None:
     assert "not the same" not in label(used(How.EXACT, focus="the cost"))
 
 
+@pytest.mark.parametrize("how", [How.EXACT, How.NEAR])
+def test_a_summary_of_chosen_passages_never_passes_for_one_of_the_whole(how: How) -> None:
+    written = label(UsedArtifact(RESULT, Reading(how, "words", 2, "the price", is_partial=True)))
+    assert "A summary of passages of the tool result, chosen for this" in written
+    assert "the whole" not in written
+    assert "A summary of the whole tool result" in label(used(how, focus="the price"))
+
+
 def test_an_extract_names_its_places() -> None:
     reading = Reading(How.EXTRACT, "words", 2, places=[f"lines {n}-{n + 9}" for n in range(0, 100, 10)])
     written = label(UsedArtifact(RESULT, reading))
