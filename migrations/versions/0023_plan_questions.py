@@ -7,8 +7,8 @@ Back: drops both; what waits is planned by its question alone.
 
 from alembic import op
 
-revision = "0024"
-down_revision = "0020"
+revision = "0023"
+down_revision = "0022"
 branch_labels = None
 depends_on = None
 

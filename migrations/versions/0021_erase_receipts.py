@@ -7,7 +7,7 @@ Back: drops the table; receipts that were kept are lost.
 
 from alembic import op
 
-revision = "0022"
+revision = "0021"
 down_revision = "0020"
 branch_labels = None
 depends_on = None

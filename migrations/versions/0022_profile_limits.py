@@ -7,8 +7,8 @@ Back: the models fall back to the profiles of shorter prefixes, and some request
 
 from alembic import op
 
-revision = "0023"
-down_revision = "0022"
+revision = "0022"
+down_revision = "0021"
 branch_labels = None
 depends_on = None
 

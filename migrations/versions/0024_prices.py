@@ -7,8 +7,8 @@ Back: takes away the prices that no import has changed since.
 
 from alembic import op
 
-revision = "0025"
-down_revision = "0020"
+revision = "0024"
+down_revision = "0023"
 branch_labels = None
 depends_on = None
 
