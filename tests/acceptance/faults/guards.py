@@ -125,7 +125,7 @@ GUARDS = (
 
     with contextlib.suppress(Exception), transaction() as db:
         accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
-        ("tests/integration/test_store_faults.py", "-k", "turn_that_its_client"),
+        ("tests/integration/test_store_faults.py::test_a_turn_that_its_client_sends_again_is_stored_once",),
     ),
     Guard(
         "plans: only who holds the lease",
