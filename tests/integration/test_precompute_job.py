@@ -1,5 +1,6 @@
 """Preparing artifacts: the focuses that will be asked for, each once, and gone with their session."""
 
+import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,7 @@ from models.planning_settings import planning_settings
 from models.summary import NewSummary, store_summary
 from models.work import WorkKind
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
+from tests.waiting import wait_until
 from workers.settings import PrecomputeSettings
 
 BERTH = "Which berth does container MSKU-481516 leave from?"
@@ -184,6 +186,31 @@ def test_a_summary_of_an_excerpt_says_so_in_the_window(platform: Platform) -> No
     answer = platform.ask(BERTH, **SMALL)
     assert how_of(answer) == "exact"
     assert "A summary of passages of the tool result, chosen for this" in shown_artifacts(answer)
+
+
+def test_a_caller_that_waits_is_told_that_the_summary_was_rejected(platform: Platform) -> None:
+    sent = platform.client.post("/v1/attachments", json={"content": long_report()})
+    artifact = sent.json()["attachment_id"]
+    platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.OK, GENERAL))
+
+    def work_soon() -> None:
+        wait_until(
+            lambda: (found := platform.work(WorkKind.ARTIFACT, artifact)) is not None and found.awaited,
+            within_s=8,
+            what="somebody waits for the summary",
+        )
+        platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.REFUSAL))
+
+    worker = threading.Thread(target=work_soon)
+    worker.start()
+    wish = {"focus": BERTH, "wait_ms": 9_000}
+    answer = platform.client.put(f"/v1/artifacts/{artifact}/summaries", json=wish)
+    worker.join()
+    assert (answer.status_code, answer.json()["state"], answer.json()["reason"]) == (
+        200,
+        "rejected",
+        "refusal",
+    )
 
 
 def test_a_document_that_orders_is_data_in_the_prompt(platform: Platform) -> None:
