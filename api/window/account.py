@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -68,9 +69,10 @@ def _cost(tenant_id: UUID, shelving: Shelving, shelved: Shelved) -> ContextPlann
         return None
     with reading() as db:
         prices = find_prices(db, tenant_id, (*planner, *summarizer))
-    return ContextPlanningCost.of_calls(
+    cost = ContextPlanningCost.of_calls(
         planner=_priced(planner, prices), summarizer=_priced(dict.fromkeys(summarizer), prices)
     )
+    return replace(cost, call_ids=tuple(str(call) for call in dict.fromkeys((*planner, *summarizer))))
 
 
 def _priced(calls: Iterable[UUID], prices: dict[UUID, Decimal | None]) -> list[Decimal | None]:

@@ -71,11 +71,13 @@ class ContextPlanningCost:
         planner_cost: Of the planning call; 0 where none was made, None where its price is not known.
         summarizer_cost: Of the summaries that were used; likewise.
         unpriced_calls: How many of these calls have no known price, >= 0.
+        call_ids: These calls in the ledger; each was paid once, whatever the number of answers that use it.
     """
 
     planner_cost: Decimal | None = Decimal(0)
     summarizer_cost: Decimal | None = Decimal(0)
     unpriced_calls: int = 0
+    call_ids: tuple[str, ...] = ()
 
     @classmethod
     def of_calls(
@@ -95,10 +97,6 @@ class ContextPlanningCost:
         """Both together; None where one of them is not known."""
         return _added((self.planner_cost, self.summarizer_cost))
 
-    def added_to(self, primary_cost: Decimal | None) -> Decimal | None:
-        """Add it to what the answer itself cost; None where any of it is not known."""
-        return _added((primary_cost, self.total_cost))
-
     def as_json(self) -> JsonObject:
         """Write it as a JSON object; money as decimal text, exactly."""
         return {
@@ -106,6 +104,7 @@ class ContextPlanningCost:
             "summarizer_cost": _money(self.summarizer_cost),
             "total_cost": _money(self.total_cost),
             "unpriced_calls": self.unpriced_calls,
+            "call_ids": list(self.call_ids),
         }
 
 

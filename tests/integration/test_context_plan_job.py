@@ -104,6 +104,8 @@ def test_the_next_request_follows_the_models_plan_and_says_what_it_cost(platform
     assert Decimal(cost["planner_cost"]) > 0
     assert Decimal(cost["summarizer_cost"]) == 0
     assert cost["unpriced_calls"] == 0
+    assert len(cost["call_ids"]) == 1
+    assert used(platform.ask(CRANES, **SMALL))["planning_cost"]["call_ids"] == cost["call_ids"]
     assert len(platform.server.requests) == 1
 
 
