@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from context.cues import is_question
 from context.endings import says_it_ended, says_it_failed
+from context.evidence import is_unproven
 from context.protected import OPEN_CALL, Page, Unit, by_weight, read_units, write_units
 from context.render import LineKind, RenderedLine
 from context.sameness import gist, is_about
@@ -155,7 +156,7 @@ class _Evidence:
     """What tells that a line no longer stands."""
 
     def __init__(self, page: Page, lines: Sequence[RenderedLine]) -> None:
-        self.done = page.items(Section.DONE)
+        self.done = [item for item in page.items(Section.DONE) if not is_unproven(item)]
         words = [line for line in lines if line.kind is LineKind.TEXT]
         users = [s for line in words if line.role is Role.USER for s in split_sentences(line.text)]
         drafted = page.items(*(section for section in (*Section, None) if section is not Section.IDENTIFIERS))

@@ -1,15 +1,15 @@
 """Decide whether a summary may take the place of what it covers."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from context.evidence import Claims, check_claims
 from context.identifiers import kept_identifiers, rank_identifiers
 from context.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
 from context.render import LineKind, RenderedLine
-from context.replies import ReplyFault, clean_reply
-from context.sections import PROTECTED, Section, read_sections
+from context.replies import CleanReply, ReplyFault, clean_reply
+from context.sections import PROTECTED, read_sections
 from context.substance import content_chars, least_chars
 from context.types import Role
 
@@ -120,8 +120,6 @@ _CUT = frozenset(
 )
 _BLOCKED = frozenset({"content_filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content"})
 _CALLED = frozenset({"tool_calls", "tool_use", "function_call", "malformed_function_call"})
-_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;\u2013-]\s*\d{1,9})*)\s*\]")
-_QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|\w\[\d+\]")
 _WEIGHTS = {LineKind.TEXT: 1.0, LineKind.CALL: 3.0, LineKind.RESULT: 0.0}
 _USER_WEIGHT = 4.0
 _LANGUAGE_PRESENT = 0.2
@@ -139,26 +137,28 @@ def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAU
         settings: Where the lines are drawn.
 
     Returns:
-        The cleaned text with the reason of a refusal and the numbers behind it.
+        The cleaned text, claims without proof marked, with the reason of a refusal and the numbers behind it.
     """
     reply = clean_reply(draft.text)
-    for finding in _findings(draft, covered, settings, reply.text, reply.fault):
+    claims = _check_claims(reply.text, covered)
+    for finding in _findings(draft, covered, settings, reply, claims):
         if finding.reason is not None:
-            return Verdict(reply.text, finding.reason, finding.numbers)
-    return Verdict(reply.text)
+            return Verdict(claims.text, finding.reason, finding.numbers)
+    return Verdict(claims.text)
 
 
 def _findings(
-    draft: Draft, covered: Covered, settings: GateSettings, text: str, fault: ReplyFault | None
+    draft: Draft, covered: Covered, settings: GateSettings, reply: CleanReply, claims: Claims
 ) -> Iterator[Verdict]:
     """Check in order, cheapest first; each check runs only when those before it passed."""
+    text, fault = reply.text, reply.fault
     room = max(draft.tokens // _TOKENS_A_NAME, _LEAST_NAMES)
     yield Verdict(text, _finish(draft.finish_reason, fault))
     yield Verdict(text, Reason(fault) if fault else None)
     yield _skeleton(text, covered, settings)
     yield _progress(draft, covered, settings, text)
     yield _language(text, covered, settings)
-    yield _evidence(text, covered)
+    yield _evidence(claims)
     protected = protected_identifiers(covered.previous or "", limit=min(settings.max_protected, room))
     yield _recall(text, protected, settings.min_protected, "protected")
     named = covered_identifiers(covered.lines, limit=min(settings.max_identifiers, room))
@@ -212,23 +212,20 @@ def _spoken_languages(covered: Covered) -> set[str]:
     return spoken
 
 
-def _evidence(text: str, covered: Covered) -> Verdict:
-    """A message number beyond what was read proves that a claim was made up."""
+def _check_claims(text: str, covered: Covered) -> Claims:
+    """A message number beyond what was read proves nothing."""
     seqs = [line.seq for line in covered.lines]
     if not seqs:
-        return Verdict(text)
+        return Claims(text)
     first = min(seqs) if covered.previous is None else 1
-    done = read_sections(text).get(Section.DONE, [])
-    false = sum(1 for point in done if _is_made_up(point, range(first, max(seqs) + 1)))
-    numbers = {"false_claims": false, "claims": len(done)}
-    return Verdict(text, Reason.CLAIMS_WITHOUT_EVIDENCE if false else None, numbers)
+    return check_claims(text, range(first, max(seqs) + 1), language=covered.language)
 
 
-def _is_made_up(point: str, known: range) -> bool:
-    """A claim is made up when it cites, and none of the messages that it cites was read."""
-    plain = _QUOTED.sub(" ", point)
-    cited = [int(number) for match in _CITED.finditer(plain) for number in re.findall(r"\d+", match[1])]
-    return bool(cited) and not any(number in known for number in cited)
+def _evidence(claims: Claims) -> Verdict:
+    """A claim without proof is marked as one; where most of them cite what nobody read, all is made up."""
+    numbers = {"false_claims": claims.false, "unproven_claims": claims.unproven, "claims": claims.claims}
+    is_made_up = claims.false * 2 > claims.claims
+    return Verdict(claims.text, Reason.CLAIMS_WITHOUT_EVIDENCE if is_made_up else None, numbers)
 
 
 def _recall(text: str, names: Sequence[str], least: float, which: str) -> Verdict:

@@ -168,6 +168,7 @@ def test_open_work_that_got_done_or_withdrawn_is_open_no_more(
         "The certificate of mx-edge-8.example.org was renewed [31]",
         "mx-edge-7.example.org was pinged [31]",
         "The certificate of mx-edge-7.example.org was not renewed [31]",
+        "The certificate of mx-edge-7.example.org was renewed, before Friday (unverified)",
     ],
 )
 def test_work_that_is_not_plainly_done_stays_open(said: str) -> None:

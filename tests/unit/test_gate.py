@@ -250,9 +250,54 @@ def test_a_done_claim_that_cites_an_unread_message_is_refused() -> None:
     assert reason_of(GOOD.replace("[2, 3]", "[57]")) is Reason.CLAIMS_WITHOUT_EVIDENCE
 
 
-@pytest.mark.parametrize("cited", ["[2]", "[2-3]", "[2, 3]", "", "`rows[57]` [3]", '"see [57]" [3]'])
-def test_a_done_claim_that_cites_what_was_read_or_nothing_passes(cited: str) -> None:
-    assert reason_of(GOOD.replace("[2, 3]", cited)) is None
+@pytest.mark.parametrize("cited", ["[2]", "[2-3]", "[2, 3]", "`rows[57]` [3]", '"see [57]" [3]'])
+def test_a_done_claim_that_cites_what_was_read_stays_as_it_is(cited: str) -> None:
+    notes = GOOD.replace("[2, 3]", cited)
+    assert judge_summary(Draft(notes, 120), COVERED).text == notes
+    assert reason_of(notes) is None
+
+
+@pytest.mark.parametrize(
+    ("cited", "kept"),
+    [
+        ("[2, 57]", "[2]"),
+        ("[2-57]", "[2]"),
+        ("[2] [57]", "[2]"),
+        ("[57, 2-3]", "[2-3]"),
+        ("", " (unverified)"),
+        ("`[2]`", "`[2]` (unverified)"),
+    ],
+)
+def test_a_citation_of_what_was_not_read_goes_and_a_claim_without_any_is_marked(
+    cited: str, kept: str
+) -> None:
+    verdict = judge_summary(Draft(GOOD.replace("[2, 3]", cited), 120), COVERED)
+    assert verdict.accepted
+    assert verdict.text == GOOD.replace("[2, 3]", kept).replace("  (", " (")
+
+
+def test_one_made_up_claim_among_others_is_marked_and_spoils_nothing() -> None:
+    notes = GOOD.replace("[2, 3]", "[2, 3]\n- the mail was sent to Ben [57]")
+    verdict = judge_summary(Draft(notes, 120), COVERED)
+    assert verdict.accepted
+    assert "- the mail was sent to Ben (unverified)\n" in verdict.text
+
+
+def test_the_mark_speaks_the_language_of_the_conversation() -> None:
+    notes = "## Цель\n- [1] Ана просит перенести счёт INV-2041 в /srv/billing/2024\n\n## Сделано\n- счёт перенесён"
+    verdict = judge_summary(Draft(notes, 120), RUSSIAN)
+    assert verdict.accepted
+    assert verdict.text == f"{notes} (не подтверждено)"
+
+
+def test_a_marked_claim_is_not_marked_twice() -> None:
+    once = judge_summary(Draft(GOOD.replace(" [2, 3]", ""), 120), COVERED).text
+    assert judge_summary(Draft(once, 120), replace(COVERED, previous=GOOD)).text == once
+
+
+def test_tables_code_and_other_sections_claim_nothing() -> None:
+    notes = f"{GOOD}\n\n## Work done\n| WP1 | move |\n|-----|------|\n```\nmake move\n```"
+    assert judge_summary(Draft(notes, 120), COVERED).text == notes
 
 
 def test_a_first_summary_cannot_cite_what_came_before_it() -> None:
