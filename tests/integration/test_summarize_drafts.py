@@ -9,9 +9,10 @@ from sqlalchemy import text
 from context.gate import Reason
 from llm.failures import Cause, LlmFailure
 from models import session
+from models.limit import find_limit
 from models.summary import SummaryState
 from models.work import WorkState
-from tests.integration.summarizing import Model, Room
+from tests.integration.summarizing import MODEL, Model, Room
 from workers.jobs.lifecycle import LeaseLostError
 
 SMALL: dict[str, Any] = {"summarizer_window_tokens": 3_000, "summarizer_max_output_tokens": 500}
@@ -21,6 +22,10 @@ TOO_LONG = LlmFailure(Cause.CONTEXT_LENGTH, "maximum context length is 2048 toke
 DOWN = LlmFailure(Cause.SERVER, "upstream is down", status=503)
 REFUSAL = "I'm sorry, but I can't help with that request."
 ERROR = "Error: 500 Internal Server Error. Please try again later."
+
+
+def refusing(limit: int | None) -> LlmFailure:
+    return LlmFailure(Cause.CONTEXT_LENGTH, "too long", status=400, limit_tokens=limit)
 
 
 @pytest.fixture
@@ -188,6 +193,59 @@ def test_halving_keeps_the_chunks_that_are_written(long_room: Room) -> None:
     written = [chunk_of(prompt) for index, prompt in enumerate(model.prompts) if index not in (0, 2)]
     for number in range(1, 30):
         assert sum(f"look at pallet P-{1000 + number} " in chunk for chunk in written) == 1
+
+
+def test_a_limit_that_a_refusal_names_is_kept_to_at_once_and_in_the_next_job(long_room: Room) -> None:
+    """The settings say 128k; the server names 4,000 once and is never asked for more again."""
+    first = Model(refusing(4_000))
+    assert long_room.summarize(first) == "activated version 1"
+    assert all(request.input_tokens + request.max_output_tokens <= 4_000 for request in first.asked[1:])
+    long_room.add_turns(30)
+    second = Model()
+    assert long_room.summarize(second) == "activated version 2"
+    assert len(second.asked) > 1
+    assert all(request.input_tokens + request.max_output_tokens <= 4_000 for request in second.asked)
+
+
+@pytest.mark.parametrize("limit", [None, 999, 128_000, 200_000])
+def test_a_refusal_that_names_no_smaller_window_teaches_nothing(long_room: Room, limit: int | None) -> None:
+    assert long_room.summarize(Model(refusing(limit))) == "activated version 1"
+    with session.reading() as db:
+        assert find_limit(db, long_room.tenant_id, MODEL) is None
+
+
+def test_what_a_fallback_names_is_no_limit_of_the_summarizer(long_room: Room) -> None:
+    refused = refusing(4_000)
+    refused.model = "another-model"
+    long_room.summarize(Model(refused))
+    with session.reading() as db:
+        assert find_limit(db, long_room.tenant_id, MODEL) is None
+
+
+@pytest.mark.parametrize("cause", [Cause.NO_CONTENT, Cause.OUTPUT_CAP])
+def test_after_an_answer_without_words_the_next_one_has_more_room(room: Room, cause: Cause) -> None:
+    model = Model(LlmFailure(cause))
+    assert room.summarize(model) == "activated version 1"
+    first, second = model.asked
+    assert (first.max_output_tokens, second.max_output_tokens) == (4_000, 8_000)
+
+
+def test_more_room_for_the_answer_never_takes_more_than_a_quarter_of_the_window(room: Room) -> None:
+    model = Model(LlmFailure(Cause.OUTPUT_CAP))
+    room.summarize(model, summarizer_window_tokens=20_000)
+    assert [request.max_output_tokens for request in model.asked] == [4_000, 5_000]
+
+
+def test_a_model_that_takes_no_wider_question_gets_the_usual_one(room: Room) -> None:
+    model = Model(LlmFailure(Cause.OUTPUT_CAP), LlmFailure(Cause.INVALID_REQUEST, status=400))
+    assert room.summarize(model) == "activated version 1"
+    assert [request.max_output_tokens for request in model.asked] == [4_000, 8_000, 4_000]
+
+
+def test_a_refused_draft_with_words_is_not_given_more_room(room: Room) -> None:
+    model = Model(REFUSAL)
+    room.summarize(model)
+    assert [request.max_output_tokens for request in model.asked] == [4_000, 4_000]
 
 
 def test_a_window_too_small_for_anything_is_given_up_after_some_attempts(long_room: Room) -> None:

@@ -24,7 +24,7 @@ from context.render import (
 from context.sections import PROTECTED, Section
 from context.tokens import count_message, count_text
 from context.types import Message
-from llm.failures import FailureKind, LlmFailure
+from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.session import reading, transaction
@@ -32,6 +32,7 @@ from models.summary import SummaryText
 from models.summary_part import find_part, keep_part
 from models.work import Claim, hold
 from workers.jobs.lifecycle import LeaseLostError
+from workers.jobs.room import OUT_OF_ROOM, known_room, learn_room, widened
 
 log = structlog.get_logger()
 
@@ -117,6 +118,8 @@ class Notebook:
 def write_notes(desk: Desk) -> Notebook | None:
     """Ask once, and once more for less if the gate refuses; then history stays raw until a new turn.
 
+    After an answer without a usable word the second one has more room: thinking may have taken it all.
+
     Returns:
         The notes, or None where the messages say nothing that could be noted.
 
@@ -127,14 +130,26 @@ def write_notes(desk: Desk) -> Notebook | None:
     lines = render_transcript(desk.segment.messages)
     if not lines:
         return None
+    desk = replace(desk, llm=known_room(desk.held.tenant_id, desk.llm))
     notes = _write(desk, _request(desk, lines, aggressive=False))
-    return notes if notes.verdict.accepted else _write(desk, _request(desk, lines, aggressive=True))
+    if notes.verdict.accepted:
+        return notes
+    again = replace(desk, llm=known_room(desk.held.tenant_id, desk.llm))
+    asked = _request(again, lines, aggressive=True)
+    if notes.verdict.reason not in OUT_OF_ROOM:
+        return _write(again, asked)
+    try:
+        return _write(replace(again, llm=widened(again.llm)), asked)
+    except LlmFailure as failure:
+        if failure.cause is not Cause.INVALID_REQUEST:
+            raise
+        return _write(again, asked)  # some models take no question that leaves more room than they use
 
 
 def _write(desk: Desk, asked: SummaryInput) -> Notebook:
     """Write each chunk on top of the notes so far; the first that is refused ends it.
 
-    A chunk that the model finds too large is halved, and so is what follows: its window is smaller than
+    A chunk that the model finds too large is cut down, and so is what follows: its window is smaller than
     the settings say. What was written before stays.
     """
     chunks = deque(_chunks(asked.lines, _chunk_budget(asked, desk.llm)))
@@ -143,7 +158,14 @@ def _write(desk: Desk, asked: SummaryInput) -> Notebook:
         try:
             notes = _write_chunk(desk, part, desk.segment.tokens if is_last else _input_tokens(part))
         except LlmFailure as failure:
-            if failure.kind is not FailureKind.SHRINK_INPUT or not (smaller := _halve(chunks)):
+            if failure.kind is not FailureKind.SHRINK_INPUT:
+                raise
+            desk = replace(desk, llm=learn_room(desk.held.tenant_id, desk.llm, failure))
+            asked = replace(
+                asked, budget_tokens=min(asked.budget_tokens, desk.llm.summarizer_max_output_tokens)
+            )
+            smaller = _shrink(chunks, _chunk_budget(asked, desk.llm))
+            if smaller is None:
                 raise
             chunks = smaller
             continue
@@ -158,10 +180,10 @@ def _chunks(lines: Sequence[RenderedLine], room: int) -> list[tuple[RenderedLine
     return chunk_lines(lines, count=count_text, budget_tokens=room)
 
 
-def _halve(chunks: deque[tuple[RenderedLine, ...]]) -> deque[tuple[RenderedLine, ...]] | None:
-    """Cut what is left into chunks of half the first one's size; None where that does not shrink it."""
+def _shrink(chunks: deque[tuple[RenderedLine, ...]], room: int) -> deque[tuple[RenderedLine, ...]] | None:
+    """Cut what is left to the room, or to half the first one's size; None where that does not shrink it."""
     size = count_text(transcript_text(chunks[0]))
-    room = max(size // 2, LEAST_CHUNK_TOKENS)
+    room = room if room < size else max(size // 2, LEAST_CHUNK_TOKENS)
     smaller = deque(_chunks([line for chunk in chunks for line in chunk], room))
     return smaller if count_text(transcript_text(smaller[0])) < size else None
 
