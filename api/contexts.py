@@ -70,6 +70,8 @@ def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) ->
     asking = Asking(tenant_id, session_id, request, read, standing, limit)
     answer.background = _afterwards(sought, filled, asking, shadow)
     _count(shown, filled.window.certificate)
+    if filled.shelving.artifacts:
+        count(Counted.PLANNING, filled.shelving.planned.outcome)
     return answer
 
 

@@ -15,6 +15,7 @@ MEANINGS: Mapping[Counted, str] = {
     Counted.CONTEXTS: "Contexts that were answered, with and without a summary.",
     Counted.CONTEXT_TOKENS: "Tokens of those contexts: sent, and saved by summaries that stand for history.",
     Counted.PREFLIGHT: "Preflight decisions: tools were filtered, or all passed.",
+    Counted.PLANNING: "Contexts with artifacts: planned by rule or a model, or why the rule stood in for it.",
     Counted.ARTIFACT_READS: "Reads of artifacts, by how they were answered.",
     Counted.WORK: "Pieces of work that workers ended, by what came of them.",
     Counted.WORK_SECONDS: "Seconds that workers spent on work.",

@@ -37,6 +37,7 @@ class Counted(StrEnum):
     CONTEXTS = "contexts"
     CONTEXT_TOKENS = "context_tokens"
     PREFLIGHT = "preflight"
+    PLANNING = "artifact_planning"
     ARTIFACT_READS = "artifact_reads"
     WORK = "work_finished"
     WORK_SECONDS = "work_seconds"
@@ -59,6 +60,7 @@ LABELS: Mapping[Counted, tuple[str, ...]] = {
     Counted.CONTEXTS: ("summary",),
     Counted.CONTEXT_TOKENS: ("part",),
     Counted.PREFLIGHT: ("outcome",),
+    Counted.PLANNING: ("outcome",),
     Counted.ARTIFACT_READS: ("how",),
     Counted.WORK: ("kind", "outcome"),
     Counted.WORK_SECONDS: ("kind",),

@@ -105,6 +105,13 @@ class Planned:
     fallback: str = ""
     call_ids: Sequence[UUID] = ()
 
+    @property
+    def outcome(self) -> str:
+        """What came of planning, without what a model said."""
+        if self.fallback:
+            return self.fallback.partition(":")[0]
+        return "model" if self.by_model else "rule"
+
 
 NO_PLAN_NEEDED = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=PlanningReason.NO_ARTIFACTS))
 
@@ -127,8 +134,9 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
     )
     if not choice.use:
         return Planned(by_rule, choice)
-    if question.by_rule or question.session is None:
-        return Planned(by_rule, choice, fallback="in-shadow" if question.by_rule else "session-not-stored")
+    cannot = _cannot(question, artifacts)
+    if cannot or question.session is None:
+        return Planned(by_rule, choice, fallback=cannot)
     attached = _attached(artifacts)
     key = PlanKey.of(
         question.session.session_id,
@@ -149,6 +157,15 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
     if row is None or row.state is PlanState.WANTED:
         return Planned(by_rule, choice, fallback="not-ready")
     return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
+
+
+def _cannot(question: Planning, artifacts: Sequence[Artifact]) -> str:
+    """Why no model is asked for a plan; empty where one can be."""
+    if question.by_rule:
+        return "in-shadow"
+    if question.session is None:
+        return "session-not-stored"
+    return "nothing-stored" if all(one.content is not None for one in artifacts) else ""
 
 
 def _ask(

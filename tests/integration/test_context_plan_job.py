@@ -91,6 +91,19 @@ def test_the_first_request_follows_the_rule_and_asks_for_a_plan(platform: Platfo
     assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is not None
 
 
+def test_no_model_is_asked_about_documents_that_stand_in_the_request_alone(platform: Platform) -> None:
+    said = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "welcome"}]
+    platform.client.post("/v1/sessions/s2/turns", json={"turn_id": "t1", "messages": said})
+    platform.session_id = "s2"
+    documents = [
+        {"content": long_report(), "title": "north"},
+        {"content": long_report("Fog."), "title": "south"},
+    ]
+    answer = platform.ask(CRANES, attachments=documents, **SMALL)
+    assert used(answer)["planning_fallback"] == "nothing-stored"
+    assert platform.work(WorkKind.CONTEXT_PLAN, "s2") is None
+
+
 def test_the_next_request_follows_the_models_plan_and_says_what_it_cost(platform: Platform) -> None:
     platform.ask(CRANES, **SMALL)
     made = plan(look_up("A1", "MSKU-481516"), leave_out("A2"))

@@ -136,6 +136,21 @@ def test_a_call_whose_price_is_unknown_is_counted_apart(app: Any, tenant_id: UUI
     assert page.value("llm_calls_denied_total", scope="tenant", unit="usd") == 1
 
 
+def test_a_context_counts_who_planned_its_artifacts(app: Any, chat: Chat) -> None:
+    chat.say(1)
+    document = {
+        "content": "\n\n".join(f"Crane {n} stands idle at berth {n}." for n in range(900)),
+        "title": "log",
+    }
+    request = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Which crane stands idle?"}]}
+    path = f"/v1/sessions/{chat.session_id}/context"
+    answer = chat.client.post(
+        path, json={**request, "context_window": 3_000, "max_tokens": 300, "attachments": [document]}
+    )
+    assert answer.status_code == 200, answer.text
+    assert scrape(app).value("artifact_planning_total", outcome="nothing-stored") == 1
+
+
 def test_a_conversation_leaves_its_numbers(app: Any, chat: Chat) -> None:
     chat.say(5)
     chat.pass_by(4_000)
