@@ -12,6 +12,7 @@ from context.replies import CleanReply, ReplyFault, clean_reply
 from context.sections import PROTECTED, read_sections
 from context.substance import content_chars, least_chars
 from context.types import Role
+from context.voice import plays_conversation, speaks_as_itself
 
 
 class Reason(StrEnum):
@@ -23,6 +24,8 @@ class Reason(StrEnum):
     REFUSAL = "refusal"
     TOOL_CALL_TEXT = "tool-call-text"
     REASONING_TEXT = "reasoning-text"
+    TRANSCRIPT_TEXT = "transcript-text"
+    FIRST_PERSON = "first-person"
     EMPTY_SKELETON = "empty-skeleton"
     NOT_SMALLER = "not-smaller"
     WRONG_LANGUAGE = "wrong-language"
@@ -155,6 +158,7 @@ def _findings(
     room = max(draft.tokens // _TOKENS_A_NAME, _LEAST_NAMES)
     yield Verdict(text, _finish(draft.finish_reason, fault))
     yield Verdict(text, Reason(fault) if fault else None)
+    yield Verdict(text, _voice(text, covered))
     yield _skeleton(text, covered, settings)
     yield _progress(draft, covered, settings, text)
     yield _language(text, covered, settings)
@@ -172,6 +176,12 @@ def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Reason | Non
     if reason in _BLOCKED:
         return Reason.REFUSAL
     return Reason.TOOL_CALL_TEXT if reason in _CALLED else None
+
+
+def _voice(text: str, covered: Covered) -> Reason | None:
+    if plays_conversation(text, covered.lines, covered.previous or ""):
+        return Reason.TRANSCRIPT_TEXT
+    return Reason.FIRST_PERSON if speaks_as_itself(text) else None
 
 
 def _skeleton(text: str, covered: Covered, settings: GateSettings) -> Verdict:
