@@ -74,6 +74,17 @@ def test_a_turn_with_a_large_result_has_it_read_for_its_own_question_and_for_non
     assert summaries() == [("turn", "ready", None), ("general", "ready", None)]
 
 
+def test_a_limit_that_a_refusal_names_is_kept_to_when_more_is_read(platform: Platform) -> None:
+    platform.turn(BERTH, long_report(lines=1_000))
+    steps = Step(Mode.CONTEXT_LENGTH), Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL)
+    assert platform.do(WorkKind.ARTIFACT, artifact_id(), *steps) == "ready: 2 of 2"
+    whole, *rest = (len(str(asked.body["messages"])) for asked in platform.server.requests)
+    assert len(rest) == 2
+    assert all(size < whole for size in rest)
+    with session.reading() as db:
+        assert db.execute(text("select limit_tokens from model_limit")).scalars().all() == [8_192]
+
+
 def test_the_same_question_later_is_answered_exactly_without_a_model(platform: Platform) -> None:
     platform.turn(BERTH, long_report())
     platform.do(WorkKind.ARTIFACT, artifact_id(), Step(Mode.OK, NOTES), Step(Mode.OK, GENERAL))

@@ -16,6 +16,7 @@ from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.artifact_origin import ArtifactText
 from models.artifact_summary import MadeSummary, Wish
+from workers.jobs.room import known_room, learn_room
 from workers.settings import PrecomputeSettings
 
 log = structlog.get_logger()
@@ -70,6 +71,9 @@ def read_for(reader: Reader, wish: Wish) -> MadeSummary:
         LlmFailure: The model did not answer; the wish stays.
     """
     model = wish.key.model or reader.llm.summarizer_model
+    is_summarizer = model == reader.llm.summarizer_model
+    if is_summarizer:
+        reader = replace(reader, llm=known_room(reader.tenant_id, reader.llm))
     cap = input_cap(reader.llm, reader.settings)
     while True:
         asked = _input(reader, wish, cap)
@@ -80,7 +84,10 @@ def read_for(reader: Reader, wish: Wish) -> MadeSummary:
                 return _rejected(reader, asked, _REFUSED_ANSWERS[failure.kind], model=model)
             if failure.kind is not FailureKind.SHRINK_INPUT or cap <= LEAST_INPUT_TOKENS:
                 raise
-            cap = max(min(cap, reader.artifact.tokens) // 2, LEAST_INPUT_TOKENS)
+            if is_summarizer:
+                reader = replace(reader, llm=learn_room(reader.tenant_id, reader.llm, failure))
+            asked_for, room = min(cap, reader.artifact.tokens), input_cap(reader.llm, reader.settings)
+            cap = room if room < asked_for else max(asked_for // 2, LEAST_INPUT_TOKENS)
             continue
         return _judged(reader, asked, reply)
 
