@@ -139,8 +139,9 @@ def _fault(text: str) -> ReplyFault | None:
     decoded = _decoded(text)
     if decoded is not None:
         return _fault_of_json(decoded)
-    if patterns.HEADING.search(text):
-        return _fault_under_headings(text)
+    headed = patterns.SOFT_HEADING.sub(lambda found: f"# {found[1] or found[2]}", text)
+    if patterns.HEADING.search(headed):
+        return _fault_under_headings(headed)
     return ReplyFault.TOOL_CALL_TEXT if patterns.TOOL_TEXT.search(text) else _fault_of_prose(text)
 
 
@@ -164,7 +165,7 @@ def _fault_under_headings(text: str) -> ReplyFault | None:
         return fault
     units, in_sections = _units(text)
     if not units:
-        return None
+        return _fault_of_prose(patterns.LABEL.sub("", text, count=1))
     faults = [_fault_of_unit(unit) for unit, _ in units]
     if not in_sections and faults[0]:
         return faults[0]
@@ -218,7 +219,7 @@ def _units(text: str) -> tuple[list[tuple[str, bool]], bool]:
 
 def _fault_of_unit(unit: str) -> ReplyFault | None:
     """What names a message as its source says what was said there."""
-    said = patterns.QUOTED.sub("", unit).strip()
+    said = patterns.QUOTED.sub("", patterns.LABEL.sub("", unit, count=1)).strip()
     if not said or patterns.SOURCE.search(said):
         return None
     fault = _fault_of_prose(said)

@@ -28,6 +28,11 @@ PREAMBLE = re.compile(
 )
 HEADING = re.compile(r"^\s{0,3}#{1,6}\s+\S", re.MULTILINE)
 HEADING_LINE = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+\S.*$", re.MULTILINE)
+SOFT_HEADING = re.compile(
+    r"^[ \t]{0,3}(?:(?:\*\*|__)([^\n*_]{1,80})(?:\*\*|__)[:：]?[ \t]*$|(\S[^\n]{0,80})\n=+[ \t]*$)",
+    re.MULTILINE,
+)
+LABEL = re.compile(r"\A[\s>#]*(?:(?:\*\*|__)[^\n*_]{1,40}(?:\*\*|__)[:：]?\s*)?")
 POINT = re.compile(r"\s*(?:[-*•·–]|\d{1,3}[.)])\s")
 SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*\]")
 SPEECH = re.compile(r"[^:：.!?]{1,60}[:：]\s")

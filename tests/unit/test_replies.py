@@ -118,7 +118,10 @@ def test_what_is_no_answer_is_told(raw: str, fault: ReplyFault) -> None:
     assert clean_reply(raw).fault is fault
 
 
-@pytest.mark.parametrize("heading", ["# Error", "## Summary\n", "## Objective\n- None\n\n## Open work"])
+@pytest.mark.parametrize(
+    "heading",
+    ["# Error", "## Summary\n", "**Summary**\n", "Summary\n===", "## Objective\n- None\n\n## Open work"],
+)
 @pytest.mark.parametrize(
     ("raw", "fault"),
     [(raw, fault) for raw, fault in FAULTY if fault is not ReplyFault.EMPTY and raw[:6] != "<think"],
@@ -147,6 +150,13 @@ def test_a_refusal_as_the_points_of_a_section_is_no_answer(raw: str, fault: Repl
 )
 def test_one_section_that_is_no_answer_spoils_the_notes(added: str, fault: ReplyFault) -> None:
     assert clean_reply(NOTES + added).fault is fault
+
+
+@pytest.mark.parametrize(
+    "form", ["# {}", "**{}**", "## Summary\n**Note:** {}", "## Notes\n> {}", "## Notes\n1. {}"]
+)
+def test_a_refusal_is_one_in_any_dress(form: str) -> None:
+    assert clean_reply(form.format("I'm sorry, but I can't help with that")).fault is ReplyFault.REFUSAL
 
 
 def test_no_reply_at_all_is_empty() -> None:
