@@ -16,7 +16,11 @@ from models.retention_run import LastRun, find_last_run
 from models.retention_settings import RetentionSettings, retention_settings
 from models.session import Transaction
 
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+app = typer.Typer(
+    help="Say for how long things are kept; see what went with age.",
+    add_completion=False,
+    no_args_is_help=True,
+)
 
 SHOWN_DAYS = 30
 MOST_DAYS = 36_500

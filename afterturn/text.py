@@ -18,7 +18,9 @@ from models.text_keys import TextUnavailableError
 from models.text_rotation import Transactions, change_rows, forget_text_key, list_text_tenants, rotate_keys
 from models.text_settings import seals, text_settings
 
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+app = typer.Typer(
+    help="Seal stored text, rotate its keys, open or forget it.", add_completion=False, no_args_is_help=True
+)
 
 TenantName = Annotated[str, typer.Option("--tenant", help="Whose text.")]
 DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack may run.")]
