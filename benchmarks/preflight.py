@@ -165,12 +165,12 @@ def _needed(one: Asked, every: frozenset[str]) -> frozenset[str]:
 
 def _by_category(
     name: Category, answers: Sequence[tuple[Asked, frozenset[str], frozenset[str] | None]]
-) -> Iterator[tuple[str, float | int]]:
+) -> Iterator[tuple[str, float | None]]:
     gold = [name in found for one, found, _ in answers if name in one.gold]
     right = [name in one.gold | one.acceptable for one, found, _ in answers if name in found]
     yield "gold", len(gold)
-    yield "recall", fmean(gold) if gold else 0.0
-    yield "precision", fmean(right) if right else 0.0
+    yield "recall", fmean(gold) if gold else None
+    yield "precision", fmean(right) if right else None
 
 
 def timings(tools: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
@@ -203,12 +203,17 @@ def _percentiles(name: str, spent_us: Sequence[float]) -> dict[str, float]:
     return {f"{name}_p50_us": cuts[49], f"{name}_p99_us": cuts[98]}
 
 
+def _share(value: float | None) -> str:
+    """A share, or that there was nothing to take one of."""
+    return "-" if value is None else f"{value:.2f}"
+
+
 def print_quality(results: dict[str, dict[str, Any]]) -> None:
     """Print precision and recall by category, and the two numbers that matter, for each method and half."""
     table = Table("", *results, title="Preflight: precision / recall")
     for name in Category:
         cells = (result["categories"][name] for result in results.values())
-        table.add_row(name, *(f"{cell['precision']:.2f} / {cell['recall']:.2f}" for cell in cells))
+        table.add_row(name, *(f"{_share(cell['precision'])} / {_share(cell['recall'])}" for cell in cells))
     for what, wanted in (("harm", f"<= {WANTED_HARM}"), ("saving", f">= {WANTED_SAVING}"), ("fallback", "")):
         table.add_row(f"{what} {wanted}", *(f"{result[what]:.3f}" for result in results.values()))
     Console().print(table)
