@@ -14,7 +14,8 @@ from celery.signals import (
     worker_ready,
 )
 from kombu import Exchange, Queue
-from kombu.transport.redis import Channel
+from kombu.transport import virtual
+from kombu.transport.redis import Channel, QoS
 
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
 from models.budget import budget_settings
@@ -30,6 +31,25 @@ QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", "isolati
 # A hint whose connection broke is not put back into its queue: the dispatcher sends it again. Kombu would
 # use the closed connection for it, and the error ends the whole worker, in the middle of a call.
 Channel.do_restore = False
+
+
+class LocalAcks(QoS):  # type: ignore[misc]
+    """Counts a hint as taken whether or not the broker hears of it.
+
+    Kombu counts it only once the broker has answered. On a connection that swallows the acknowledgement the
+    hint would take up its process's place for ever, and the worker would take no other, without a word.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        """Acknowledge a hint to the broker, and in any case here."""
+        try:
+            super().ack(delivery_tag)
+        except Exception:
+            virtual.QoS.ack(self, delivery_tag)
+            raise
+
+
+Channel.QoS = LocalAcks
 
 settings = worker_settings()
 app = Celery("afterturn", include=["workers.tasks"])

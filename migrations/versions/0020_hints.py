@@ -1,7 +1,7 @@
 """Let the dispatcher find what to hint at in each queue by an index, however much is due.
 
-Locks: ACCESS EXCLUSIVE on due_work while two partial indexes are built: no work is asked for or done
-meanwhile. The old index goes first: a weaker lock that is made stronger later deadlocks with whoever reads.
+Locks: ACCESS EXCLUSIVE on due_work, and SHARE, while two partial indexes are built: no work is asked for or
+done meanwhile. The old one goes first: a weak lock that is made stronger later deadlocks with who reads.
 Old code: finds its work without an index of its own, and is slow at it.
 Back: builds the old index again; a look at a million due rows takes a second again.
 """
