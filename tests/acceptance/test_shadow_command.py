@@ -1,7 +1,5 @@
 """`afterturn shadow` on a running stack: planted facts, and a read that a worker judges."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,8 +9,7 @@ import pytest
 
 from afterturn.stack.request import Addresses
 from context.shadow.planted import PLANTED
-from tests.acceptance.environment import untouched
-from tests.data import ROOT
+from tests.acceptance.command import afterturn
 from tests.waiting import wait_until
 
 SESSION = "/v1/sessions/judged-in-shadow"
@@ -20,16 +17,7 @@ ASKED = {"model": "gpt-4o", "context_window": 16_000, "max_tokens": 500}
 
 
 def shadow(addresses: Addresses, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "afterturn", "shadow", *arguments, "--data-dir", str(addresses.directory)],
-        cwd=ROOT,
-        env=untouched(),
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return afterturn(addresses.directory, "shadow", *arguments)
 
 
 @pytest.fixture
