@@ -87,6 +87,7 @@ def _of_all(settings: RetentionSettings) -> Mapping[str, int]:
         "key days": settings.retain_key_days,
         "dead work days": settings.retain_dead_work_days,
         "receipt days": settings.retain_receipt_days,
+        "log days": settings.retain_log_days,
     }
 
 

@@ -17,7 +17,7 @@ from api.errors import ProblemError, not_found
 from api.intake import CLEANED
 from context.types import JsonObject, Message
 from models.erase import Changed, edit_message, remove_messages
-from models.erase_kept import Erased, find_receipt, keep_receipt
+from models.erase_kept import Erased, find_message_receipt, find_receipt, keep_message_receipt, keep_receipt
 from models.erase_receipt import Receipt
 from models.erase_session import erase_session, erase_user_belongings, erase_user_from, sessions_of_user
 from models.history import load_turns
@@ -60,18 +60,29 @@ def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
         new = read_edit(turn, index, body.message)
         changed = _do(partial(edit_message, tenant_id=tenant_id, session_id=session_id, edit=new))
         if changed is not None:
-            return _changed(changed, *([CLEANED] if cleaned else []))
+            return _json({**_changed(changed), **({"notes": [CLEANED]} if cleaned else {})})
     raise ProblemError("unavailable", "others change this message at the same moment; nothing was changed")
 
 
 @router.delete("/sessions/{session_id}/messages/{seq}")
 def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
-    """Erase a message, with the other half of each tool call or result in it, and all that was made of it."""
+    """Erase a message, with the other half of each tool call or result in it, and all that was made of it.
+
+    Who did not hear the answer calls again: the receipt is answered once more, with `repeated`.
+    """
     tenant_id = call.caller("write").tenant_id
-    changed = _do(lambda db: remove_messages(db, tenant_id, session_id, [seq]))
-    if changed is None:
-        raise not_found("message")
-    return _changed(changed)
+
+    def erase(db: Transaction) -> dict[str, Any]:
+        changed = remove_messages(db, tenant_id, session_id, [seq])
+        if changed is not None:
+            keep_message_receipt(db, tenant_id, session_id, changed)
+            return _changed(changed)
+        kept = find_message_receipt(db, tenant_id, session_id, seq)
+        if kept is None:
+            raise not_found("message")
+        return kept.as_json()
+
+    return _json(_do(erase))
 
 
 @router.delete("/sessions/{session_id}")
@@ -159,13 +170,8 @@ def _do(work: Callable[[Transaction], Result]) -> Result:
     raise AssertionError  # pragma: no cover - the last try returns or raises
 
 
-def _changed(changed: Changed, *notes: str) -> Response:
-    answer = {
-        **changed.receipt.as_json(),
-        "generation": changed.generation,
-        "messages": {"removed": changed.gone, "rewritten": changed.rewritten},
-    }
-    return _json({**answer, "notes": list(notes)} if notes else answer)
+def _changed(changed: Changed) -> dict[str, Any]:
+    return {**changed.receipt.as_json(), **changed.as_json()}
 
 
 def _json(content: dict[str, Any]) -> Response:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import update
@@ -69,6 +70,13 @@ class Changed:
     gone: Sequence[int]
     rewritten: Sequence[int]
     turns: Collection[int] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """What is answered beside the receipt."""
+        return {
+            "generation": self.generation,
+            "messages": {"removed": self.gone, "rewritten": self.rewritten},
+        }
 
 
 def edit_message(db: Transaction, tenant_id: UUID, session_id: str, edit: Edit) -> Changed | None:

@@ -32,6 +32,7 @@ def _drop(table: str, key: str, condition: str) -> TextClause:
 _KEYS = _drop("api_key", "tenant_id, key_id", f"least(revoked_at, expires_at) < {_OLD}")
 _DEAD_WORK = _drop("due_work", "tenant_id, kind, key", f"state = 'dead' and due_at < {_OLD}")
 _RECEIPTS = _drop("erase_receipt", "tenant_id, erased, id_sha256", f"erased_at < {_OLD}")
+_COUNTS = _drop("retention_log", "tenant_id, day, name", f"day < {_OLD}")
 
 
 def drop_old_keys(db: Transaction, *, days: int, most: int) -> int:
@@ -50,6 +51,11 @@ def drop_dead_work(db: Transaction, *, days: int, most: int) -> int:
 def drop_old_receipts(db: Transaction, *, days: int, most: int) -> int:
     """Delete receipts of erasures that are older; 0 keeps them. How many."""
     return _run(db, "erase_receipt", _RECEIPTS, days=days, most=most)
+
+
+def drop_old_counts(db: Transaction, *, days: int, most: int) -> int:
+    """Delete counts of what went so many days ago; 0 keeps them. How many."""
+    return _run(db, "retention_log", _COUNTS, days=days, most=most)
 
 
 def _run(db: Transaction, name: str, statement: TextClause, *, days: int, most: int) -> int:

@@ -38,6 +38,9 @@ class RetentionSettings(BaseSettings):
     retain_receipt_days: int = Field(
         1_100, ge=0, le=36_500, description="Receipts of erasures that are older go."
     )
+    retain_log_days: int = Field(
+        1_100, ge=0, le=36_500, description="Counts of what went with age go when they are older."
+    )
     retain_at_once: int = Field(200, ge=1, le=10_000, description="Rows that one transaction deletes.")
     retain_run_s: float = Field(60, gt=0, description="How long one run goes on; the next takes up the rest.")
     retain_every_s: float = Field(3_600, gt=0, description="How often old things are looked for.")

@@ -263,10 +263,11 @@ def test_the_rest_of_a_turn_can_be_sent_whichever_of_its_messages_is_erased(
 def test_erasing_what_is_not_there_is_answered_with_404(client: TestClient) -> None:
     talk(client, "s1", 1)
     erase(client, 1)
-    for path in (f"{PATH}/1", f"{PATH}/99", "/v1/sessions/other/messages/1"):
+    message = {"role": "user", "content": "x"}
+    for path in (f"{PATH}/99", "/v1/sessions/other/messages/1"):
         assert client.delete(path).status_code == 404
-        message = {"role": "user", "content": "x"}
         assert client.patch(path, json={"message": message}).status_code == 404
+    assert client.patch(f"{PATH}/1", json={"message": message}).status_code == 404
 
 
 def test_a_message_of_another_tenant_does_not_exist(client: TestClient) -> None:

@@ -15,7 +15,7 @@ from models.erase_receipt import Receipt
 from models.tenant import ensure_tenant
 from models.work import WorkKind
 from tests.integration.conftest import make_key
-from tests.integration.erasing import tables_with, talk
+from tests.integration.erasing import post_turn, tables_with, talk, tool_turn
 from tests.integration.test_erase_messages import rows
 from tests.integration.test_erase_sessions import PATH, ok, say
 
@@ -146,3 +146,53 @@ def test_no_id_is_in_a_receipt_and_whose_it_was_cannot_be_read_out(client: TestC
             2,
             2,
         )
+
+
+def test_a_message_s_second_call_is_answered_with_the_receipt_of_the_first(client: TestClient) -> None:
+    """Under each of the numbers that went with it."""
+    post_turn(client, "s1", tool_turn("t1", "hazel"))
+    first = ok(client.delete(f"{PATH}/messages/2"))
+    assert first["messages"] == {"removed": [2, 3], "rewritten": []}
+    for seq in (2, 3):
+        again = ok(client.delete(f"{PATH}/messages/{seq}"))
+        assert without_notes(again) == first
+        assert again["repeated"] is True
+    assert client.delete(f"{PATH}/messages/9").status_code == 404
+    assert tables_with("hazel")
+
+
+def test_a_message_s_call_whose_answer_was_lost_can_be_made_again(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(client, "s1", 2)
+
+    def lost(_content: Any) -> Any:
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erase_api, "_json", lost)
+        assert client.delete(f"{PATH}/messages/1").status_code == 500
+    assert ok(client.delete(f"{PATH}/messages/1"))["removed"] == {"message": 1}
+
+
+def test_a_message_s_receipt_ends_with_its_session(client: TestClient) -> None:
+    """One that came again under its id counts its messages anew."""
+    talk(client, "s1", 2)
+    ok(client.delete(f"{PATH}/messages/4"))
+    ok(client.delete(PATH))
+    assert client.delete(f"{PATH}/messages/4").status_code == 404
+    talk(client, "s1", 1)
+    assert client.delete(f"{PATH}/messages/4").status_code == 404
+
+
+def test_a_message_s_receipt_is_the_tenants_own(client: TestClient) -> None:
+    talk(client, "s1", 1)
+    ok(client.delete(f"{PATH}/messages/1"))
+    with session.transaction() as db:
+        other = ensure_tenant(db, "second")
+    headers = {"Authorization": f"Bearer {make_key(other)}"}
+    theirs = client.post("/v1/sessions/s1/turns", json=tool_turn("t1", "theirs"), headers=headers)
+    assert theirs.status_code == 202
+    ok(client.delete(f"{PATH}/messages/2"))
+    assert client.delete(f"{PATH}/messages/5", headers=headers).status_code == 404
+    assert "repeated" not in ok(client.delete(f"{PATH}/messages/2", headers=headers))

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from models import session
 from models.counting import flush
-from models.retention import list_gone
+from models.retention import list_gone, note_gone
 from models.retention_run import RETENTION, LastRun, find_last_run
 from models.retention_settings import RetentionSettings
 from models.session import transaction
@@ -175,6 +175,18 @@ class TestLeftovers:
         do("update erase_receipt set erased_at = now() - interval '11 days' where ctid = '(0,1)'")
         assert run(self.days(receipt=10)) == "1 receipts deleted"
         assert {client.delete(f"/v1/sessions/{name}").status_code for name in ("one", "two")} == {200, 404}
+
+    def test_counts_of_what_went_go_at_their_age(self, tenant_id: UUID) -> None:
+        with transaction() as db:
+            note_gone(db, tenant_id, "session", 3)
+            note_gone(db, tenant_id, "message", 5)
+        do("update retention_log set day = day - 11 where name = 'message'")
+        do("update retention_log set day = day - 9 where name = 'session'")
+        assert run(self.days(log=0)) == "nothing was too old"
+        assert run(self.days(log=10)) == "1 old counts deleted"
+        with session.reading() as db:
+            left = [(name, rows) for _, name, rows in list_gone(db, tenant_id, days=30)]
+        assert left == [("retention_log", 1), ("session", 3)]
 
 
 class TestHeard:

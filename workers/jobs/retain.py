@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError
 
 from models.counting import Counted, count
 from models.erase_receipt import Receipt
-from models.retention_leftovers import drop_dead_work, drop_old_keys, drop_old_receipts
+from models.retention_leftovers import drop_dead_work, drop_old_counts, drop_old_keys, drop_old_receipts
 from models.retention_settings import RetentionSettings
 from models.retention_steps import (
     FIRST_PLACE,
@@ -78,12 +78,14 @@ def _steps(settings: RetentionSettings) -> Sequence[_Step]:
     keys = partial(drop_old_keys, days=settings.retain_key_days, most=most)
     dead = partial(drop_dead_work, days=settings.retain_dead_work_days, most=most)
     receipts = partial(drop_old_receipts, days=settings.retain_receipt_days, most=most)
+    counts = partial(drop_old_counts, days=settings.retain_log_days, most=most)
     return (
         _Step("plans deleted", "plan_history", plans),
         _Step("calls folded", "llm_call", calls),
         _Step("keys deleted", "api_key", keys),
         _Step("dead work deleted", "due_work", dead),
         _Step("receipts deleted", "erase_receipt", receipts),
+        _Step("old counts deleted", "retention_log", counts),
     )
 
 
