@@ -14,7 +14,7 @@ from api.window.gather import Filled, Sought, fill_window, gather, load_tail
 from api.window.prepare import Place, prepare
 from api.window.request import ContextRequest, ask, budget_of, read_request, with_known_window
 from api.window.respond import Answering, respond
-from context.assemble import Notes
+from api.window.tails import summary_notes
 from context.emergency import EmergencyCut
 from context.provider_errors import ErrorKind, classify
 from context.rebuild import Refused, rebuild_smaller
@@ -76,7 +76,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     rebuilt = rebuild_smaller(
         Refused(
             refused.request,
-            summary=_summary_of(now),
+            summary=summary_notes(now),
             raw_from=now.session.raw_from if now else 0,
             last_seq=seen.session.last_seq if seen else 0,
             budget=asked.budget,
@@ -134,11 +134,6 @@ def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | No
         activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
     with reading() as db:
         return find_standing(db, tenant_id, session.session_id, model)
-
-
-def _summary_of(standing: Standing | None) -> Notes | None:
-    summary = standing.summary if standing else None
-    return Notes(summary.version, summary.from_seq, summary.to_seq, summary.text) if summary else None
 
 
 def _cut(tenant_id: UUID, seen: Standing, cut: EmergencyCut) -> bool:

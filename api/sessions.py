@@ -144,6 +144,7 @@ def _summary(summary: Summary) -> dict[str, Any]:
         "created_at",
         "activated_at",
         "rejected_because",
+        "tainted",
     )
     return {field: getattr(summary, field) for field in fields}
 

@@ -12,7 +12,8 @@ class Block:
             artifact, history or new.
         tokens: Its bound in the model's tokens.
         origin: Where it comes from, such as `messages 41-60`.
-        trust: instructions (the platform's), conversation (its speakers'), notes (derived) or untrusted.
+        trust: instructions (the platform's), conversation (its speakers'), notes (derived) or untrusted
+            (artifacts, and notes made of what gave orders).
     """
 
     source: str

@@ -125,7 +125,8 @@ class _Account:
         ]
         if notes and self.contents.notes:
             origin = f"summary {notes.version}, messages {notes.from_seq}-{notes.to_seq}"
-            blocks.append(Block("summary", self.contents.notes_cost, origin, "notes"))
+            trust = "untrusted" if notes.tainted else "notes"
+            blocks.append(Block("summary", self.contents.notes_cost, origin, trust))
         if seqs:
             blocks.append(Block("history", history, f"messages {seqs[0]}-{seqs[-1]}", "conversation"))
         if self.contents.shelved.text:

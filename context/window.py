@@ -29,6 +29,7 @@ class Notes:
         text: What it says.
         tokens: What `notes_message` of it costs; None to have it counted.
         tokens_wide: The same in the second count.
+        tainted: Whether what it is made of gave orders that nobody in the conversation gave.
     """
 
     version: int
@@ -37,6 +38,7 @@ class Notes:
     text: str
     tokens: int | None = None
     tokens_wide: int | None = None
+    tainted: bool = False
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Text,
+    false,
     func,
     insert,
     literal,
@@ -76,6 +77,7 @@ class Summary(Base):
     method: Mapped[str]
     prompt_version: Mapped[str]
     language: Mapped[str]
+    tainted: Mapped[bool] = mapped_column(server_default=false())
     rejected_because: Mapped[str | None]
     created_at: Mapped[CreatedAt]
     activated_at: Mapped[datetime | None]
@@ -93,6 +95,7 @@ class SummaryText:
     tokens: int
     language: str
     activated_at: datetime | None = None
+    tainted: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class NewSummary:
     prompt_version: str
     language: str
     rejected_because: str | None = None
+    tainted: bool = False
 
 
 TEXT_COLUMNS = (
@@ -122,6 +126,7 @@ TEXT_COLUMNS = (
     Summary.tokens,
     Summary.language,
     Summary.activated_at,
+    Summary.tainted,
 )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import Lock
 from uuid import UUID
 
@@ -73,13 +74,20 @@ def notes_of(standing: Standing | None) -> Notes | None:
     """The summary in force, and the note of an emergency after it."""
     if standing is None:
         return None
-    summary, left_out = standing.summary, standing.session.left_out
-    notes = Notes(summary.version, summary.from_seq, summary.to_seq, summary.text) if summary else None
+    notes, left_out = summary_notes(standing), standing.session.left_out
     notes = with_note(notes, left_out) if left_out else notes
     if notes is None:
         return None
     known = counts.find(_digest(f"{notes.from_seq}-{notes.to_seq}", notes.text), lambda: _count_notes(notes))
-    return Notes(notes.version, notes.from_seq, notes.to_seq, notes.text, known.tokens, known.wide)
+    return replace(notes, tokens=known.tokens, tokens_wide=known.wide)
+
+
+def summary_notes(standing: Standing | None) -> Notes | None:
+    """The summary in force alone, not counted yet."""
+    found = standing.summary if standing else None
+    if found is None:
+        return None
+    return Notes(found.version, found.from_seq, found.to_seq, found.text, tainted=found.tainted)
 
 
 def _count_notes(notes: Notes) -> Count:

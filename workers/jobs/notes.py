@@ -22,6 +22,7 @@ from context.render import (
     transcript_text,
 )
 from context.sections import PROTECTED, Section
+from context.taint import is_tainted
 from context.tokens import count_message, count_text
 from context.types import Message
 from llm.failures import Cause, FailureKind, LlmFailure
@@ -106,6 +107,7 @@ class Notebook:
         model: Who wrote them.
         method: extractive, normal or aggressive.
         language: In which language.
+        tainted: Whether an outcome of a tool's call, of these messages or of those below, gave orders.
     """
 
     verdict: Verdict
@@ -113,6 +115,7 @@ class Notebook:
     model: str
     method: str
     language: str
+    tainted: bool = False
 
 
 def write_notes(desk: Desk) -> Notebook | None:
@@ -130,6 +133,11 @@ def write_notes(desk: Desk) -> Notebook | None:
     lines = render_transcript(desk.segment.messages)
     if not lines:
         return None
+    base = desk.segment.base
+    return replace(_ask(desk, lines), tainted=(base is not None and base.tainted) or is_tainted(lines))
+
+
+def _ask(desk: Desk, lines: tuple[RenderedLine, ...]) -> Notebook:
     desk = replace(desk, llm=known_room(desk.held.tenant_id, desk.llm))
     notes = _write(desk, _request(desk, lines, aggressive=False))
     if notes.verdict.accepted:

@@ -186,6 +186,7 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
         prompt_version=PROMPT_VERSION,
         language=notes.language,
         rejected_because=reason,
+        tainted=notes.tainted,
     )
     with span("store summary") as step, transaction() as db:
         version = store_summary(db, held.tenant_id, held.key, new, activate=task.activation is not None)
@@ -195,6 +196,8 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
             drop_parts(db, held.tenant_id, held.key)
             thin_summaries(db, held.tenant_id, held.key)
             _note_verdict(db, held, task, reason)
+            if new.tainted:
+                log.warning("summary_tainted", work_id=held.work_id, version=version)
         more = segment.more and not reason
         again = 0.0 if version is None or more else None
         if not finish(db, held, outcome, again_in_s=again):
