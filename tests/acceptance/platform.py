@@ -66,6 +66,10 @@ def environment(model: ScriptedServer) -> dict[str, str]:
     }
 
 
+MOST_SHOWN = 10
+"""Pieces of work that a failure names."""
+
+
 class Platform:
     """Sends turns, remembers which were accepted, and knows what became of them."""
 
@@ -231,7 +235,25 @@ class Platform:
         assert noted >= self.model.count, "the model was asked something that the ledger does not know"
 
     def _comes_to_rest(self) -> None:
-        wait_until(lambda: is_at_rest(self.database_url), within_s=SOON_S, what=f"rest: {self.unfinished()}")
+        """Wait as long as work is done: a busy machine does it slowly, a stuck one does none."""
+        least = len(self.unfinished())
+        while not self._rests_or_goes_on(least):
+            least = len(self.unfinished())
+
+    def _rests_or_goes_on(self, least: int) -> bool:
+        """Whether all rests; False as soon as less is left to do than there was.
+
+        Raises:
+            AssertionError: Nothing was done for long.
+        """
+
+        def has_changed() -> str:
+            if is_at_rest(self.database_url):
+                return "rests"
+            return "goes on" if len(self.unfinished()) < least else ""
+
+        left = f"rest: {least} left, {self.unfinished()[:MOST_SHOWN]}"
+        return wait_until(has_changed, within_s=SOON_S, what=left) == "rests"
 
     def _broken_windows(self) -> list[str]:
         """What is wrong with the windows of the sessions that were talked to since this was asked last."""
@@ -255,7 +277,7 @@ class Platform:
         """Run a command of `afterturn` on this stack. Returns what it prints."""
         return afterturn(self._stack.at.directory, *words)
 
-    def unfinished(self) -> Any:
+    def unfinished(self) -> list[tuple[Any, ...]]:
         """The work that is not done, for a failure."""
         query = "select kind, key, state, attempts, crashes, last_error from due_work where state <> 'idle'"
         return self.rows(query)
