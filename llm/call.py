@@ -17,6 +17,9 @@ from llm.requests import CompletionRequest, Usage
 from llm.settings import LlmSettings
 
 _NO_KEY = "none"
+_MOST_TOKENS = 2**31 - 1
+"""What the ledger's columns hold; no window of any model is near it."""
+_MAX_NAME_CHARS = 200
 """What a server without keys gets: the SDK refuses to send nothing."""
 
 
@@ -167,7 +170,7 @@ def read_response(response: Any) -> RawReply:
         text=text,
         failure=_flaw(text, finish, has_choice=choice is not None),
         finish_reason=finish,
-        answered_by=str(response.model or ""),
+        answered_by=clean_text(str(response.model or ""))[:_MAX_NAME_CHARS],
         usage=_usage(usage),
         response_usage=usage,
     )
@@ -184,9 +187,11 @@ def _flaw(text: str, finish: str, *, has_choice: bool) -> LlmFailure | None:
 
 
 def _usage(usage: Any) -> Usage:
+    """What a provider says of a call; a count that none can be is unknown, like one that it does not tell."""
+
     def count(owner: Any, name: str) -> int | None:
         value = getattr(owner, name, None)
-        return value if isinstance(value, int) and value >= 0 else None
+        return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
 
     def within(part: int | None, whole: int | None) -> int | None:
         return None if part is None or whole is None else min(part, whole)

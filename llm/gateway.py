@@ -10,7 +10,7 @@ from functools import lru_cache
 from uuid import UUID
 
 import structlog
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import SQLAlchemyError
 
 from context.tokens.text import count_text
 from llm import builtin, door
@@ -44,6 +44,7 @@ class _Attempt:
     call_id: UUID
     request: CompletionRequest
     rates: Rates | None
+    began_at: datetime
     started_s: float
 
     @property
@@ -153,7 +154,7 @@ class Gateway:
         except BudgetDeniedError as denied:
             count_denial(denied.denial)
             raise
-        return _Attempt(call_id, request, rates, time.monotonic())
+        return _Attempt(call_id, request, rates, now, time.monotonic())
 
     def _rates(self, model: str) -> Rates | None:
         return declared_rates(model, self._settings.llm_prices) or known_rates(door.load(), model)
@@ -175,8 +176,8 @@ class Gateway:
                 now = self._now(db)
                 settle(db, request.tenant_id, attempt.call_id, end, now=now)
                 if request.model != EXTRACTIVE:
-                    self._note(db, request.model, failure, now)
-        except OperationalError:
+                    self._note(db, attempt, failure, now)
+        except SQLAlchemyError:
             log.exception("llm_settle_failed", call_id=str(attempt.call_id), model=request.model)
         count_call(request, end)
         log.info(
@@ -223,7 +224,8 @@ class Gateway:
             return cost_usd(raw.usage, declared)
         return billed_usd(door.load(), model, raw.usage, raw.response_usage) if attempt.rates else None
 
-    def _note(self, db: Transaction, model: str, failure: LlmFailure | None, now: datetime) -> None:
+    def _note(self, db: Transaction, attempt: _Attempt, failure: LlmFailure | None, now: datetime) -> None:
+        model = attempt.request.model
         if failure is not None and (failure.transient or failure.parks):
             note_failure(
                 db,
@@ -235,7 +237,7 @@ class Gateway:
                 retry_after_s=failure.retry_after_s,
             )
         elif failure is None or failure.cause is not Cause.INTERRUPTED:
-            note_success(db, model)
+            note_success(db, model, began_at=attempt.began_at)
 
 
 def _check_caps(caps: Caps, settings: LlmSettings) -> None:

@@ -113,9 +113,18 @@ def admit(db: Transaction, model: str, *, now: datetime, probe_s: float) -> None
         raise ProviderParkedError(model, until=until, reason=row.reason, now=now)
 
 
-def note_success(db: Transaction, model: str) -> None:
-    """The model answered: whatever was held against it is over."""
-    db.execute(delete(ProviderGate).where(ProviderGate.model == model))
+def note_success(db: Transaction, model: str, *, began_at: datetime) -> None:
+    """The model answered: what was held against it before it was asked is over.
+
+    A call that was on its way when the model failed another says nothing of what came after: a limit that a
+    provider has just set would else be lifted by the answers still coming in.
+
+    Args:
+        db: An open transaction.
+        model: Which model answered.
+        began_at: When it was asked, by the same clock as its failures.
+    """
+    db.execute(delete(ProviderGate).where(ProviderGate.model == model, ProviderGate.failed_at <= began_at))
 
 
 def note_failure(

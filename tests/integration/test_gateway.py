@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, text
 
 from context.prompts import SummaryInput
 from context.render import LineKind, RenderedLine
@@ -89,6 +89,50 @@ def test_an_answer_comes_with_its_usage_and_its_row(ask: Ask, empty_db: Engine) 
     assert (row.input_tokens, row.cached_tokens) == (reply.usage.input_tokens, 7)
     assert (row.output_tokens, row.reasoning_tokens) == (reply.usage.output_tokens, 3)
     assert row.charged_tokens == reply.usage.input_tokens + reply.usage.output_tokens
+
+
+def test_a_count_that_none_can_be_is_unknown_and_the_answer_is_kept(ask: Ask, empty_db: Engine) -> None:
+    """Providers have told of more tokens than a column holds: the answer was paid for all the same."""
+    reply = ask(Step(Mode.OK, reasoning_tokens=3_000_000_000))
+    row = calls(empty_db)[0]
+    assert (reply.text, row.state) == ("ok", "ok")
+    assert (row.output_tokens, row.reasoning_tokens, row.price_usd) == (None, None, None)
+    assert row.input_tokens == reply.usage.input_tokens
+    assert row.charged_tokens > 0
+
+
+NO_SETTLEMENT = """
+create function no_settlement() returns trigger language plpgsql as
+    'begin raise exception ''the ledger takes nothing''; end';
+create trigger no_settlement before update on llm_call for each row execute function no_settlement()
+"""
+
+
+def test_an_answer_outlives_a_ledger_that_refuses_its_end(ask: Ask, empty_db: Engine) -> None:
+    """A sweep closes the row later, and it keeps its charge."""
+    with empty_db.begin() as db:
+        db.execute(text(NO_SETTLEMENT))
+    try:
+        assert ask(Mode.OK).text == "ok"
+    finally:
+        with empty_db.begin() as db:
+            db.execute(text("drop trigger no_settlement on llm_call; drop function no_settlement()"))
+    assert calls(empty_db)[0].state == "reserved"
+
+
+def test_an_answer_that_was_on_its_way_does_not_lift_a_rate_limit(
+    ask: Ask, server: ScriptedServer, empty_db: Engine
+) -> None:
+    server.next(Step(Mode.OK, delay_s=1))
+    early = threading.Thread(target=ask, name="early")
+    early.start()
+    wait_until(lambda: server.requests, within_s=30, what="the first is on its way")
+    with pytest.raises(LlmFailure):
+        ask(Step(Mode.RATE_LIMITED, retry_after_s=60))
+    early.join()
+    assert [call.state for call in calls(empty_db)] == ["ok", "failed"]
+    with pytest.raises(ProviderParkedError):
+        ask()
 
 
 def test_the_price_of_an_unknown_model_is_unknown_and_not_zero(ask: Ask, empty_db: Engine) -> None:

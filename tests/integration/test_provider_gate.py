@@ -2,6 +2,7 @@
 
 import threading
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine
@@ -55,9 +56,20 @@ def test_failures_in_a_row_open_the_breaker_briefly(db: Connection) -> None:
 def test_an_answer_in_between_starts_the_count_anew(db: Connection) -> None:
     fail(db)
     fail(db)
-    note_success(db, "m")
+    note_success(db, "m", began_at=after(1))
     fail(db)
     admit(db, "m", now=NOW, probe_s=60)
+
+
+@pytest.mark.parametrize("held", [{"parks": True}, {"retry_after_s": 120}], ids=str)
+def test_an_answer_that_was_on_its_way_lifts_no_limit(db: Connection, held: dict[str, Any]) -> None:
+    """Calls that were begun before say nothing of what the provider wants now."""
+    fail(db, **held)
+    note_success(db, "m", began_at=after(-1))
+    with pytest.raises(ProviderParkedError):
+        admit(db, "m", now=after(100), probe_s=60)
+    note_success(db, "m", began_at=after(1))
+    admit(db, "m", now=after(100), probe_s=60)
 
 
 def test_a_bad_key_parks_the_model_at_once_and_for_long(db: Connection) -> None:
@@ -100,7 +112,7 @@ def test_a_probe_that_fails_opens_the_breaker_again(db: Connection) -> None:
 def test_a_probe_that_answers_closes_the_breaker(db: Connection) -> None:
     fail(db, parks=True)
     admit(db, "m", now=after(901), probe_s=60)
-    note_success(db, "m")
+    note_success(db, "m", began_at=after(901))
     admit(db, "m", now=after(902), probe_s=60)
     assert list_gates(db, now=after(902)) == []
 
