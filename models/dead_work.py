@@ -1,11 +1,12 @@
 """Work that came to nothing: seen, and given another life."""
 
+from datetime import timedelta
 from uuid import UUID
 
 from sqlalchemy import func, select, update
 
 from models.session import Transaction
-from models.work import DueWork, WorkState
+from models.work import DueWork, WorkKind, WorkState
 
 
 def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWork]:
@@ -18,15 +19,24 @@ def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWor
     return [DueWork(**row) for row in rows.mappings()]
 
 
-def redrive(db: Transaction, tenant_id: UUID, work_ids: list[int] | None = None) -> int:
-    """Give dead work another life; all of the tenant's, or the named ones. Returns how many."""
+def redrive(
+    db: Transaction,
+    tenant_id: UUID,
+    work_ids: list[int] | None = None,
+    *,
+    kind: WorkKind | None = None,
+    delay_s: float = 0,
+) -> int:
+    """Give dead work another life; all of the tenant's, or the named or those of a kind. Returns how many."""
     dead = update(DueWork).where(DueWork.tenant_id == tenant_id, DueWork.state == WorkState.DEAD)
     if work_ids is not None:
         dead = dead.where(DueWork.work_id.in_(work_ids))
+    if kind is not None:
+        dead = dead.where(DueWork.kind == kind)
     return db.execute(
         dead.values(
             state=WorkState.READY,
-            due_at=func.now(),
+            due_at=func.now() + timedelta(seconds=delay_s),
             attempts=0,
             crashes=0,
             hinted_until=None,

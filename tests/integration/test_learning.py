@@ -302,3 +302,16 @@ def test_a_night_leads_from_the_installation_to_each_catalog(taught: UUID) -> No
     assert work_off(taught, NIGHT, soon) == "not due"
     with session.reading() as db:
         assert find_work(db, taught, WorkKind.LEARN, CATALOG + "other") is None
+
+
+def test_what_was_given_up_in_a_night_is_tried_in_the_next(taught: UUID) -> None:
+    """A deployment that failed at three o'clock must not be the end of all learning."""
+    soon = LearningSettings(learn_holdout_least=10, learn_spread_s=0)
+    learn_now(taught, settings=soon, key=TENANTS)
+    work_off(taught, NIGHT, soon)
+    with session.transaction() as db:
+        db.execute(text("update due_work set state = 'dead', last_error = 'x' where key <> 'tenants'"))
+    assert work_off(taught, NIGHT, soon) == "not due"
+    learn_now(taught, settings=soon, key=TENANTS)
+    assert work_off(taught, NIGHT, soon).startswith("1 catalogs to learn")
+    assert work_off(taught, CATALOG + NAME, soon).startswith("set 1 active")

@@ -4,6 +4,7 @@ import hashlib
 from datetime import datetime
 from uuid import UUID
 
+from models.dead_work import redrive
 from models.habits import count_focuses
 from models.learning import begin_night, catalogs_to_learn, tenants_to_learn
 from models.learning_settings import LearningSettings
@@ -60,13 +61,18 @@ def learn(held: Claim, *, settings: LearningSettings) -> str:
 
 
 def _ask_tenants(settings: LearningSettings) -> str:
-    """Spread the tenants over time: each has its own moment in the night."""
+    """Spread the tenants over time: each has its own moment in the night.
+
+    What was given up in an earlier night has another life: whatever it met then may be mended, and nobody
+    else would ask.
+    """
     after, asked = _BEFORE_ALL, 0
     while True:
         with transaction() as db:
             page = tenants_to_learn(db, after=after, most=_PAGE)
             for tenant_id in page:
                 delay_s = settings.learn_spread_s * _place_of(tenant_id)
+                redrive(db, tenant_id, kind=WorkKind.LEARN, delay_s=delay_s)
                 want(db, tenant_id, WorkKind.LEARN, NIGHT, delay_s=delay_s)
         asked += len(page)
         if len(page) < _PAGE:
