@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, CheckConstraint, Text, bindparam, func, select, text, update
+from sqlalchemy import ARRAY, BigInteger, CheckConstraint, Index, Text, bindparam, func, select, text, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.budget import Budget, choose_budget
@@ -29,6 +29,7 @@ class Session(Base):
         CheckConstraint("last_turn_index >= 0", name="turns_count_from_0"),
         CheckConstraint("0 <= cut_seq and cut_seq <= last_seq", name="cut_is_in_the_log"),
         CheckConstraint("1 <= kept_seq and kept_seq < cut_seq", name="kept_is_in_the_cut"),
+        Index("ix_session_age", "tenant_id", "created_at", "session_id"),
         {"postgresql_with": {"fillfactor": 80, "autovacuum_vacuum_scale_factor": 0.05}},
     )
 

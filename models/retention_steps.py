@@ -1,6 +1,5 @@
 """Delete what is older than wanted, some rows at a time; rows that somebody holds are left for later."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import text
@@ -8,43 +7,12 @@ from sqlalchemy import text
 from models.erase_receipt import Receipt
 from models.erase_session import erase_session
 from models.retention import note_gone
+from models.retention_find import AGE
 from models.session import Transaction
 from models.summary_levels import keep_newest
 
 Place = tuple[UUID, str]
 """A tenant and one of its sessions."""
-
-FIRST_PLACE: Place = (UUID(int=0), "")
-
-_AGE = "nullif(coalesce(wish.{name}, :general), 0)"
-"""What is in force for a tenant; NULL, which nothing is older than, for ever."""
-
-_OLD_SESSIONS = text(
-    f"""
-    select session.tenant_id, session.session_id
-    from session left join retention as wish using (tenant_id)
-    where (session.tenant_id, session.session_id) > (:tenant_id, :session_id)
-        and coalesce(session.last_turn_at, session.created_at)
-            < now() - make_interval(days => {_AGE.format(name="session_days")})
-    order by session.tenant_id, session.session_id
-    limit :most
-    """  # noqa: S608 (names of ours)
-)
-
-
-def find_old_sessions(db: Transaction, after: Place, *, general: int, most: int) -> Sequence[Place]:
-    """Find sessions that had no turn for longer than they are kept, in the order of their keys.
-
-    Args:
-        db: A connection.
-        after: Only those behind this one.
-        general: The days for tenants that say nothing; 0 is for ever.
-        most: The most, >= 1.
-    """
-    tenant_id, session_id = after
-    values = {"tenant_id": tenant_id, "session_id": session_id, "general": general, "most": most}
-    return [(row.tenant_id, row.session_id) for row in db.execute(_OLD_SESSIONS, values)]
-
 
 _HOLD_IF_OLD = text(
     f"""
@@ -52,7 +20,7 @@ _HOLD_IF_OLD = text(
     from session left join retention as wish using (tenant_id)
     where session.tenant_id = :tenant_id and session.session_id = :session_id
         and coalesce(session.last_turn_at, session.created_at)
-            < now() - make_interval(days => {_AGE.format(name="session_days")})
+            < now() - make_interval(days => {AGE.format(name="session_days")})
     for update of session skip locked
     """  # noqa: S608 (names of ours)
 )
@@ -72,13 +40,19 @@ def erase_if_old(db: Transaction, place: Place, *, general: int) -> Receipt | No
 
 _DROP_PLANS = text(
     f"""
-    with old as materialized (
-        select plan.tenant_id, plan.plan_id
-        from plan_history as plan left join retention as wish using (tenant_id)
-        where plan.status <> 'wanted'
-            and plan.created_at < now() - make_interval(days => {_AGE.format(name="plan_days")})
+    with wished as materialized (
+        select tenant_id, now() - make_interval(days => {AGE.format(name="plan_days")}) as before
+        from tenant left join retention as wish using (tenant_id)
+        where {AGE.format(name="plan_days")} is not null
+    ), old as materialized (
+        select plan.tenant_id, plan.plan_id from wished cross join lateral (
+            select tenant_id, plan_id from plan_history
+            where tenant_id = wished.tenant_id and created_at < wished.before and status <> 'wanted'
+            order by created_at
+            limit :most
+            for update skip locked
+        ) as plan
         limit :most
-        for update of plan skip locked
     ), gone as (
         delete from plan_history using old
         where plan_history.tenant_id = old.tenant_id and plan_history.plan_id = old.plan_id
@@ -96,14 +70,20 @@ def drop_old_plans(db: Transaction, *, general: int, most: int) -> int:
 
 _FOLD_CALLS = text(
     f"""
-    with old as materialized (
-        select call.tenant_id, call.call_id
-        from llm_call as call left join retention as wish using (tenant_id)
-        where call.state <> 'reserved'
-            and call.created_at < date_trunc('day', now(), 'UTC')
-                - make_interval(days => {_AGE.format(name="ledger_days")} - 1)
+    with wished as materialized (
+        select tenant_id, date_trunc('day', now(), 'UTC')
+            - make_interval(days => {AGE.format(name="ledger_days")} - 1) as before
+        from tenant left join retention as wish using (tenant_id)
+        where {AGE.format(name="ledger_days")} is not null
+    ), old as materialized (
+        select call.tenant_id, call.call_id from wished cross join lateral (
+            select tenant_id, call_id from llm_call
+            where tenant_id = wished.tenant_id and created_at < wished.before and state <> 'reserved'
+            order by created_at
+            limit :most
+            for update skip locked
+        ) as call
         limit :most
-        for update of call skip locked
     ), gone as (
         delete from llm_call using old
         where llm_call.tenant_id = old.tenant_id and llm_call.call_id = old.call_id
@@ -135,36 +115,9 @@ def fold_old_calls(db: Transaction, *, general: int, most: int) -> int:
     return _count(db, "llm_call", db.execute(_FOLD_CALLS, {"general": general, "most": most}))
 
 
-_CROWDED = text(
-    f"""
-    select summary.tenant_id, session_id
-    from summary left join retention as wish using (tenant_id)
-    where (summary.tenant_id, session_id) > (:tenant_id, :session_id)
-    group by summary.tenant_id, session_id, wish.summary_versions
-    having count(*) > {_AGE.format(name="summary_versions")}
-    order by summary.tenant_id, session_id
-    limit :most
-    """  # noqa: S608 (names of ours)
-)
-
-
-def find_crowded_sessions(db: Transaction, after: Place, *, general: int, most: int) -> Sequence[Place]:
-    """Find sessions with more versions of their summary than are kept, in the order of their keys.
-
-    Args:
-        db: A connection.
-        after: Only those behind this one.
-        general: The versions for tenants that say nothing; 0 is all.
-        most: The most, >= 1.
-    """
-    tenant_id, session_id = after
-    values = {"tenant_id": tenant_id, "session_id": session_id, "general": general, "most": most}
-    return [(row.tenant_id, row.session_id) for row in db.execute(_CROWDED, values)]
-
-
 _HOLD = text(
     f"""
-    select {_AGE.format(name="summary_versions")} as keep
+    select {AGE.format(name="summary_versions")} as keep
     from session left join retention as wish using (tenant_id)
     where session.tenant_id = :tenant_id and session.session_id = :session_id
     for no key update of session skip locked

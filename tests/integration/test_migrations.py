@@ -20,7 +20,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import Script, ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 import models
@@ -143,7 +143,9 @@ def test_a_docstring_names_every_lock_that_stops_writers(database_url: str, step
     assert told
     with connected(database_url) as db:
         existing = db.execute(text("select relname from pg_class where relkind = 'r'")).scalars().all()
-        with Operations.context(MigrationContext.configure(db)):
+    with create_engine(database_url, poolclass=NullPool).connect() as db:
+        steps = MigrationContext.configure(db, opts={"transaction_per_migration": True})
+        with steps.begin_transaction(_per_migration=True), Operations.context(steps):
             step.module.upgrade()
         for table, mode in locks_held(db):
             if table in existing:

@@ -53,7 +53,8 @@ def talk(client: TestClient, session_id: str, *, days_ago: float, key: str = "")
     turn = {"turn_id": "t1", "messages": dialogue(1)}
     assert client.post(f"/v1/sessions/{session_id}/turns", json=turn, headers=headers).status_code == 202
     do(
-        "update session set last_turn_at = now() - make_interval(secs => :s) where session_id = :session",
+        "update session set last_turn_at = now() - make_interval(secs => :s), "
+        "created_at = now() - make_interval(secs => :s) where session_id = :session",
         s=days_ago * 86_400,
         session=session_id,
     )
@@ -96,7 +97,10 @@ def test_a_tenants_wish_stands_above_the_setting_and_is_its_own(client: TestClie
 def test_nothing_of_an_old_session_stays_in_any_table(client: TestClient, tenant_id: UUID) -> None:
     plant_everywhere(tenant_id, client, "planted", WORD, "user-1")
     assert len(tables_with(WORD)) > 5
-    do("update session set last_turn_at = now() - interval '11 days'")
+    do(
+        "update session set last_turn_at = now() - interval '11 days', "
+        "created_at = now() - interval '12 days'"
+    )
     run(TEN_DAYS)
     assert tables_with(WORD) == {}
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -15,8 +16,10 @@ from sqlalchemy.exc import DBAPIError
 from models import session
 from models.counting import flush
 from models.retention import list_gone, note_gone
+from models.retention_find import _OLD, FIRST, Wishing, find_old_sessions, find_wishing
 from models.retention_run import RETENTION, LastRun, find_last_run
 from models.retention_settings import RetentionSettings
+from models.retention_steps import _FOLD_CALLS
 from models.session import transaction
 from models.tenant import create_key, ensure_tenant, find_caller, list_keys
 from models.work import Claim, WorkKind, claim, find_work, want
@@ -98,8 +101,7 @@ def test_a_run_that_fails_half_way_leaves_whole_steps_and_the_next_one_ends_them
     client: TestClient, tenant_id: UUID
 ) -> None:
     many_old_things(client, tenant_id)
-    ordered = sorted(sessions() - {"young"})
-    with failing(ordered[4], code="P0001"), pytest.raises(DBAPIError):
+    with failing("old-4", code="P0001"), pytest.raises(DBAPIError):
         retain(take(), settings=OLD)
     assert gone(tenant_id) == {"session": 4, "message": 8}
     assert (len(sessions()), count("message"), count("turn")) == (21, 42, 21)
@@ -234,3 +236,88 @@ def test_a_receipt_that_is_not_of_a_known_kind_is_refused_by_the_database(tenant
     statement = "insert into erase_receipt values (:tenant, 'else', :digest, '{}', 0, true)"
     with pytest.raises(Exception, match="erased_is_known"):
         do(statement, tenant=tenant_id, digest=uuid4().bytes * 2)
+
+
+class TestSize:
+    """Nothing of a run grows with what is young, or with what nobody wants gone."""
+
+    @pytest.fixture
+    def many(self, client: TestClient, tenant_id: UUID) -> UUID:
+        """Three old sessions, three that are old and go on, thousands of young ones, and as many calls."""
+        for number in range(3):
+            talk(client, f"old-{number}", days_ago=11)
+            talk(client, f"going-{number}", days_ago=11)
+        do("update session set last_turn_at = now() where session_id like 'going-%'")
+        do(
+            "insert into session (tenant_id, session_id, last_turn_at) "
+            "select :tenant, 'young-' || n, now() from generate_series(1, 5000) as n",
+            tenant=tenant_id,
+        )
+        calls(tenant_id, datetime.now(UTC), 40_000)
+        calls(tenant_id, datetime.now(UTC) - timedelta(days=60), 3)
+        do("analyze session, llm_call")
+        return tenant_id
+
+    def test_only_what_is_old_is_read(self, many: UUID) -> None:
+        with session.transaction() as db:
+            wishing = Wishing(many, 10)
+            page = find_old_sessions(db, wishing, FIRST)
+            plan = db.execute(
+                text(f"explain (analyze, format json) {_OLD}"), page_values(wishing)
+            ).scalar_one()
+        assert set(page.sessions) == {"old-0", "old-1", "old-2"}
+        assert page.after is None
+        assert most_rows(plan[0]["Plan"]) <= 6
+
+    @pytest.mark.usefixtures("many")
+    def test_calls_are_found_without_reading_those_of_today(self) -> None:
+        values = {"general": 30, "most": 200}
+        with session.transaction() as db:
+            plan = db.execute(text(f"explain (analyze, format json) {_FOLD_CALLS}"), values).scalar_one()
+        assert most_rows(plan[0]["Plan"]) <= 3
+        assert count("llm_call") == 40_000
+
+    def test_pages_join_without_a_gap(
+        self, client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("models.retention_find.LOOKED_AT", 2)
+        for number in range(7):
+            talk(client, f"old-{number}", days_ago=11 + number % 2)
+        do("update session set last_turn_at = now() where session_id in ('old-2', 'old-5')")
+        assert run(TEN_DAYS) == "5 sessions deleted"
+        assert sessions() == {"old-2", "old-5"}
+        del tenant_id
+
+    def test_without_a_wish_no_session_is_looked_at(self, many: UUID) -> None:
+        with session.reading() as db:
+            assert find_wishing(db, "session_days", general=0) == []
+            assert find_wishing(db, "session_days", general=9) == [Wishing(many, 9)]
+            assert find_wishing(db, "session_days", general=365) == []
+
+    def test_a_step_that_takes_too_long_stops_none_behind_it(
+        self, client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls(tenant_id, datetime.now(UTC) - timedelta(days=60), 3)
+        talk(client, "old", days_ago=11)
+
+        def slow(db: session.Transaction, *_: object, **__: object) -> int:
+            db.execute(text("set local statement_timeout = 10"))
+            return int(db.execute(text("select pg_sleep(9)")).rowcount)
+
+        monkeypatch.setattr("workers.jobs.retain.drop_old_plans", slow)
+        settings = OLD.model_copy(update={"retain_plan_days": 30})
+        told = run(settings)
+        assert told == "1 sessions deleted, 3 calls folded, given up this time: plans deleted"
+
+
+def page_values(wishing: Wishing) -> dict[str, object]:
+    at = {"created_at": FIRST[0], "session_id": FIRST[1]}
+    return {"tenant_id": wishing.tenant_id, "days": wishing.most, "looked_at": 2_000, **at}
+
+
+def most_rows(plan: dict[str, Any]) -> float:
+    """The most rows that a node of a plan reads of a table, those that it throws away included."""
+    own = plan.get("Actual Rows", 0) + plan.get("Rows Removed by Filter", 0) if "Relation Name" in plan else 0
+    if plan.get("Relation Name") in {"tenant", "retention"}:
+        own = 0
+    return max([own, *(most_rows(below) for below in plan.get("Plans", ()))])

@@ -10,18 +10,17 @@ from sqlalchemy.exc import OperationalError
 
 from models.counting import Counted, count
 from models.erase_receipt import Receipt
-from models.retention_leftovers import drop_dead_work, drop_old_counts, drop_old_keys, drop_old_receipts
-from models.retention_settings import RetentionSettings
-from models.retention_steps import (
-    FIRST_PLACE,
-    Place,
-    drop_old_plans,
-    drop_old_summaries,
-    erase_if_old,
+from models.retention_find import (
+    FIRST,
+    Cursor,
+    Finder,
     find_crowded_sessions,
     find_old_sessions,
-    fold_old_calls,
+    find_wishing,
 )
+from models.retention_leftovers import drop_dead_work, drop_old_counts, drop_old_keys, drop_old_receipts
+from models.retention_settings import RetentionSettings
+from models.retention_steps import Place, drop_old_plans, drop_old_summaries, erase_if_old, fold_old_calls
 from models.session import Transaction, reading, transaction
 from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
@@ -45,10 +44,14 @@ def retain(held: Claim, *, settings: RetentionSettings) -> str:
         LeaseLostError: Another worker has the work now.
     """
     ends_at = time.monotonic() + settings.retain_run_s
-    gone = {"sessions deleted": _erase_sessions(settings, ends_at)}
-    for step in _steps(settings):
-        gone[step.words] = _repeat(step, ends_at)
-    gone["summaries deleted"] = _drop_summaries(settings, ends_at)
+    gone = {
+        words: _unless_held(words, do)
+        for words, do in (
+            ("sessions deleted", partial(_erase_sessions, settings, ends_at)),
+            *((step.words, partial(_repeat, step, ends_at)) for step in _steps(settings)),
+            ("summaries deleted", partial(_drop_summaries, settings, ends_at)),
+        )
+    }
     is_cut = time.monotonic() >= ends_at
     outcome = _tell(gone, is_cut=is_cut)
     with transaction() as db:
@@ -57,8 +60,25 @@ def retain(held: Claim, *, settings: RetentionSettings) -> str:
     return outcome
 
 
-def _tell(gone: Mapping[str, int], *, is_cut: bool) -> str:
-    told = ", ".join(f"{rows} {words}" for words, rows in gone.items() if rows) or "nothing was too old"
+def _unless_held(words: str, do: Callable[[], int]) -> int | None:
+    """Do a step; None where it was given up, as others held what it needs or it took too long.
+
+    The next run tries it again, and no step behind it waits for that.
+    """
+    try:
+        return do()
+    except OperationalError as error:
+        if getattr(error.orig, "sqlstate", None) not in PASSED_OVER:
+            raise
+        log.warning("retention_step_given_up", step=words, error=type(error.orig).__name__)
+        return None
+
+
+def _tell(gone: Mapping[str, int | None], *, is_cut: bool) -> str:
+    given_up = ", ".join(words for words, rows in gone.items() if rows is None)
+    told = ", ".join(f"{rows} {words}" for words, rows in gone.items() if rows)
+    told = told or ("nothing" if given_up else "nothing was too old")
+    told += f", given up this time: {given_up}" if given_up else ""
     return f"{told}, and its time was over" if is_cut else told
 
 
@@ -114,7 +134,7 @@ def _erase_sessions(settings: RetentionSettings, ends_at: float) -> int:
 
 def _erased(settings: RetentionSettings, ends_at: float) -> Iterator[Receipt | None]:
     days = settings.retain_session_days
-    for place in _places(partial(find_old_sessions, general=days, most=settings.retain_at_once), ends_at):
+    for place in _places("session_days", find_old_sessions, general=days, ends_at=ends_at):
         receipt = _erase(place, days)
         if receipt is not None:
             count(Counted.RETENTION_ROWS, "session")
@@ -137,8 +157,7 @@ def _erase(place: Place, days: int) -> Receipt | None:
 
 def _drop_summaries(settings: RetentionSettings, ends_at: float) -> int:
     versions, total = settings.retain_summary_versions, 0
-    find = partial(find_crowded_sessions, general=versions, most=settings.retain_at_once)
-    for place in _places(find, ends_at):
+    for place in _places("summary_versions", find_crowded_sessions, general=versions, ends_at=ends_at):
         with transaction() as db:
             gone = drop_old_summaries(db, place, general=versions)
         count(Counted.RETENTION_ROWS, "summary", by=gone)
@@ -146,16 +165,17 @@ def _drop_summaries(settings: RetentionSettings, ends_at: float) -> int:
     return total
 
 
-def _places(find: Callable[[Transaction, Place], Sequence[Place]], ends_at: float) -> Iterator[Place]:
-    """Each session once, in the order of keys, so that one that is held stops none behind it."""
-    after = FIRST_PLACE
-    while time.monotonic() < ends_at:
-        with reading() as db:
-            places = find(db, after)
-        for place in places:
-            yield place
-            if time.monotonic() >= ends_at:
-                return
-        if not places:
-            return
-        after = places[-1]
+def _places(wish: str, find: Finder, *, general: int, ends_at: float) -> Iterator[Place]:
+    """Each session once, tenant by tenant, so that one that is held stops none behind it."""
+    with reading() as db:
+        wishing = find_wishing(db, wish, general=general)
+    for one in wishing:
+        after: Cursor | None = FIRST
+        while after is not None:
+            with reading() as db:
+                page = find(db, one, after)
+            for session_id in page.sessions:
+                if time.monotonic() >= ends_at:
+                    return
+                yield one.tenant_id, session_id
+            after = page.after if time.monotonic() < ends_at else None

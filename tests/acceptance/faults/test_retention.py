@@ -17,7 +17,10 @@ create trigger slow_erasure after delete on session
     for each row when (old.session_id like 'ancient-%') execute function slow_erasure()
 """
 NOT_SLOW = "drop trigger slow_erasure on session; drop function slow_erasure()"
-AGE = "update session set last_turn_at = now() - interval '11 days' where session_id like 'ancient-%'"
+AGE = """
+update session set created_at = now() - interval '12 days', last_turn_at = now() - interval '11 days'
+where session_id like 'ancient-%'
+"""
 DUE = "update due_work set due_at = now(), hinted_until = null where key = 'retention' and state = 'ready'"
 ASLEEP = "select 1 from pg_stat_activity where wait_event = 'PgSleep'"
 LEFT = "select 1 from session where session_id like 'ancient-%'"
