@@ -10,6 +10,7 @@ import redis
 from afterturn.migrate import newest
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
+from models.budget import budget_settings
 from models.session import reading
 from models.settings import database_settings
 from models.text_masters import find_masters
@@ -142,8 +143,12 @@ def check_text_keys() -> Finding:
 
 
 def check_models() -> Finding:
-    """Which models answer; the built-in one is no fault, but worth a word."""
+    """Which models answer, and whether a cap admits a call; the built-in one is no fault but worth a word."""
     settings = llm_settings()
+    try:
+        settings.check_caps(budget_settings().caps)
+    except ValueError as error:
+        return Finding("models", is_well=False, seen=str(error))
     seen = f"summaries by {settings.summarizer_model}, plans by {settings.context_planner_model}"
     if settings.summarizer_model == EXTRACTIVE:
         seen += "; for a real model set a provider's key, for example OPENAI_API_KEY, and SUMMARIZER_MODEL"

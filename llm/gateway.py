@@ -68,7 +68,7 @@ class Gateway:
         Raises:
             ValueError: A cap is smaller than the largest call.
         """
-        _check_caps(caps, settings)
+        settings.check_caps(caps)
         self._settings = settings
         self._caps = caps
         self._transaction = open_transaction
@@ -238,18 +238,6 @@ class Gateway:
             )
         elif failure is None or failure.cause is not Cause.INTERRUPTED:
             note_success(db, model, began_at=attempt.began_at)
-
-
-def _check_caps(caps: Caps, settings: LlmSettings) -> None:
-    if {settings.summarizer_model, settings.context_planner_model} == {EXTRACTIVE}:
-        return
-    largest = max(settings.summarizer_window_tokens, settings.planner_window_tokens)
-    for name in ("tenant_tokens_per_day", "session_tokens_per_day"):
-        cap = getattr(caps, name)
-        if cap is not None and cap < largest:
-            raise ValueError(
-                f"AFTERTURN_{name.upper()} is {cap}: less than one full window of {largest} tokens"
-            )
 
 
 def _ask_builtin(request: CompletionRequest) -> RawReply:

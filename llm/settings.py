@@ -10,6 +10,8 @@ from typing import Annotated, Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from models.budget import Caps
+
 EXTRACTIVE = "extractive"
 """The built-in deterministic model: no key, no network, no price."""
 
@@ -155,6 +157,27 @@ class LlmSettings(BaseSettings):
                 raise ValueError(
                     f"AFTERTURN_LLM_DEADLINE_MAX_S is {self.llm_deadline_max_s:g} s, "
                     f"it must be below {name}, which is {limit_s:g}"
+                )
+
+    def check_caps(self, caps: Caps) -> None:
+        """Refuse caps that admit no call at all: all work would wait for a day that never comes.
+
+        Args:
+            caps: What a tenant and a session may use in a day.
+
+        Raises:
+            ValueError: A cap is smaller than the largest call.
+        """
+        if {self.summarizer_model, self.context_planner_model} == {EXTRACTIVE}:
+            return
+        largest = max(self.summarizer_window_tokens, self.planner_window_tokens)
+        for name in ("tenant_tokens_per_day", "session_tokens_per_day"):
+            cap = getattr(caps, name)
+            if cap is not None and cap < largest:
+                raise ValueError(
+                    f"AFTERTURN_{name.upper()} is {cap}: less than one full window of {largest} tokens, so "
+                    "that no model could be asked; raise it, or lower AFTERTURN_SUMMARIZER_WINDOW_TOKENS and "
+                    "AFTERTURN_PLANNER_WINDOW_TOKENS"
                 )
 
 

@@ -118,8 +118,8 @@ def _require_settings() -> LlmSettings:
     """Refuse wrong settings. Celery logs what a receiver raises and goes on; only an exit ends the worker."""
     try:
         require_settings()
-        budget_settings()
         llm = llm_settings()
+        llm.check_caps(budget_settings().caps)
         llm.check_below(
             task_soft_limit_s=settings.task_soft_limit_s, task_hard_limit_s=settings.task_hard_limit_s
         )

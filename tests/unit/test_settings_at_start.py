@@ -7,7 +7,10 @@ from celery.signals import celeryd_init
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
+from afterturn.checks import check_models
 from api.app import make_app
+from llm.settings import LlmSettings, llm_settings
+from models.budget import Caps, budget_settings
 from models.settings import catalog_settings, compression_settings, recall_settings
 from models.shadow_settings import shadow_settings
 from models.text_settings import text_settings
@@ -53,3 +56,41 @@ def test_a_worker_does_not_start_where_a_call_may_outlive_its_task(monkeypatch: 
     monkeypatch.setattr("workers.app.settings", WorkerSettings(task_soft_limit_s=1))
     with pytest.raises(SystemExit, match="must be below task_soft_limit_s"):
         celeryd_init.send(sender="test", instance=None, conf=app.conf, options={})
+
+
+@pytest.fixture
+def _small_cap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cap that is below one window of a model that is asked."""
+    monkeypatch.setenv("SUMMARIZER_MODEL", "openai/gpt-4o-mini")
+    monkeypatch.setenv("AFTERTURN_SESSION_TOKENS_PER_DAY", "100000")
+    for settings in (llm_settings, budget_settings):
+        settings.cache_clear()
+    yield
+    for settings in (llm_settings, budget_settings):
+        settings.cache_clear()
+
+
+@pytest.mark.usefixtures("_small_cap")
+def test_a_worker_does_not_start_under_a_cap_that_admits_no_call() -> None:
+    with pytest.raises(SystemExit, match="AFTERTURN_SESSION_TOKENS_PER_DAY is 100000: less than one full"):
+        celeryd_init.send(sender="test", instance=None, conf=app.conf, options={})
+
+
+@pytest.mark.usefixtures("_small_cap")
+def test_the_doctor_finds_a_cap_that_admits_no_call() -> None:
+    found = check_models()
+    assert not found.is_well
+    assert "AFTERTURN_SESSION_TOKENS_PER_DAY is 100000" in found.seen
+    assert "raise it" in found.seen
+
+
+def test_a_cap_of_one_window_is_enough() -> None:
+    settings = LlmSettings(
+        summarizer_model="openai/gpt-4o-mini", planner_window_tokens=8_000, summarizer_window_tokens=9_000
+    )
+    settings.check_caps(Caps(session_tokens_per_day=9_000))
+    with pytest.raises(ValueError, match="8999"):
+        settings.check_caps(Caps(session_tokens_per_day=8_999))
+    LlmSettings(summarizer_model="extractive", context_planner_model="extractive").check_caps(
+        Caps(session_tokens_per_day=1)
+    )
