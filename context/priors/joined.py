@@ -7,6 +7,7 @@ from context.priors.types import JoinedPlan, ToolOutcome
 
 MOST_UNFINISHED = 2_000
 _DAY_S = 86_400
+_ENDED = ("ok", "error")
 
 
 class Unfinished:
@@ -23,7 +24,7 @@ class Unfinished:
         self,
         plan_id: str,
         intent: str,
-        steps: Sequence[Mapping[str, Any]],
+        steps: Any,
         *,
         at_s: float,
         category: str = "",
@@ -33,7 +34,8 @@ class Unfinished:
         Args:
             plan_id: Which one.
             intent: What the user wanted.
-            steps: JSON objects with order, tool and outcome.
+            steps: JSON objects with order, tool and outcome; what is none of it teaches nothing, and keeps no
+                other plan from teaching.
             at_s: When outcomes were joined last, in seconds since 1970.
             category: The intent's category, empty for none.
 
@@ -41,7 +43,8 @@ class Unfinished:
             Its steps that ended and have not taught yet.
         """
         taught = self._steps.pop(plan_id, [])
-        ended = [step for step in steps if step.get("outcome") in {"ok", "error"}]
+        steps = [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
+        ended = [step for step in steps if step.get("outcome") in _ENDED]
         new = [step for step in ended if step.get("order") not in taught]
         if len(ended) < len(steps):
             self._steps[plan_id] = [step["order"] for step in ended if isinstance(step.get("order"), int)]

@@ -89,18 +89,26 @@ def bind_priors(prior_set: PriorSet, entry_ids: Sequence[str]) -> BoundPriors:
 
 
 def _reliability(good: float, bad: float) -> float:
-    return max(LEAST_RELIABILITY, (good + RELIABLE_PLANS) / (good + bad + RELIABLE_PLANS))
+    return max(LEAST_RELIABILITY, _success(good, bad))
+
+
+def _success(good: float, bad: float) -> float:
+    return (good + RELIABLE_PLANS) / (good + bad + RELIABLE_PLANS)
 
 
 def _novelty(prior_set: PriorSet, entry_ids: Sequence[str], coverage: float) -> dict[str, float]:
-    """An entry that the set never saw is novel; without a look at the catalog none is known to be."""
+    """An entry that the set never saw is novel; without a look at the catalog none is known to be.
+
+    One that was tried and failed is known, and the less novel the more often it failed.
+    """
     known = dict(zip(prior_set.roster, prior_set.novelty, strict=True))
-    tried = {name for name, good in zip(prior_set.names, prior_set.good, strict=True) if good > 0.0}
+    records = zip(prior_set.names, prior_set.good, prior_set.bad, strict=True)
+    tried = {name: _success(good, bad) for name, good, bad in records if good + bad > 0.0}
     untried = (1.0 - coverage) ** UNTRIED_POWER
     found = {}
     for entry_id in entry_ids:
         young = known.get(name_hash(entry_id), 255) / 255 if known else 0.0
-        novelty = max(NOVEL_SHARE * young, 0.0 if entry_id in tried else untried)
+        novelty = max(NOVEL_SHARE * young * tried.get(entry_id, 1.0), 0.0 if entry_id in tried else untried)
         if novelty >= _LEAST_NOVELTY:
             found[entry_id] = novelty
     return found
@@ -156,7 +164,7 @@ def _find(features: Sequence[int], key: int) -> int:
 def _reasons(
     bound: BoundPriors, intent: str, category: str, support: Mapping[str, float]
 ) -> dict[str, tuple[str, ...]]:
-    """Name what spoke for each entry, and what its record is."""
+    """Name what spoke for each entry, and what its record is; of those that failed, the record alone."""
     found = bound.prior_set
     said: dict[int, list[tuple[float, str]]] = {}
     for key, name in feature_names(intent, category).items():
@@ -168,7 +176,11 @@ def _reasons(
             weight = found.weights[pair] * unit
             if weight >= _LEAST_REASON:
                 said.setdefault(found.tools[pair], []).append((weight, name))
-    reasons = {}
+    reasons: dict[str, tuple[str, ...]] = {
+        str(entry): (_record(good, bad),)
+        for entry, good, bad in zip(bound.entries, found.good, found.bad, strict=True)
+        if entry is not None and entry not in support and round(bad)
+    }
     for tool, words in said.items():
         entry = bound.entries[tool]
         if entry in support:

@@ -93,11 +93,15 @@ def _known_novelty(index: RankingIndex, priors: Mapping[str, float] | None) -> d
 
 
 def _known_reasons(index: RankingIndex, priors: Mapping[str, float] | None) -> dict[int, tuple[str, ...]]:
-    """Why history speaks for entries: in its own words, where it gives them."""
+    """Why history speaks for entries, or does not: in its own words, where it gives them."""
     own = priors.reasons if isinstance(priors, Priors) else {}
+    said = {index.place_of[entry_id]: why for entry_id, why in own.items() if entry_id in index.place_of}
     return {
-        place: own.get(index.silent[place].entry_id) or (f"history: {prior:.2f}",)
-        for place, prior in _known_priors(index, priors).items()
+        **said,
+        **{
+            place: said.get(place) or (f"history: {prior:.2f}",)
+            for place, prior in _known_priors(index, priors).items()
+        },
     }
 
 

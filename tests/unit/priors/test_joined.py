@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from context.priors.joined import MOST_UNFINISHED, Unfinished
 from tests.unit.priors.plans import DAY, went
 
@@ -15,6 +17,11 @@ def test_only_steps_that_ended_teach() -> None:
     read = Unfinished({}).read("p", "send it", steps, at_s=AT_S)
     assert read.tools == [went("mail"), went("maps", ok=False)]
     assert (read.day, read.counts) == (DAY, True)
+
+
+@pytest.mark.parametrize("steps", [None, {}, "x", [None], [[]], [1, "a"], [{}], [{"outcome": []}]])
+def test_steps_that_are_none_teach_nothing_and_break_nothing(steps: Any) -> None:
+    assert Unfinished({}).read("p", "send it", steps, at_s=AT_S).tools == []
 
 
 def test_a_step_teaches_once_when_its_plan_is_read_again() -> None:

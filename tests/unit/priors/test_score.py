@@ -67,6 +67,28 @@ def test_a_tool_that_only_failed_has_no_support() -> None:
     assert "games" not in score_priors(bound(plans, entries=[*TOOLS, "games"]), "quiz riddle")
 
 
+def test_a_tool_that_always_failed_is_not_tried_as_if_it_were_new() -> None:
+    """Little of the catalog is known, so that those which nobody tried are raised."""
+    failed = [plan("quiz riddle", "games", ok=False) for _ in range(200)]
+    entries = [*TOOLS, "games", *(f"untried{number}" for number in range(300))]
+    made = bound([*history(), *failed], entries=entries)
+    assert "games" not in made.novelty
+    assert "untried1" in made.novelty
+    told = score_priors(made, "quiz riddle", explain=True)
+    assert told.reasons["games"] == ("did its work in about 0 recent plans, failed in about 200",)
+
+
+def test_a_new_tool_that_fails_is_tried_less_and_less() -> None:
+    novelties = []
+    for failures in (0, 1, 10, 200):
+        state = counted([*history(), *(plan("quiz", "games", ok=False) for _ in range(failures))])
+        see_catalog(state, dict.fromkeys(TOOLS, DAY))
+        made = bind_priors(make_prior_set(state), [*TOOLS, "games"])
+        novelties.append(made.novelty.get("games", 0.0))
+    assert novelties == sorted(novelties, reverse=True)
+    assert novelties[0] > novelties[1] > novelties[2] > novelties[3] == 0.0
+
+
 def test_recent_plans_outweigh_old_ones() -> None:
     old = [plan("standup recap", "notes", day=DAY - 400) for _ in range(20)]
     new = [plan("standup recap", "calendar", day=DAY) for _ in range(20)]
@@ -119,7 +141,7 @@ def test_support_is_in_range_and_of_entries_of_the_catalog(plans: Sequence[Joine
     priors = score_priors(bound(plans, entries=TOOLS[:5]), intent, explain=True)
     assert set(priors) <= set(TOOLS[:5])
     assert all(0.0 < support <= 1.0 for support in priors.values())
-    assert set(priors.reasons) <= set(priors)
+    assert set(priors.reasons) <= set(TOOLS[:5])
 
 
 @given(st.text(max_size=400))
