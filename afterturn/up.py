@@ -13,6 +13,7 @@ from afterturn.stack.stack import Stack, StackError
 from afterturn.stack.supervisor import Event
 from afterturn.stopping import Stopped, stop_signals
 from afterturn.target import DATA_DIRECTORY
+from api.settings import api_settings
 
 FOREVER_S = 3600.0
 
@@ -79,10 +80,11 @@ def describe(at: Addresses) -> str:
     return "\n".join(
         [
             "",
-            f"  API      {at.base_url}   (its description: {at.base_url}/docs)",
-            f"  Flower   {at.flower_url}",
-            f"  Key      {at.api_key}",
-            f"  Data     {at.directory}",
+            f"  API       {at.base_url}   (its description: {at.base_url}/docs)",
+            *([f"  Inspector {at.base_url}/inspector"] if api_settings().inspector else []),
+            f"  Flower    {at.flower_url}",
+            f"  Key       {at.api_key}",
+            f"  Data      {at.directory}",
             "",
             "A finished turn:",
             curl(f"{session}/turns", at.api_key, TURN),

@@ -32,6 +32,7 @@ from api import (
     usage,
 )
 from api.description import describe_calls
+from api.inspector import routes as inspector
 from api.limits import limits
 from api.mcp.door import PATH, McpDoor
 from api.request_ids import NameRequests
@@ -110,6 +111,7 @@ def make_app() -> FastAPI:
         retention,
         health,
         metrics,
+        inspector,
     ):
         app.include_router(module.router)
     app.state.mcp = McpDoor()

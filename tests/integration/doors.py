@@ -143,6 +143,7 @@ PUBLIC: frozenset[Way] = frozenset(
         *(("GET", path) for path in ("/healthz", "/readyz", "/docs", "/docs/oauth2-redirect", "/redoc")),
         *((method, "/openapi.json") for method in ("GET", "HEAD")),
         ("*", "/static-offline-docs"),
+        *(("GET", path) for path in ("/inspector", "/inspector/{name}")),
     }
 )
 """What needs no key, for it tells nothing of any tenant."""

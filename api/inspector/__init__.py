@@ -1,0 +1,1 @@
+"""The Inspector: a page that shows what a model would be sent, and why."""
