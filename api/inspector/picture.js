@@ -2,7 +2,7 @@
 
 const LABELS = {
   overhead: "overhead of the model", system_prompt: "system prompt", tools: "tools", summary: "summary",
-  history: "tail, as it was said", artifact: "artifacts", recall: "recall of older messages", new: "new message",
+  history: "tail", artifact: "artifacts", recall: "recall", new: "new message",
   reserved: "reserved for the answer", unused: "held back by the budget", free: "free"
 };
 const WHY = {

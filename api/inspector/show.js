@@ -43,7 +43,7 @@ function facts(pairs) {
 }
 
 export function problem(refusal) {
-  const numbers = Object.entries(refusal.numbers).map(([name, value]) => [name, JSON.stringify(value)]);
+  const numbers = Object.entries(refusal.numbers).map(([name, value]) => [name.replaceAll("_", " "), said(value)]);
   return make(
     "div",
     "problem",
@@ -53,12 +53,18 @@ export function problem(refusal) {
   );
 }
 
+/** A member of a problem, whatever it is: `{"tools": 9}` reads "tools 9". */
+function said(value) {
+  const parts = value && typeof value === "object" ? Object.entries(value) : null;
+  return parts ? parts.map(([name, one]) => `${name} ${said(one)}`).join(", ") : `${value}`;
+}
+
 export function session(it) {
   const background = it.pending
     ? `work is due${it.ageS === null ? "" : `, for ${age(it.ageS)}`}`
-    : it.through < it.lastSeq ? "nothing is due; what is not summarized is sent as it was said" : "nothing is due";
+    : "nothing is due";
   const work = readAll("work", it.work).map((one) => [
-    one.kind, one.state, time(one.dueAt), one.attempts, one.crashes, one.outcome, one.error
+    one.kind, one.state, make("span", "nowrap", time(one.dueAt)), one.attempts, one.crashes, one.outcome, one.error
   ]);
   return [
     facts([
@@ -146,7 +152,7 @@ function tools(it) {
     return quiet("The request brings no tools.");
   }
   const line = (name, chips) => make("p", "chips", `${name} ${chips.length}: `, ...chips);
-  return make("div", "", line("Tools offered", offered), line("Tools hidden", hidden));
+  return make("div", "", line("Tools offered", offered), hidden.length ? line("Tools hidden", hidden) : null);
 }
 
 export function messages(it, blocks) {
@@ -157,12 +163,17 @@ export function messages(it, blocks) {
     const { source, origin } = from[place];
     const isLong = text.length > LONG_CHARS;
     const heading = [
-      chip(one.role, `role of-${source}`), make("b", "", labelOf(source)),
-      make("span", "quiet", [origin === "request" ? "" : origin, `${number(text.length)} characters`].filter(Boolean).join(", ")),
+      make("i", `swatch of-${source}`), make("b", "role", one.role ?? "no role"),
+      make("span", "quiet", [describe(source, origin), `${number(text.length)} characters`].join(", ")),
       make("span", "start", text.slice(0, 90))
     ];
     return folded(!isLong, heading, verbatim(text), "message");
   });
+}
+
+function describe(source, origin) {
+  const label = labelOf(source);
+  return origin === "request" || !origin ? label : origin.startsWith(label) ? origin : `${label}, ${origin}`;
 }
 
 function verbatim(text) {
