@@ -15,16 +15,9 @@ PAGE = "page.html"
 ASSETS = frozenset({"inspector.css", "inspector.js", "answers.js", "picture.js", "show.js"})
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,

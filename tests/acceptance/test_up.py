@@ -128,6 +128,8 @@ def test_a_restart_goes_on_with_data_and_key_and_its_calls_work_as_pasted(up: Ca
     base_url = re.findall(r"API +(http://127\.0\.0\.1:\d+)", text)[0]
     again = httpx.post(f"{base_url}/v1/sessions/s1/turns", json=event, headers=key)
     assert (again.status_code, again.json()["duplicate"]) == (httpx.codes.OK, True)
+    inspector = re.findall(r"Inspector +(http://\S+)", text)[0]
+    assert "Inspector</title>" in httpx.get(inspector).text
     turn, context = [json.loads(run_shell(line)) for line in text.splitlines() if line.startswith("curl ")]
     assert turn["turn_id"] == "turn-1"
     assert context["certificate"]["fits"] is True
