@@ -88,6 +88,7 @@ async function run(event) {
 }
 
 function forget() {
+  running.abort();
   sessionStorage.removeItem(KEY);
   at("key").value = "";
   SECTIONS.forEach((section) => put(section));
