@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from fastapi import APIRouter, Response
+from pydantic import Field
 from starlette.background import BackgroundTasks
 
 from api.call import BodyCall, SessionId, documented
@@ -28,20 +29,39 @@ from models.work import WorkKind
 router = APIRouter(prefix="/v1", tags=["context"])
 
 
-@router.post("/sessions/{session_id}/context", openapi_extra=documented(ContextRequest))
+class ContextCall(ContextRequest):
+    """A request, or a look at what its answer would be."""
+
+    dry_run: bool = Field(
+        default=False, description="Answer and leave no trace: the request is neither remembered nor counted."
+    )
+
+
+@router.post("/sessions/{session_id}/context", openapi_extra=documented(ContextCall))
 def read_context(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with the newest summary in force, artifacts and the raw turns after it, within the budget."""
     caller = call.caller("read")
-    return answer_context(caller.tenant_id, session_id, call.body(ContextRequest))
+    request = call.body(ContextCall)
+    return answer_context(caller.tenant_id, session_id, request, is_trial=request.dry_run)
 
 
-def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) -> Response:
+def answer_context(
+    tenant_id: UUID, session_id: str, request: ContextRequest, *, is_trial: bool = False
+) -> Response:
     """Answer a context request; no model is called, and nothing that the answer does not need is waited for.
+
+    Args:
+        tenant_id: Who asks.
+        session_id: Which session is to go on.
+        request: What is to be sent.
+        is_trial: Whether nothing comes of it: the answer is the same, and it is not waited for work either.
 
     Raises:
         AfterturnError: The request cannot be answered; says why.
     """
     given = read_request(request)
+    if is_trial:
+        request = request.model_copy(update={"wait_ms": 0})
     if request.wait_ms:
         wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
     with span("load standing"), reading() as db:
@@ -52,21 +72,24 @@ def answer_context(tenant_id: UUID, session_id: str, request: ContextRequest) ->
     shown = as_shown(standing, shadow.applied)
     tail = load_tail(tenant_id, shown, request.model, budget)
     with span("rank tools"):
-        given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget, shadow.applied)
+        place = Place(tenant_id, session_id, tail.messages)
+        given = prepare(place, request, given, budget, shadow.applied, is_trial=is_trial)
     asked = ask(request, given, limit)
-    standing, activation = settle(tenant_id, standing, asked) if standing else (None, None)
+    standing, activation = settle(tenant_id, standing, asked, keep=not is_trial) if standing else (None, None)
     if Part.SUMMARIES not in shadow.applied:
         activation = None
     shown = standing if activation else shown
-    sought = Sought(tenant_id, request, given, shown, asked.budget, shadow.applied)
+    sought = Sought(tenant_id, request, given, shown, asked.budget, shadow.applied, is_trial=is_trial)
     filled = fill_window(sought, None if activation else tail)
-    if standing:
+    if standing and not is_trial:
         learn_request(tenant_id, standing, asked)
     said = shadow.members
     answering = Answering(
         tenant_id, request, given, filled, shown, asked, limit, activation, prepared=standing, shadow=said
     )
     answer = respond(answering)
+    if is_trial:
+        return answer
     asking = Asking(tenant_id, session_id, request, read, standing, limit)
     answer.background = _afterwards(sought, filled, asking, shadow)
     _count(shown, filled.window.certificate)

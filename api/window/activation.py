@@ -65,11 +65,19 @@ class Asked:
         )
 
 
-def settle(tenant_id: UUID, standing: Standing, asked: Asked) -> tuple[Standing, Activation | None]:
+def settle(
+    tenant_id: UUID, standing: Standing, asked: Asked, *, keep: bool = True
+) -> tuple[Standing, Activation | None]:
     """Put the prepared summary in force where this request is a good moment for it; no model is called.
 
     The request after this one then starts alike, so the choice is stored. Two reads at once store it once.
     Where a write holds the session, the next read does it: none waits for that.
+
+    Args:
+        tenant_id: Whose session.
+        standing: How it stands.
+        asked: What the request spends.
+        keep: Whether the choice is stored; else it is taken back once it is known how things would stand.
 
     Returns:
         How the session stands now, and why the summary took effect; None where none did.
@@ -83,6 +91,10 @@ def settle(tenant_id: UUID, standing: Standing, asked: Asked) -> tuple[Standing,
     try:
         with hinting() as db:
             version = activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+            if not keep:
+                would = find_standing(db, tenant_id, session.session_id, asked.model)
+                db.rollback()
+                return would or standing, why if version is not None else None
     except SQLAlchemyError as error:
         log.warning("activation_put_off", session_id=session.session_id, error=type(error).__name__)
         return standing, None

@@ -72,6 +72,7 @@ class ArtifactQuestion:
         shown: Artifacts that the window shows whole already.
         goes_on: Whether the turn probably has further steps, which ask the same again.
         by_rule: Whether summaries and plans of models are left unused.
+        is_trial: Whether nothing comes of it: no plan is asked for.
     """
 
     tenant_id: UUID
@@ -84,6 +85,7 @@ class ArtifactQuestion:
     shown: frozenset[str] = frozenset()
     goes_on: bool = False
     by_rule: bool = False
+    is_trial: bool = False
 
     @property
     def budget_tokens(self) -> int:

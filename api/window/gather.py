@@ -55,6 +55,7 @@ class Sought:
         standing: How the session stands; None where it is not stored.
         budget: What the window may hold.
         applied: The parts that are used; see `context.shadow.parts`.
+        is_trial: Whether nothing comes of it: no plan is asked for.
     """
 
     tenant_id: UUID
@@ -63,6 +64,7 @@ class Sought:
     standing: Standing | None
     budget: Budget
     applied: frozenset[Part] = EVERY_PART
+    is_trial: bool = False
 
     @property
     def shows_whole(self) -> bool:
@@ -119,6 +121,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         shown=shown,
         goes_on=given.tools.tools > 0 or any(message.answer_ids for message in given.new),
         by_rule=sought.shows_whole,
+        is_trial=sought.is_trial,
     )
     with span("gather artifacts"):
         shelving = gather_artifacts(asked_of_artifacts)

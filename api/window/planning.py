@@ -67,6 +67,10 @@ class Planning(Protocol):
         """Whether no model's plan is used."""
 
     @property
+    def is_trial(self) -> bool:
+        """Whether nothing comes of it: no plan is asked for."""
+
+    @property
     def budget_tokens(self) -> int:
         """The room for artifacts, in stored tokens."""
 
@@ -177,7 +181,9 @@ def _ask(
     """
     session_id = session.session_id
     found = _find(question.tenant_id, key)
-    if found is not None and (found.state is not PlanState.WANTED or not question.wait_ms):
+    if question.is_trial or (
+        found is not None and (found.state is not PlanState.WANTED or not question.wait_ms)
+    ):
         return found
     try:
         with hinting() as db:
