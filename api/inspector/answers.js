@@ -9,7 +9,8 @@ export const API = {
   },
   "sends": {
     "model": "model", "window": "context_window", "most": "max_tokens",
-    "prompt": "system_prompt", "catalog": "catalog", "messages": "messages"
+    "prompt": "system_prompt", "catalog": "catalog", "messages": "messages",
+    "look": "dry_run"
   },
   "reads": {
     "session": {

@@ -37,7 +37,8 @@ function request(session) {
     most: Number(value("most")) || null,
     prompt: at("prompt").value,
     catalog: value("catalog"),
-    messages: [{ role: "user", content: at("message").value }]
+    messages: [{ role: "user", content: at("message").value }],
+    look: true
   });
 }
 

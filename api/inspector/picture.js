@@ -77,7 +77,7 @@ export function words(certificate, { assumed, activation }) {
       : [false, "A tool call or a result has lost its other half."]
   ];
   if (activation) {
-    said.push([null, `This request put the prepared summary in force: ${activation}.`]);
+    said.push([null, `A prepared summary would take effect with this request, and is shown so: ${activation}.`]);
   }
   if (assumed?.length) {
     said.push([null, `Assumed, because the request does not say: ${assumed.join(", ")}.`]);

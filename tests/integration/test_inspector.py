@@ -122,7 +122,14 @@ def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
     plant_everywhere(tenant_id, client, SESSION, WORD, "user")
     post_turn(client, SESSION, tool_turn("another", WORD))
     assert client.put("/v1/catalogs/main", json={"tools": [TOOL]}).status_code == 200
-    given = {"model": "gpt-4o", "window": 700, "most": 100, "prompt": "Help.", "catalog": "main"}
+    given = {
+        "model": "gpt-4o",
+        "window": 700,
+        "most": 100,
+        "prompt": "Help.",
+        "catalog": "main",
+        "look": True,
+    }
     said = [{"role": "user", "content": "hello"}]
     body = {API["sends"][ours]: value for ours, value in {**given, "messages": said}.items()}
     bodies = {"context": body}

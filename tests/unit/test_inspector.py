@@ -190,5 +190,15 @@ def test_a_refusal_says_what_the_api_says_and_keeps_its_numbers(scripts: Path) -
 
 @needs_node
 def test_blank_fields_are_not_sent(scripts: Path) -> None:
-    given = {"model": "m", "window": None, "most": "", "prompt": "Help.", "catalog": ""}
-    assert run(scripts, "answers.js", "write", given) == {"model": "m", "system_prompt": "Help."}
+    given = {"model": "m", "window": None, "most": "", "prompt": "Help.", "catalog": "", "look": True}
+    assert run(scripts, "answers.js", "write", given) == {
+        "model": "m",
+        "system_prompt": "Help.",
+        "dry_run": True,
+    }
+
+
+def test_the_page_only_looks() -> None:
+    sent = re.search(r"return write\(\{(.*?)\}\);", TEXTS["inspector.js"], re.DOTALL)
+    assert sent is not None
+    assert re.search(r"^\s*look: true$", sent[1], re.MULTILINE)
