@@ -72,7 +72,7 @@ export function session(it) {
       ["Last turn", time(it.lastTurnAt)],
       ["Model", it.model ?? "not named yet"],
       ["Window", it.window === null ? "not named yet" : `${number(it.window)} tokens`],
-      ["Generation", it.generation > 1 ? `${it.generation}: it was reset, edited or erased from` : null],
+      ["Generation", it.generation > 1 ? `${it.generation}, after a reset, an edit or an erasure` : null],
       ["Summarized", it.through ? `through message ${it.through} of ${it.lastSeq}` : "nothing yet"],
       ["Background", background],
       ["Summaries rest", it.restsUntil ? `until ${time(it.restsUntil)}: ${it.restReason}` : null],
