@@ -135,8 +135,8 @@ class Spent:
 class DayUsage:
     """The calls of one day (UTC), purpose and model.
 
-    `price_usd` sums the known prices only; `unpriced_calls` says how many settled calls with
-    tokens have none.
+    `price_usd` sums the known prices only; `unpriced_calls` says how many calls that were or may
+    be billed have none; calls that are still open are not told of yet.
     """
 
     day: date
@@ -297,7 +297,8 @@ def usage_by_day(db: Transaction, tenant_id: UUID, *, first_day: date, last_day:
     begins = datetime(first_day.year, first_day.month, first_day.day, tzinfo=UTC)
     ends = datetime(last_day.year, last_day.month, last_day.day, tzinfo=UTC) + timedelta(days=1)
 
-    unpriced = LlmCall.price_usd.is_(None) & LlmCall.input_tokens.is_not(None)
+    may_be_billed = LlmCall.input_tokens.is_not(None) | (LlmCall.charged_tokens > 0)
+    unpriced = LlmCall.price_usd.is_(None) & may_be_billed & (LlmCall.state != CallState.RESERVED)
     query = (
         select(
             day.label("day"),

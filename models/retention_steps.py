@@ -94,7 +94,7 @@ _FOLD_CALLS = text(
             count(*) filter (where state = 'failed'), count(*) filter (where state = 'lost'),
             coalesce(sum(input_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(output_tokens), 0),
             coalesce(sum(reasoning_tokens), 0), coalesce(sum(price_usd), 0),
-            count(*) filter (where price_usd is null and input_tokens is not null)
+            count(*) filter (where price_usd is null and (input_tokens is not null or charged_tokens > 0))
         from gone group by 1, 2, 3, 4
         on conflict (tenant_id, day, purpose, model) do update set
             calls = kept.calls + excluded.calls, failed = kept.failed + excluded.failed,

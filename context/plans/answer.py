@@ -70,6 +70,8 @@ def is_plan_answer(value: object) -> bool:
         return False
     listed = _listed(value)
     if listed is not None:
+        if not listed and value.get("error"):
+            return False  # a failure in the form of an answer
         return all(_is_step(item) or isinstance(item, str) for item in listed)
     return "tool" in value or (_is_step(value) and not value.keys().isdisjoint(_STEP_KEYS))
 
@@ -103,10 +105,10 @@ def _lone_step(value: object) -> object | None:
 
 
 def _is_empty(value: object) -> bool:
-    """Whether an answer says that nothing fits, by holding nothing."""
+    """Whether an answer says that nothing fits, by holding nothing; null says that there is no answer."""
     if isinstance(value, Mapping) and len(value) == 1 and not value.keys().isdisjoint(_LIST_KEYS):
         value = next(iter(value.values()))
-        return value is None or value == {}
+        return value == {}
     return value in ([], {})
 
 

@@ -221,6 +221,18 @@ def test_usage_is_summed_by_day_in_utc_purpose_and_model(db: Connection, tenant:
     assert (ninth.price_usd, ninth.unpriced_calls) == (Decimal("0.002"), 1)
 
 
+def test_calls_that_may_be_billed_are_unpriced_whatever_became_of_them(db: Connection, tenant: UUID) -> None:
+    """Nobody heard what a lost call and one that timed out took: unknown is not nothing."""
+    timed_out, refused, lost = (reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW) for _ in range(3))
+    settle(db, tenant, timed_out, Settlement(1.0, failure="timeout"), now=NOW)
+    free = Settlement(1.0, failure="bad-key", charged_tokens=0, charged_usd=Decimal(0))
+    settle(db, tenant, refused, free, now=NOW)
+    sweep_lost(db, older_than_s=0)
+    assert row_of(db, lost).state == "lost"
+    [day] = usage_by_day(db, tenant, first_day=NOW.date(), last_day=NOW.date())
+    assert (day.calls, day.unpriced_calls) == (3, 2)
+
+
 def test_usage_shows_one_tenant_only(db: Connection, tenant: UUID) -> None:
     other = ensure_tenant(db, f"other-{uuid4()}")
     reserve(db, wanted(other), caps=NO_CAPS, now=NOW)

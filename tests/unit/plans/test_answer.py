@@ -232,7 +232,9 @@ def test_a_tool_of_another_server_is_a_gap_and_never_the_tool_of_the_same_name(
         "{}",
         "```json\n[]\n```",
         "Nothing fits: []",
-        '{"plan": null}',
+        '{"plan": {}}',
+        '{"steps": [], "gap": "no tool mows lawns"}',
+        '{"steps": [], "error": null}',
     ],
 )
 def test_plans_are_read_in_the_forms_that_models_give_them(reply: str) -> None:
@@ -248,6 +250,9 @@ def test_plans_are_read_in_the_forms_that_models_give_them(reply: str) -> None:
         ("I'm sorry, but I can't help with that.", DecodeCause.SAFETY),
         ("[1, 2]", DecodeCause.MALFORMED),
         ('{"error": {}}', DecodeCause.MALFORMED),
+        ('{"plan": null}', DecodeCause.MALFORMED),
+        ('{"steps": null}', DecodeCause.MALFORMED),
+        ('{"error": "overloaded", "steps": []}', DecodeCause.MALFORMED),
         ('[] or {"ids": []}', DecodeCause.MALFORMED),
         ("I'm sorry, but I can't help with that. []", DecodeCause.SAFETY),
     ],
