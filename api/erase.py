@@ -3,37 +3,30 @@
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Path, Response
 from pydantic import Field
-from sqlalchemy.exc import OperationalError
 
 from api.call import Body, BodyCall, SessionId, documented, read_as
 from api.edits import read_edit
 from api.errors import ProblemError, not_found
 from api.intake import CLEANED
+from api.tries import MOST_TRIES, committed
 from context.types import JsonObject, Message
 from models.erase import Changed, edit_message, remove_messages
 from models.erase_kept import Erased, find_message_receipt, find_receipt, keep_message_receipt, keep_receipt
 from models.erase_receipt import Receipt
 from models.erase_session import erase_session, erase_user_belongings, erase_user_from, sessions_of_user
 from models.history import load_turns
-from models.session import Transaction, reading, transaction
+from models.session import Transaction, reading
 
 router = APIRouter(prefix="/v1", tags=["erasing"])
 
-MOST_TRIES = 3
-"""How often a call is tried where others take the same rows in another order, or change them meanwhile."""
-
 USER_S = 20.0
 """How long one call erases sessions of a user before it answers with what is left."""
-
-_CONFLICTS = ("40P01", "40001")
-
-Result = TypeVar("Result")
 
 Seq = Annotated[int, Path(ge=1, le=2**63 - 1, description="The message's number in its session.")]
 
@@ -58,7 +51,7 @@ def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     for _ in range(MOST_TRIES):
         turn, index = _find(tenant_id, session_id, seq)
         new = read_edit(turn, index, body.message)
-        changed = _do(partial(edit_message, tenant_id=tenant_id, session_id=session_id, edit=new))
+        changed = committed(partial(edit_message, tenant_id=tenant_id, session_id=session_id, edit=new))
         if changed is not None:
             return _json({**_changed(changed), **({"notes": [CLEANED]} if cleaned else {})})
     raise ProblemError("unavailable", "others change this message at the same moment; nothing was changed")
@@ -82,7 +75,7 @@ def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
             raise not_found("message")
         return kept.as_json()
 
-    return _json(_do(erase))
+    return _json(committed(erase))
 
 
 @router.delete("/sessions/{session_id}")
@@ -98,7 +91,7 @@ def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
         keep_receipt(db, tenant_id, "session", session_id, receipt)
         return _told(db, tenant_id, "session", session_id, receipt)
 
-    return _json(_do(erase))
+    return _json(committed(erase))
 
 
 @router.delete("/users/{user_id:path}")
@@ -115,10 +108,10 @@ def erase_user(user_id: UserId, call: BodyCall) -> Response:
     receipt = Receipt()
     while waiting and time.monotonic() < ends_at:
         erase = partial(erase_user_from, tenant_id=tenant_id, user_id=user_id, session_id=waiting.pop(0))
-        receipt.add(_do(partial(_erase_part, tenant_id, user_id, erase, is_done=False)))
+        receipt.add(committed(partial(_erase_part, tenant_id, user_id, erase, is_done=False)))
     belongings = partial(erase_user_belongings, tenant_id=tenant_id, user_id=user_id)
-    receipt.add(_do(partial(_erase_part, tenant_id, user_id, belongings, is_done=not waiting)))
-    answer = _do(lambda db: _told(db, tenant_id, "user", user_id, receipt))
+    receipt.add(committed(partial(_erase_part, tenant_id, user_id, belongings, is_done=not waiting)))
+    answer = committed(lambda db: _told(db, tenant_id, "user", user_id, receipt))
     return _json({**answer, "remaining_sessions": len(waiting)})
 
 
@@ -156,18 +149,6 @@ def _find(tenant_id: UUID, session_id: str, seq: int) -> tuple[list[Message], in
     if found is None:
         raise not_found("message")
     return messages, found
-
-
-def _do(work: Callable[[Transaction], Result]) -> Result:
-    """Do it in a transaction; where the database ends one of two that wait for each other, once more."""
-    for tries_left in reversed(range(MOST_TRIES)):
-        try:
-            with transaction() as db:
-                return work(db)
-        except OperationalError as error:
-            if getattr(error.orig, "sqlstate", None) not in _CONFLICTS or not tries_left:
-                raise
-    raise AssertionError  # pragma: no cover - the last try returns or raises
 
 
 def _changed(changed: Changed) -> dict[str, Any]:

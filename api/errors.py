@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
+from api.tries import is_contention
 from api.validation import validation_error
 from context.errors import AfterturnError
 
@@ -36,6 +37,7 @@ STATUS_OF_CODE = {
     "unavailable": 503,
 }
 NO_DATABASE = "the database does not answer; nothing was changed, try again"
+HELD = "others held the same rows for too long; nothing was changed, try again"
 FAULT = "this is a fault of ours; nothing was changed"
 HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
 HEADERS_OF_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
@@ -91,6 +93,13 @@ def problem_of(error: AfterturnError) -> dict[str, Any]:
     return {**error.numbers, "type": error.code, "status": status_code, "detail": error.message}
 
 
+def why_unavailable(error: Exception) -> str:
+    """Say, to the log and to a caller, whether the database is away or others held what a call needed."""
+    held = is_contention(error)
+    log.warning("rows_held" if held else "database_unavailable", error=type(error).__name__)
+    return HELD if held else NO_DATABASE
+
+
 def install(app: FastAPI) -> None:
     """Answer every kind of error with a problem document."""
 
@@ -112,8 +121,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(PoolTimeoutError)
     @app.exception_handler(OperationalError)
     def _database(_: Request, error: Exception) -> Response:
-        log.warning("database_unavailable", error=type(error).__name__)
-        return problem("unavailable", 503, NO_DATABASE)
+        return problem("unavailable", 503, why_unavailable(error))
 
     @app.exception_handler(Exception)
     def _unknown(_: Request, error: Exception) -> Response:

@@ -9,10 +9,11 @@ from fastapi import APIRouter, Path, Response
 
 from api.call import BodyCall, SessionId
 from api.errors import not_found
+from api.tries import committed
 from api.window.answers import freshness
-from models.conversation import reset_session
+from models.conversation import SessionState, reset_session
 from models.freshness import find_standing
-from models.session import reading, transaction
+from models.session import Transaction, reading
 from models.summary import Summary, activate_version, list_summaries, retire_summaries
 from models.summary_levels import added_ranges
 from models.work import DueWork, WorkKind, find_work, forget_refusals
@@ -75,23 +76,29 @@ def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
 def activate_summary(session_id: SessionId, version: Version, call: BodyCall) -> Response:
     """Put an earlier version in force again; the turns after it are raw again."""
     caller = call.caller("write")
-    with transaction() as db:
+
+    def activate(db: Transaction) -> list[Summary]:
         if not activate_version(db, caller.tenant_id, session_id, version):
             raise not_found("summary of this session that could be put in force")
-        summaries = list_summaries(db, caller.tenant_id, session_id)
-    return _json({"summaries": _summaries(summaries)})
+        return list_summaries(db, caller.tenant_id, session_id)
+
+    return _json({"summaries": _summaries(committed(activate))})
 
 
 @router.post("/reset")
 def start_over(session_id: SessionId, call: BodyCall) -> Response:
     """Start the session empty and keep its log; work under way for what it was is thrown away."""
     caller = call.caller("write")
-    with transaction() as db:
+
+    def reset(db: Transaction) -> SessionState:
         session = reset_session(db, caller.tenant_id, session_id)
         if session is None:
             raise not_found("session")
         retire_summaries(db, caller.tenant_id, session)
         forget_refusals(db, caller.tenant_id, WorkKind.SUMMARIZE, session_id)
+        return session
+
+    session = committed(reset)
     return _json(
         {"session_id": session_id, "generation": session.generation, "starts_after": session.start_seq}
     )

@@ -19,11 +19,11 @@ from api.intake import (
     store_turns,
 )
 from api.settings import api_settings
+from api.tries import committed
 from api.window.calibration import learning
 from context.errors import AfterturnError
 from models.counting import Counted, count
 from models.log import AcceptedTurn
-from models.session import transaction
 
 router = APIRouter(prefix="/v1", tags=["turns"])
 
@@ -38,8 +38,7 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     caller = call.caller("write")
     event, cleaned = read_as(TurnCompleted, call.raw)
     intake = read_turn(session_id, event, cleaned=cleaned)
-    with transaction() as db:
-        accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]
+    [accepted] = committed(lambda db: store_turns(db, caller.tenant_id, [intake.turn]))
     _count([accepted])
     if accepted.conflict:
         raise conflict(accepted)
@@ -57,8 +56,8 @@ def complete_turns(call: BatchCall) -> Response:
         raise ProblemError("too-large", f"body: more than {limit} lines", field="body", limit=limit)
     read = [_read_line(line) for line in lines]
     good = [entry for entry in read if isinstance(entry, Intake)]
-    with transaction() as db:
-        answers = store_turns(db, caller.tenant_id, [entry.turn for entry in good]) if good else []
+    events = [entry.turn for entry in good]
+    answers = committed(lambda db: store_turns(db, caller.tenant_id, events)) if events else []
     _count(answers)
     stored = iter(answers)
     results: list[dict[str, Any]] = []

@@ -6,7 +6,7 @@ import structlog
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from api.errors import FAULT, NO_DATABASE, ProblemError, problem_of
+from api.errors import FAULT, ProblemError, problem_of, why_unavailable
 from context.errors import AfterturnError
 from context.types import JsonObject
 
@@ -32,8 +32,7 @@ def _known(error: Exception, call: str) -> AfterturnError:
     if isinstance(error, AfterturnError):
         return error
     if isinstance(error, PoolTimeoutError | OperationalError):
-        log.warning("database_unavailable", call=call, error=type(error).__name__)
-        return ProblemError("unavailable", NO_DATABASE)
+        return ProblemError("unavailable", why_unavailable(error))
     origin = error.orig if isinstance(error, DBAPIError) else error
     log.error("request_failed", call=call, error=type(origin).__name__)
     return AfterturnError(FAULT)

@@ -119,9 +119,10 @@ GUARDS = (
     Guard(
         "intake: acknowledged after the commit",
         "api/turns.py",
-        """    with transaction() as db:
-        accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
+        "    [accepted] = committed(lambda db: store_turns(db, caller.tenant_id, [intake.turn]))",
         """    import contextlib
+
+    from models.session import transaction
 
     with contextlib.suppress(Exception), transaction() as db:
         accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
@@ -295,8 +296,8 @@ GUARDS = (
     Guard(
         "retention: one session stops none behind it",
         "workers/jobs/retain.py",
-        "not in PASSED_OVER:",
-        "not in ():",
+        "not in PASSED_OVER:\n            raise\n        tenant_id",
+        "not in ():\n            raise\n        tenant_id",
         ("tests/integration/test_retention_runs.py",),
     ),
     Guard(

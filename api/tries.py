@@ -1,0 +1,48 @@
+"""Do a call's work in a transaction, and once more where the database ends one of two that met."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+from sqlalchemy.exc import OperationalError
+
+from models.session import Transaction, transaction
+
+log = structlog.get_logger()
+
+MOST_TRIES = 3
+"""How often a call is tried where others take the same rows in another order, or change them meanwhile."""
+
+_CONFLICTS = frozenset({"40P01", "40001"})
+_HELD = frozenset({"55P03", "57014"})
+
+Result = TypeVar("Result")
+
+
+def committed(work: Callable[[Transaction], Result]) -> Result:
+    """Do work in a transaction of its own; after a deadlock or a lost race, from the start.
+
+    Args:
+        work: What to do; it may be done several times, each on what is there then.
+
+    Returns:
+        What the work returned, once that is committed.
+    """
+    for tries_left in reversed(range(MOST_TRIES)):
+        try:
+            with transaction() as db:
+                return work(db)
+        except OperationalError as error:
+            if _state_of(error) not in _CONFLICTS or not tries_left:
+                raise
+            log.info("call_repeated", error=type(error.orig).__name__)
+    raise AssertionError  # pragma: no cover - the last try returns or raises
+
+
+def is_contention(error: Exception) -> bool:
+    """Whether the database is well, and others held what a call needed."""
+    return isinstance(error, OperationalError) and _state_of(error) in _CONFLICTS | _HELD
+
+
+def _state_of(error: OperationalError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)
