@@ -20,7 +20,10 @@ def settled(platform: Platform, session_id: str) -> bool:
 
 
 def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform) -> None:
-    """The commit compares the generation and finds no row: a late answer brings nothing back."""
+    """The commit compares the generation and finds no row: a late answer brings nothing back.
+
+    Red without "summary: the generation".
+    """
     platform.model.next(SLOW)
     platform.begins_to_summarize("erased")
     answer = platform.client.delete("/v1/sessions/erased")

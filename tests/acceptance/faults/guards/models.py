@@ -1,26 +1,6 @@
-"""The guards of this system, how each would be lost, and the tests that must notice."""
+"""Guards of what Postgres remembers: leases, generations, money, tenants, retention."""
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Guard:
-    """One protection in the code.
-
-    Attributes:
-        name: What it protects, in a word or two.
-        file: Where it stands.
-        text: The code that makes it, found once in the file.
-        lost: What would stand there without it.
-        tests: The tests of which one must fail then; paths and pytest's other ways to name some.
-    """
-
-    name: str
-    file: str
-    text: str
-    lost: str
-    tests: tuple[str, ...]
-
+from tests.acceptance.faults.guards.guard import Guard
 
 _WORK = ("tests/integration/test_work.py",)
 _ERASED = ("tests/integration/test_erase_races.py",)
@@ -117,27 +97,6 @@ GUARDS = (
         ("tests/integration/test_intake.py",),
     ),
     Guard(
-        "intake: acknowledged after the commit",
-        "api/turns.py",
-        "    [accepted] = committed(lambda db: store_turns(db, caller.tenant_id, [intake.turn]))",
-        """    import contextlib
-
-    from models.session import transaction
-
-    with contextlib.suppress(Exception), transaction() as db:
-        accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
-        ("tests/integration/test_store_faults.py::test_a_turn_that_its_client_sends_again_is_stored_once",),
-    ),
-    Guard(
-        "plans: only who holds the lease",
-        "workers/jobs/plan.py",
-        """        if not hold(db, held):
-            raise LeaseLostError
-        kept =""",
-        "        kept =",
-        ("tests/integration/test_plans_job.py",),
-    ),
-    Guard(
         "recall: the generation",
         "models/recall.py",
         "return found == generation",
@@ -166,13 +125,6 @@ GUARDS = (
         ("tests/integration/test_servers.py",),
     ),
     Guard(
-        "hints: they say when they are over",
-        "workers/dispatch.py",
-        "{HINTED_UNTIL: hint.until.isoformat()} if hint.until else {}",
-        "{}",
-        ("tests/integration/test_dispatch.py",),
-    ),
-    Guard(
         "hints: over by the database's clock",
         "models/work.py",
         "true() if until is None else func.now() <= until,",
@@ -194,69 +146,6 @@ GUARDS = (
         ("tests/integration/test_ledger.py",),
     ),
     Guard(
-        "model: a deadline on the clock",
-        "llm/call.py",
-        "return box.get(timeout=deadline_s)",
-        "return box.get(timeout=deadline_s + 30)",
-        ("tests/integration/test_gateway.py",),
-    ),
-    Guard(
-        "gate: nothing empty, refused or cut off",
-        "context/gate.py",
-        "yield Verdict(text, Reason(fault) if fault else None)",
-        "yield Verdict(text, None)",
-        ("tests/unit/test_gate.py",),
-    ),
-    Guard(
-        "gate: languages",
-        "context/gate.py",
-        "Reason.WRONG_LANGUAGE if present < settings.min_language_share else None",
-        "None",
-        ("tests/unit/test_gate.py",),
-    ),
-    Guard(
-        "gate: identifiers",
-        "context/gate.py",
-        "Reason.IDENTIFIERS_LOST if is_poor else None",
-        "None",
-        ("tests/unit/test_gate.py",),
-    ),
-    Guard(
-        "window: one contiguous tail",
-        "context/assemble.py",
-        "            if taken is None:\n                break\n",
-        "            if taken is None:\n                continue\n",
-        ("tests/unit/test_assemble.py",),
-    ),
-    Guard(
-        "window: pairs are whole",
-        "context/pairing.py",
-        "        if index not in faults:\n            kept.append(message)\n            continue\n",
-        "        if True:\n            kept.append(message)\n            continue\n",
-        ("tests/unit/test_pairing.py",),
-    ),
-    Guard(
-        "tools of the tail are pinned",
-        "context/preflight/tools.py",
-        "needed.update(pinned)",
-        "needed.update(())",
-        ("tests/unit/preflight",),
-    ),
-    Guard(
-        "focus: near enough",
-        "context/focus/similarity.py",
-        "NEAR_THRESHOLD = 0.7",
-        "NEAR_THRESHOLD = 0.1",
-        ("tests/unit/focus",),
-    ),
-    Guard(
-        "learning: better than words",
-        "context/priors/evaluate.py",
-        "if candidate.score <= lexical.score + LEAST_GAIN:",
-        "if candidate.score < 0:",
-        ("tests/unit/priors/test_evaluate.py",),
-    ),
-    Guard(
         "tenants: whose messages",
         "models/history.py",
         'StoredMessage.tenant_id == bindparam("tenant_id"), StoredMessage',
@@ -271,20 +160,6 @@ GUARDS = (
         ("tests/integration/test_row_security.py",),
     ),
     Guard(
-        "door: no NUL",
-        "context/sanitize.py",
-        'text.replace("\\0", "").encode',
-        "text.encode",
-        ("tests/unit/test_sanitize.py",),
-    ),
-    Guard(
-        "prompts: tags are escaped",
-        "context/prompts.py",
-        'return f"<{tag}>\\n{escape_tags(text)}\\n</{tag}>"',
-        'return f"<{tag}>\\n{text}\\n</{tag}>"',
-        ("tests/unit/test_prompts.py",),
-    ),
-    Guard(
         "retention: the session is held, and is old",
         "models/retention_steps.py",
         """    if db.execute(_HOLD_IF_OLD, values).one_or_none() is None:
@@ -292,20 +167,5 @@ GUARDS = (
 """,
         "",
         ("tests/integration/test_retention.py", "tests/integration/test_retention_runs.py"),
-    ),
-    Guard(
-        "retention: one session stops none behind it",
-        "workers/jobs/retain.py",
-        "not in PASSED_OVER:\n            raise\n        tenant_id",
-        "not in ():\n            raise\n        tenant_id",
-        ("tests/integration/test_retention_runs.py",),
-    ),
-    Guard(
-        "erase: a receipt is kept with what it tells of",
-        "api/erase.py",
-        """        keep_receipt(db, tenant_id, "session", session_id, receipt)
-""",
-        "",
-        ("tests/integration/test_erase_receipts.py",),
     ),
 )

@@ -1,0 +1,56 @@
+"""Guards of the processes: the API, the workers, the door to models, the stack."""
+
+from tests.acceptance.faults.guards.guard import Guard
+
+GUARDS = (
+    Guard(
+        "intake: acknowledged after the commit",
+        "api/turns.py",
+        "    [accepted] = committed(lambda db: store_turns(db, caller.tenant_id, [intake.turn]))",
+        """    import contextlib
+
+    from models.session import transaction
+
+    with contextlib.suppress(Exception), transaction() as db:
+        accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
+        ("tests/integration/test_store_faults.py::test_a_turn_that_its_client_sends_again_is_stored_once",),
+    ),
+    Guard(
+        "plans: only who holds the lease",
+        "workers/jobs/plan.py",
+        """        if not hold(db, held):
+            raise LeaseLostError
+        kept =""",
+        "        kept =",
+        ("tests/integration/test_plans_job.py",),
+    ),
+    Guard(
+        "hints: they say when they are over",
+        "workers/dispatch.py",
+        "{HINTED_UNTIL: hint.until.isoformat()} if hint.until else {}",
+        "{}",
+        ("tests/integration/test_dispatch.py",),
+    ),
+    Guard(
+        "model: a deadline on the clock",
+        "llm/call.py",
+        "return box.get(timeout=deadline_s)",
+        "return box.get(timeout=deadline_s + 30)",
+        ("tests/integration/test_gateway.py",),
+    ),
+    Guard(
+        "retention: one session stops none behind it",
+        "workers/jobs/retain.py",
+        "not in PASSED_OVER:\n            raise\n        tenant_id",
+        "not in ():\n            raise\n        tenant_id",
+        ("tests/integration/test_retention_runs.py",),
+    ),
+    Guard(
+        "erase: a receipt is kept with what it tells of",
+        "api/erase.py",
+        """        keep_receipt(db, tenant_id, "session", session_id, receipt)
+""",
+        "",
+        ("tests/integration/test_erase_receipts.py",),
+    ),
+)
