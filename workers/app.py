@@ -93,7 +93,8 @@ app.conf.update(
     # Memory that a library leaks goes with its process.
     worker_max_tasks_per_child=500,
     worker_max_memory_per_child=900_000,
-    # On SIGTERM a running task has this long before it is cut; its lease then brings it back.
+    # SIGTERM waits for what runs. On SIGQUIT, as a second Ctrl-C, a running task has this long before it is
+    # cut; its lease then brings it back.
     worker_soft_shutdown_timeout=10,
     # Ids only, in a form that cannot carry code.
     task_serializer="json",

@@ -34,6 +34,8 @@ POSTGRES_SETTINGS = {
     "log_timezone": "UTC",
     "log_checkpoints": "off",
     "logging_collector": "off",
+    # Of an error its sentence: the details would print the row, and with it words of a conversation.
+    "log_error_verbosity": "terse",
 }
 
 INITDB_OPTIONS = (

@@ -159,7 +159,8 @@ def test_postgres_is_the_one_that_is_tested_here() -> None:
     assert any(
         "--builtin-locale" in option for option in postgres.environment["POSTGRES_INITDB_ARGS"].split()
     )
-    assert postgres.command == ["postgres", "-c", f"max_connections={POSTGRES_SETTINGS['max_connections']}"]
+    shared = [f"{name}={POSTGRES_SETTINGS[name]}" for name in ("max_connections", "log_error_verbosity")]
+    assert postgres.command == ["postgres", "-c", shared[0], "-c", shared[1]]
 
 
 def test_redis_never_evicts_a_hint() -> None:

@@ -104,3 +104,14 @@ def background(
         yield broker_url
     # Hints that nobody took are with a broker that nobody listens to any more.
     platform.rows("update due_work set hinted_until = null where hinted_until is not null returning 1")
+
+
+@contextmanager
+def nobody_takes_hints(platform: Platform) -> Iterator[None]:
+    """A worker that stands still was waiting for the next hint: the broker gives that up after a second."""
+    with platform.paused(Role.WORKER):
+        with platform.broker() as broker:
+            wait_until(
+                lambda: broker.info("clients")["blocked_clients"] == 0, within_s=SOON_S, what="nobody waits"
+            )
+        yield

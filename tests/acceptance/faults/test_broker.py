@@ -2,49 +2,73 @@
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
+import psycopg
 from celery import Celery
 
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.roles import Role, dispatcher_command, worker_command
 from afterturn.stack.servers import valkey_program
 from llm.scripted import Mode, Step
-from tests.acceptance.faults.processes import process, server
+from tests.acceptance.faults.processes import nobody_takes_hints, process, server
 from tests.acceptance.faults.wire import Wire, wire_to
-from tests.acceptance.platform import MARKER, SECRET_KEY, SOON_S, Platform, messages_in
+from tests.acceptance.platform import MARKER, SECRET_KEY, SOON_S, Platform, dialogue, messages_in
 from tests.waiting import wait_until
 
 SLOW = Step(Mode.SUMMARY, delay_s=3)
 """An answer that leaves time for a fault."""
 
+REFUSE = "alter table message add constraint refused check (session_id <> '{}') not valid"
+
+
+def a_hint_waits(platform: Platform) -> None:
+    with platform.broker() as broker:
+        wait_until(lambda: broker.llen("summaries"), within_s=SOON_S, what="a hint waits")
+
+
+def is_hinted_at(platform: Platform, session_id: str) -> None:
+    """Wait until the dispatcher has sent a hint, or tries to."""
+    hinted = "select 1 from due_work where kind = 'summarize' and key = %s and hinted_until is not null"
+    wait_until(lambda: platform.rows(hinted, session_id), within_s=SOON_S, what=f"a hint at {session_id}")
+
 
 def test_all_hints_flushed_out_of_the_broker(platform: Platform) -> None:
-    """Hints are sent again until somebody has done the work."""
-    with platform.paused(Role.WORKER):
+    """A hint that nobody took is sent again.
+
+    Red without "hints: sent again until the work is taken".
+    """
+    with nobody_takes_hints(platform):
         platform.talk("flushed")
+        a_hint_waits(platform)
         with platform.broker() as broker:
-            wait_until(lambda: broker.llen("summaries"), within_s=SOON_S, what="a hint waits")
             broker.flushall()
     platform.is_summarized("flushed")
     assert platform.calls("flushed") == ["ok"]
 
 
 def test_a_broker_killed_while_hints_wait_in_it(platform: Platform) -> None:
-    """It comes back empty."""
-    with platform.paused(Role.WORKER):
+    """It comes back empty, and a hint that nobody took is sent again.
+
+    Red without "hints: sent again until the work is taken".
+    """
+    with nobody_takes_hints(platform):
         platform.talk("queued")
-        with platform.broker() as broker:
-            wait_until(lambda: broker.llen("summaries"), within_s=SOON_S, what="a hint waits")
+        a_hint_waits(platform)
         platform.kill(Role.VALKEY)
     platform.is_summarized("queued")
     assert platform.calls("queued") == ["ok"]
 
 
 def test_a_broker_killed_while_the_model_answers(platform: Platform) -> None:
-    """What runs goes on without a broker: its result goes to Postgres, and nobody is asked twice."""
+    """What runs goes on without a broker: its result goes to Postgres, and nobody is asked twice.
+
+    Red without "worker: a hint is taken when its task starts": there is nothing to tell the broker later.
+    """
     worker = platform.pid(Role.WORKER)
     platform.model.next(SLOW)
     platform.begins_to_summarize("broker")
@@ -57,19 +81,26 @@ def test_a_broker_killed_while_the_model_answers(platform: Platform) -> None:
 
 
 def test_a_broker_that_hangs_for_a_while(platform: Platform) -> None:
-    """Connections that stay open and say nothing."""
+    """Connections stay open and say nothing: the dispatcher gives up each in seconds, and tries the next.
+
+    Red without "broker: a silent connection is given up": it would wait for the answer to its first hint.
+    """
+    dispatcher, sessions = platform.pid(Role.DISPATCHER), ("frozen", "frozen-2")
     with platform.paused(Role.VALKEY):
-        platform.talk("frozen")
-        wait_until(
-            lambda: platform.rows("select 1 from due_work where key = 'frozen' and hinted_until > now()"),
-            within_s=SOON_S,
-            what="the dispatcher has tried",
-        )
-    platform.is_summarized("frozen")
-    assert platform.calls("frozen") == ["ok"]
+        for session_id in sessions:
+            platform.talk(session_id)
+            is_hinted_at(platform, session_id)
+    for session_id in sessions:
+        platform.is_summarized(session_id)
+        assert platform.calls(session_id) == ["ok"]
+    assert platform.pid(Role.DISPATCHER) == dispatcher, "it had no need to be started anew"
 
 
 def test_a_hint_delivered_three_times(platform: Platform) -> None:
+    """One of those who come with it at once gets the lease.
+
+    Red without "claim: a lease admits one".
+    """
     platform.model.next(SLOW)
     before = platform.model.count
     with platform.paused(Role.DISPATCHER):
@@ -89,19 +120,28 @@ def test_a_hint_delivered_three_times(platform: Platform) -> None:
 
 
 def test_a_broker_that_comes_later_than_everybody_else(platform: Platform, tmp_path: Path) -> None:
+    """Who finds no broker tries again; nobody would start these processes anew.
+
+    Red without "worker: its broker may come late". Red without "dispatcher: it outlives its broker".
+    """
     with ReservedPorts() as ports, platform.paused(Role.DISPATCHER):
         port = ports.reserve()
         settings = {
             **platform.environment_of(Role.DISPATCHER),
             "AFTERTURN_BROKER_URL": f"redis://127.0.0.1:{port}/0",
         }
-        log = tmp_path / "worker"
+        dispatcher, worker = tmp_path / "dispatcher", tmp_path / "worker"
         with (
-            process(dispatcher_command(), settings, tmp_path / "dispatcher"),
-            process(worker_command(concurrency=1, name="late"), settings, log),
+            process(dispatcher_command(), settings, dispatcher),
+            process(worker_command(concurrency=1, name="late"), settings, worker),
         ):
             platform.talk("late")
-            wait_until(lambda: b"Cannot connect" in log.read_bytes(), within_s=SOON_S, what="it has tried")
+            for log, tried in ((dispatcher, b"dispatch_failed"), (worker, b"Cannot connect")):
+                wait_until(
+                    lambda log=log, tried=tried: tried in log.read_bytes(),  # type: ignore[misc]
+                    within_s=SOON_S,
+                    what=f"the {log.name} has tried",
+                )
             options = ["--bind", "127.0.0.1", "--port", str(port), "--save", ""]
             with server([str(valkey_program()), *options], tmp_path):
                 platform.is_summarized("late")
@@ -109,10 +149,15 @@ def test_a_broker_that_comes_later_than_everybody_else(platform: Platform, tmp_p
 
 
 def test_messages_to_workers_hold_ids_and_nothing_else(platform: Platform) -> None:
-    with platform.paused(Role.WORKER), platform.broker() as broker:
+    """What a broker is told may be read by whoever can reach it.
+
+    Red without "hints: ids and nothing else".
+    """
+    with nobody_takes_hints(platform), platform.broker() as broker:
         platform.talk("ids")
-        wait_until(lambda: broker.llen("summaries"), within_s=SOON_S, what="a hint waits")
+        a_hint_waits(platform)
         messages = messages_in(broker, "summaries")
+    assert messages
     for message in messages:
         args, kwargs, embedded = json.loads(base64.b64decode(message["body"]))
         assert [type(argument) for argument in args] == [int]
@@ -123,7 +168,11 @@ def test_messages_to_workers_hold_ids_and_nothing_else(platform: Platform) -> No
 
 
 def test_connections_that_swallow_everything(platform: Platform, tmp_path: Path) -> None:
-    """Half-open: nobody is told that the other end is gone. Sockets have time-outs, hints come again."""
+    """Half-open: nobody is told that the other end is gone. Sockets have time-outs, hints come again.
+
+    Red without "broker: a silent connection is given up": the dispatcher waits for an answer for ever.
+    Red without "worker: a silent broker is noticed in seconds": the worker waits much longer for a hint.
+    """
 
     def swallow(wire: Wire) -> None:
         assert wire.silence() > 1
@@ -132,7 +181,10 @@ def test_connections_that_swallow_everything(platform: Platform, tmp_path: Path)
 
 
 def test_connections_that_are_reset(platform: Platform, tmp_path: Path) -> None:
-    """Workers consume again over new connections, by themselves."""
+    """Workers consume again over new connections, by themselves.
+
+    Red without "worker: its broker may go away": nobody would start this one anew.
+    """
 
     def reset(wire: Wire) -> None:
         assert wire.reset() > 1
@@ -165,12 +217,34 @@ def _work_through_a_broken_wire(
             platform.is_summarized(f"{name}-after")
 
 
+@contextmanager
+def a_table_that_refuses(platform: Platform, session_id: str) -> Iterator[None]:
+    """Let the database refuse the messages of a session, as it would after a fault of ours."""
+    with psycopg.connect(platform.database_url, autocommit=True) as database:
+        database.execute(REFUSE.format(session_id).encode())
+        try:
+            yield
+        finally:
+            database.execute("alter table message drop constraint refused")
+
+
 def test_no_log_holds_a_word_or_a_key(platform: Platform) -> None:
+    """Nor where a row is refused, which Postgres and its driver would both print in full.
+
+    Red without "logs: an error is told by its kind". Red without "logs: Postgres tells of no rows".
+    """
     platform.talk("quiet")
     platform.is_summarized("quiet")
+    with a_table_that_refuses(platform, "refused"):
+        answer = platform.send("refused", "refused-1", dialogue(1))
+    assert answer is not None
+    assert answer.status_code == httpx.codes.INTERNAL_SERVER_ERROR
+    assert MARKER not in answer.text
     logs = {path.name: path.read_text(errors="replace") for path in platform.logs.iterdir()}
     assert {"api.log", "dispatcher.log", "worker.log", "beat.log", "postgres.log", "valkey.log"} <= set(logs)
     assert "work_done" in logs["worker.log"]
+    assert "request_failed" in logs["api.log"]
+    assert "violates check constraint" in logs["postgres.log"]
     for text in logs.values():
         assert MARKER not in text
         assert SECRET_KEY not in text

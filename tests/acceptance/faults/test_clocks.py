@@ -9,7 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from afterturn.stack.roles import Role, beat_command
+from afterturn.stack.roles import Role, beat_command, worker_command
+from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import api, background, process
 from tests.acceptance.platform import SOON_S, Platform, dialogue
 from tests.waiting import wait_until
@@ -17,6 +18,10 @@ from tests.waiting import wait_until
 HOUR_S = 3600
 CLOCK = Path(__file__).with_name("clock")
 """What a child imports at its start that tells it another time."""
+
+
+SLOW = Step(Mode.SUMMARY, delay_s=3)
+"""An answer that leaves time to take the work from who has it."""
 
 
 def off_by(seconds: float) -> dict[str, str]:
@@ -40,19 +45,27 @@ def test_clocks_that_disagree_by_hours_do_no_harm(
 ) -> None:
     """Leases, due times and the life of a hint are told by the database's clock, and by no other.
 
-    Told by the dispatcher's, a hint would be over before a worker with another clock sees it: nothing would
-    ever be done. Told by a worker's, a lease would be free at once, or never.
+    Red without "hints: clocks may be apart", where they are told by a clock that is behind. Red without
+    "due times: told by the database's clock", where an API is ahead. Red without "leases: told by the
+    database's clock", where a worker is behind: its lease would be over before it began.
     """
     session_id = f"clocks-{senders_s}"
     with (
         platform.paused(Role.BEAT),
-        background(platform, tmp_path, off_by(takers_s), of_dispatcher=off_by(senders_s)) as broker_url,
+        background(
+            platform,
+            tmp_path,
+            off_by(takers_s),
+            worker=worker_command(concurrency=2, name="own"),
+            of_dispatcher=off_by(senders_s),
+        ) as broker_url,
         beat(platform, tmp_path, {**off_by(senders_s), "AFTERTURN_BROKER_URL": broker_url}),
         api(platform, tmp_path, off_by(takers_s)) as client,
         platform.through(client),
     ):
         assert abs(off_s(client) - takers_s) < HOUR_S / 2
         [(began,)] = platform.rows("select now()")
+        platform.model.next(SLOW)
         platform.talk(session_id)
         platform.is_summarized(session_id)
         assert platform.calls(session_id) == ["ok"]

@@ -1,11 +1,14 @@
 """Processes are killed, stopped and doubled in the middle of their work: nothing is lost or done twice."""
 
+import base64
 import json
 import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,8 @@ import pytest
 
 from afterturn.stack.roles import Role, beat_command, dispatcher_command
 from llm.scripted import Mode, Step
-from tests.acceptance.faults.processes import process
-from tests.acceptance.platform import SOON_S, Platform, children_of, dialogue
+from tests.acceptance.faults.processes import nobody_takes_hints, process
+from tests.acceptance.platform import SETTINGS, SOON_S, Platform, children_of, dialogue, messages_in
 from tests.waiting import wait_until
 
 SLOW = Step(Mode.SUMMARY, delay_s=3)
@@ -32,9 +35,26 @@ create constraint trigger slow_commit after insert on turn deferrable initially 
 """
 NO_SLOW_COMMIT = "drop trigger slow_commit on turn; drop function slow_commit()"
 
+HINT_LIFETIME_S = float(SETTINGS["AFTERTURN_HINT_LIFETIME_S"])
+
+SLOW_MARK = """
+create function slow_mark() returns trigger language plpgsql as
+    'begin perform pg_sleep(0.5); return null; end';
+create constraint trigger slow_mark after update on due_work deferrable initially deferred
+    for each row when (new.key = 'double-0' and old.hinted_until is distinct from new.hinted_until)
+    execute function slow_mark()
+"""
+NO_SLOW_MARK = "drop trigger slow_mark on due_work; drop function slow_mark()"
+
+TICKS_LEFT = 9
+"""More than a beat can leave with the broker of what it asked for, three rows a tick."""
+
 
 def test_a_pool_process_killed_while_the_model_answers(platform: Platform) -> None:
-    """The lease brings the work back; a broker's redelivery never would."""
+    """The lease brings the work back; a broker's redelivery never would.
+
+    Red without "claim: an expired lease is free".
+    """
     platform.model.next(Mode.HANG)
     platform.begins_to_summarize("child")
     for pid in children_of(platform.pid(Role.WORKER)):
@@ -44,6 +64,10 @@ def test_a_pool_process_killed_while_the_model_answers(platform: Platform) -> No
 
 
 def test_a_whole_worker_killed_while_the_model_answers(platform: Platform) -> None:
+    """Another worker comes, and the lease brings it the work.
+
+    Red without "claim: an expired lease is free". Red without "supervisor: what ended is started again".
+    """
     platform.model.next(Mode.HANG)
     platform.begins_to_summarize("worker")
     platform.kill(Role.WORKER)
@@ -52,7 +76,10 @@ def test_a_whole_worker_killed_while_the_model_answers(platform: Platform) -> No
 
 
 def test_a_dispatcher_killed_before_it_has_seen_the_work(platform: Platform) -> None:
-    """It keeps nothing in memory that could be lost."""
+    """It keeps nothing in memory that could be lost: another finds the same rows.
+
+    Red without "supervisor: what ended is started again".
+    """
     with platform.paused(Role.DISPATCHER):
         platform.talk("dispatcher")
         platform.kill(Role.DISPATCHER)
@@ -60,41 +87,75 @@ def test_a_dispatcher_killed_before_it_has_seen_the_work(platform: Platform) -> 
     assert platform.calls("dispatcher") == ["ok"]
 
 
-def test_a_worker_asked_to_stop_while_the_model_answers(platform: Platform) -> None:
-    """It ends what it has begun, and the next one goes on."""
+@pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGQUIT], ids=["politely", "urgently"])
+def test_a_worker_asked_to_stop_while_the_model_answers(platform: Platform, asked: signal.Signals) -> None:
+    """It ends what it has begun, and the next one goes on; asked urgently, it still waits for a moment.
+
+    Red without "worker: what runs has a moment to end", where it is asked urgently: the call would be cut
+    off and made again. Red without "supervisor: what ended is started again".
+    """
+    session_id, pid = f"stopped-{asked.name}", platform.pid(Role.WORKER)
     platform.model.next(SLOW)
-    platform.begins_to_summarize("stopped")
-    os.kill(platform.pid(Role.WORKER), signal.SIGTERM)
-    platform.is_summarized("stopped")
-    assert platform.calls("stopped") == ["ok"]
+    platform.begins_to_summarize(session_id)
+    os.kill(pid, asked)
+    platform.is_summarized(session_id)
+    assert platform.calls(session_id) == ["ok"]
+    is_replaced(platform, Role.WORKER, pid)
+
+
+def is_replaced(platform: Platform, role: Role, pid: int) -> None:
+    wait_until(lambda: not Path(f"/proc/{pid}").exists(), within_s=SOON_S, what=f"{role} has ended")
+    wait_until(lambda: platform.pid(role) != pid, within_s=SOON_S, what=f"another {role}")
 
 
 def test_two_dispatchers_at_once(platform: Platform, tmp_path: Path) -> None:
+    """While one is about to mark work as hinted at, the other passes it over: each hint is sent by one.
+
+    Red without "hints: one dispatcher marks a row at a time".
+    """
     sessions = [f"double-{number}" for number in range(6)]
     settings = platform.environment_of(Role.DISPATCHER)
     with process(dispatcher_command(), settings, tmp_path / "log"):
-        for session_id in sessions:
-            platform.talk(session_id)
+        with nobody_takes_hints(platform), changed(platform, SLOW_MARK, NO_SLOW_MARK):
+            for session_id in sessions:
+                platform.talk(session_id)
+            first = platform.work_id(sessions[0])
+            wait_until(lambda: len(ends_of_hints(platform, first)) > 2, within_s=SOON_S, what="hints again")
+            ends = ends_of_hints(platform, first)
         for session_id in sessions:
             platform.is_summarized(session_id)
+    assert all((later - end).total_seconds() >= HINT_LIFETIME_S for end, later in pairwise(ends)), ends
     assert [platform.calls(session_id) for session_id in sessions] == [["ok"]] * len(sessions)
 
 
+def ends_of_hints(platform: Platform, work_id: int) -> list[datetime]:
+    """Until when each hint at a piece of work counts that waits in the broker."""
+    with platform.broker() as broker:
+        found = messages_in(broker, "summaries")
+    ours = [one for one in found if json.loads(base64.b64decode(one["body"]))[0] == [work_id]]
+    return sorted(datetime.fromisoformat(one["headers"]["hinted_until"]) for one in ours)
+
+
 @contextmanager
-def slow_commits(platform: Platform) -> Iterator[None]:
-    """Let the commits of some turns take long enough for a fault."""
+def changed(platform: Platform, change: str, back: str) -> Iterator[None]:
+    """Change the database meanwhile."""
     with psycopg.connect(platform.database_url, autocommit=True) as database:
-        database.execute(SLOW_COMMIT)
+        database.execute(change.encode())
         try:
             yield
         finally:
-            database.execute(NO_SLOW_COMMIT)
+            database.execute(back.encode())
+
+
+def slow_commits(platform: Platform) -> AbstractContextManager[None]:
+    """Let the commits of some turns take long enough for a fault."""
+    return changed(platform, SLOW_COMMIT, NO_SLOW_COMMIT)
 
 
 def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform) -> None:
     """The client hears nothing and sends again: the turn is there, once, with its work.
 
-    Without the dedupe by turn id the second try would be stored again.
+    Red without "intake: a turn is stored once".
     """
     with slow_commits(platform):
         turns = [f"slow-{number}" for number in range(1, 4)]
@@ -115,7 +176,7 @@ def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform
 def test_an_api_killed_in_the_middle_of_a_batch(platform: Platform) -> None:
     """Each of its turns is there with all its messages or not at all; sent again, each is accepted once.
 
-    A commit for each row would leave halves of turns; without the dedupe the second try would double them.
+    A commit for each row would leave halves of turns. Red without "intake: a turn is stored once".
     """
     order = [(number, place) for number in range(1, BATCH_TURNS + 1) for place in BATCH_SESSIONS]
     lines = [line_of(place, number) for number, place in order]
@@ -156,7 +217,10 @@ def send_batch(platform: Platform, body: str) -> bool:
 
 
 def test_an_api_killed_in_the_middle_of_its_traffic(platform: Platform) -> None:
-    """What was acknowledged is there, once and in order, whatever the clients had to repeat."""
+    """What was acknowledged is there, once and in order, whatever the clients had to repeat.
+
+    Red without "supervisor: what ended is started again".
+    """
     sessions = [f"api-{number}" for number in range(4)]
     with platform.traffic(sessions):
         for _ in range(3):
@@ -166,46 +230,63 @@ def test_an_api_killed_in_the_middle_of_its_traffic(platform: Platform) -> None:
 
 @pytest.mark.parametrize("role", [Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT])
 def test_a_process_asked_to_stop_under_load(platform: Platform, role: Role) -> None:
-    """It ends what it has begun, in time; another takes its place."""
+    """It ends what it has begun, in time; another takes its place.
+
+    Red without "supervisor: what ended is started again".
+    """
     pid = platform.pid(role)
     with platform.traffic([f"term-{role}-{number}" for number in range(3)]):
         platform.flows(10)
         os.kill(pid, signal.SIGTERM)
-        wait_until(lambda: not Path(f"/proc/{pid}").exists(), within_s=SOON_S, what=f"{role} has ended")
-        wait_until(lambda: platform.pid(role) != pid, within_s=SOON_S, what=f"another {role}")
+        is_replaced(platform, role, pid)
         platform.flows(10)
 
 
 def test_a_beat_killed_is_missed_for_no_longer_than_its_start(platform: Platform) -> None:
-    """What is regular is a row: the sweep goes on with the next beat."""
+    """What is regular is a row: the next beat asks for it again, beside the ticks that the last one left.
+
+    Red without "supervisor: what ended is started again".
+    """
     platform.kill(Role.BEAT)
-    [(now,)] = platform.rows("select now()")
+    before = asked_for_sweeps(platform)
     wait_until(
-        lambda: platform.rows("select 1 from due_work where kind = 'sweep' and finished_at > %s", now),
-        within_s=SOON_S,
-        what="a sweep after the kill",
+        lambda: asked_for_sweeps(platform) > before + TICKS_LEFT, within_s=SOON_S, what="ticks after the kill"
     )
+    [(now,)] = platform.rows("select now()")
+    swept = "select 1 from due_work where kind = 'sweep' and finished_at > %s"
+    wait_until(lambda: platform.rows(swept, now), within_s=SOON_S, what="a sweep after the kill")
+
+
+def asked_for_sweeps(platform: Platform) -> int:
+    """How often a sweep was asked for."""
+    [(asked,)] = platform.rows("select sum(wanted)::int from due_work where kind = 'sweep'")
+    return int(asked)
 
 
 def test_two_beats_ask_for_one_row(platform: Platform, tmp_path: Path) -> None:
-    """Both upsert the same work: without its key there would be two sweeps and two nights."""
+    """Both upsert the same work: with a key for each tick there would be more and more sweeps.
+
+    Red without "regular: every tick asks for the same row".
+    """
     settings = platform.environment_of(Role.BEAT)
     with process(beat_command(str(tmp_path / "schedule")), settings, tmp_path / "log"):
-        [(before,)] = platform.rows("select sum(wanted) from due_work where kind = 'sweep'")
+        before = asked_for_sweeps(platform)
         wait_until(
-            lambda: platform.rows(
-                "select 1 from due_work where kind = 'sweep' having sum(wanted) > %s", before + 6
-            ),
+            lambda: asked_for_sweeps(platform) > before + 6,
             within_s=SOON_S,
             what="both have asked several times",
         )
-    regular = platform.rows("select kind, key from due_work where kind in ('sweep', 'learn')")
-    assert len(regular) == len(set(regular))
-    assert {key for kind, key in regular if kind == "sweep"} >= {"tables", "artifacts", "retention"}
+    sweeps = platform.rows("select key from due_work where kind = 'sweep' order by key")
+    assert sweeps == [("artifacts",), ("retention",), ("tables",)]
+    nights = platform.rows("select key from due_work where kind = 'learn'")
+    assert len(nights) == len(set(nights))
 
 
 def test_the_api_answers_while_every_other_process_is_gone(platform: Platform) -> None:
-    """It needs the database alone: turns are taken, contexts are answered, nothing is awaited."""
+    """It needs the database alone: turns are taken, contexts are answered, nothing is awaited.
+
+    Red without "limits: a silent store is given up": each call would wait for it.
+    """
     with platform.paused(Role.DISPATCHER), platform.paused(Role.WORKER), platform.paused(Role.VALKEY):
         platform.talk("alone")
         assert platform.window("alone")["certificate"]["tail"] == [1, 8]
