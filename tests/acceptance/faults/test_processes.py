@@ -259,7 +259,7 @@ def test_a_beat_killed_is_missed_for_no_longer_than_its_start(platform: Platform
 
 def asked_for_sweeps(platform: Platform) -> int:
     """How often a sweep was asked for."""
-    [(asked,)] = platform.rows("select sum(wanted)::int from due_work where kind = 'sweep'")
+    [(asked,)] = platform.rows("select coalesce(sum(wanted), 0)::int from due_work where kind = 'sweep'")
     return int(asked)
 
 

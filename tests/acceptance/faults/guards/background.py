@@ -100,7 +100,7 @@ GUARDS = (
         "limits: a silent store is given up",
         "models/rate.py",
         "            socket_timeout=self._timeout_s,\n",
-        "",
+        "            socket_timeout=None,\n",
         ("tests/integration/test_rate_limits.py",),
     ),
     Guard(
