@@ -43,6 +43,24 @@ STOP_WORDS: dict[str, frozenset[str]] = {
         "karena seperti telah harus ada lebih sebagai tolong apa bagaimana jika belum",
         "vi": "là và của có không được các một cho trong với này đã người những để khi từ đến tôi bạn cũng như vào ra nhưng thì "
         "sẽ phải rất hay hoặc nếu hãy đó nào",
+        "fi": "ja on ei se että hän ovat oli olla mutta kun niin kuin myös mitä tämä nämä joka jotka voi ole minä sinä me te he minun "
+        "mikä miten missä vain nyt sitten jos tai vielä kanssa jo pitää pitäisi onko tässä sen sitä meidän olen olemme ennen jälkeen",
+        "hu": "a az és hogy nem is egy ez van volt meg már csak de ha mint vagy ki mi azt ezt kell lehet még majd nincs minden után "
+        "előtt hogyan miért hol itt ott vagyok vannak lesz legyen kérem szerint alatt között nekem nekünk kellene azért",
+        "hr": "i u je na se da za su od s ne što kao ili ali iz po ako bi sam smo ste nije biti bio bila bilo već samo kako kada "
+        "gdje zašto ovo taj ova ovaj može možemo treba moram imamo nema još prije nakon molim vas njih mu joj nam",
+        "et": "ja on ei et see ta oli ka kui mis oma või aga siis nii ning selle seda mida kes kus kuidas miks ole olen oleme nad "
+        "meie teie mina sina juba veel ainult enne pärast palun peab saab võib kas siin seal minu",
+        "lt": "ir yra kad ne į su iš tai kaip bet ar o per už jis ji jie mes jūs aš tu buvo būti nuo prie dėl po jei tik dar jau "
+        "kas kur kada kodėl reikia gali prašau mūsų jų šis ši tas ta taip apie iki",
+        "lv": "un ir ka nav ar no uz par kā bet vai to tas tā ko pie pēc lai jau vēl tikai ja kad kur kāpēc es tu viņš viņa mēs jūs "
+        "viņi bija būt var vajag lūdzu mūsu šis šī tiek līdz pirms bez",
+        "sq": "dhe të në e i një për me që nuk është më nga si ka do kjo ky por ose kur ku pse se jam janë ishte duhet mund ju ne "
+        "unë ai ajo ata vetëm tani pas para lutem tonë ime",
+        "sw": "na ya wa kwa ni za katika la cha kuwa hii huo hiyo kama lakini au si hapana ndiyo yake wake yetu wetu yangu wangu "
+        "tunaweza tafadhali baada kabla sana pia tu bado ambayo ambao kila nini wapi kwamba hakuna kuna sisi mimi wewe yeye vya",
+        "tl": "ang ng sa na mga at ay ko mo niya namin natin ito iyon hindi may mayroon kung para kasi pero ba po nang lang din rin "
+        "ako ikaw siya kami tayo sila ano saan kailan bakit paano dapat pwede wala na't",
         "ru": "и в не на что с по как это но к из у за от так для же то его все она он мы вы бы если уже или ни да нет ещё еще "
         "был была было были быть есть только при до о об чтобы где когда мне меня нам нас вас их этот эта эти того нужно надо "
         "можно пожалуйста может должен также очень без после",
@@ -70,6 +88,9 @@ TELLING_LETTERS: dict[str, str] = {
     "fr": "œçêèù",
     "cs": "řůěť",
     "ro": "țș",
+    "hu": "őű",
+    "lt": "ėįų",
+    "lv": "ļņģķ",
     "vi": "ạảấầẩậắằặẹẻẽếềểễệịọỏốồổỗộớờởợụủứừửữựỳỷỹđ",
     "da": "ø",
     "ru": "ыэё",

@@ -49,7 +49,10 @@ def main() -> None:
     asked = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     if asked.saved:
-        life, queue, trials = read_saved()
+        try:
+            life, queue, trials = read_saved()
+        except FileNotFoundError:
+            parser.error("nothing was measured on this machine yet; run it once without --saved")
     else:
         life, queue = _measure([size for size in SIZES if size <= asked.due])
         trials = _try()

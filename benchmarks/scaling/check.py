@@ -9,7 +9,8 @@ from benchmarks.scaling.queueing import Ask, Done, Queue, Rules, poisson
 from benchmarks.scaling.theory import Service, catch_up, servers_needed, wait_quantile_s
 from benchmarks.soak.verdict import percentiles
 
-RATES = (0.5, 5.0, 20.0)
+RATES = (0.5, 5.0, 20.0, 70.0)
+"""The last is that of ten million sessions."""
 LENGTH_S = 4 * 3_600.0
 LATE_S = 30.0
 OUTAGE = (1_800.0, 3_600.0)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from benchmarks.extractive_summaries import to_messages
 from context.gate import Covered, Draft, GateSettings, Reason, judge_summary
+from context.language import main_language
 from context.render import LineKind, RenderedLine, render_transcript
 from context.substance import least_chars
 from context.tokens.text import count_text
@@ -199,6 +200,25 @@ RUSSIAN = replace(COVERED, lines=RUSSIAN_LINES, language="ru")
 
 def test_a_summary_that_drifts_to_english_is_refused() -> None:
     assert reason_of(covered=RUSSIAN) is Reason.WRONG_LANGUAGE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Siirrä lasku INV-2041 kansioon ja älä kerro siitä asiakkaalle, kun se on vielä kesken.",
+        "Kérem, tegye át az INV-2041 számlát a mappába, és ne írjon erről az ügyfélnek.",
+        "Molim vas da premjestite račun INV-2041 u mapu i da o tome ne pišete kupcu.",
+        "Tafadhali hamisha ankara INV-2041 kwa folda na usimwandikie mteja kuhusu hii.",
+        "INV-2041 விலைப்பட்டியலை கோப்புறைக்கு நகர்த்தவும், வாடிக்கையாளருக்கு எழுத வேண்டாம்.",
+        "INV-2041 চালানটি ফোল্ডারে সরান এবং গ্রাহককে এ বিষয়ে লিখবেন না।",
+        "გადაიტანე ანგარიში INV-2041 საქაღალდეში და არ მისწერო კლიენტს.",
+    ],
+)
+def test_no_conversation_drifts_to_english_for_want_of_a_table(words: str) -> None:
+    lines = (replace(LINES[0], text=words), *LINES[1:3], replace(LINES[3], text=words))
+    language = main_language([words])
+    assert language != "und"
+    assert reason_of(covered=replace(COVERED, lines=lines, language=language)) is Reason.WRONG_LANGUAGE
 
 
 def test_headings_alone_do_not_make_the_language() -> None:
