@@ -63,7 +63,10 @@ def window(client: httpx.Client) -> tuple[object, object]:
 
 
 def test_a_dump_is_restored_and_its_conversations_go_on(platform: Platform, tmp_path: Path) -> None:
-    """Postgres is all there is: the dump holds turns, summaries, keys, leases and what is due."""
+    """Postgres is all there is: what was under way when it was dumped has a lease there that runs out.
+
+    Red without "claim: an expired lease is free".
+    """
     platform.talk("saved")
     platform.is_summarized("saved")
     platform.keeps_its_promises()

@@ -3,36 +3,66 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import httpx
 import psycopg
 
 from afterturn.migrate import downgrade, upgrade
 from afterturn.stack.roles import Role
 from llm.scripted import Mode, Step
+from tests.acceptance.faults.processes import background
 from tests.acceptance.platform import SOON_S, Platform, dialogue
+from tests.oracle import Messages
 from tests.waiting import wait_until
 
-SLOW = Step(Mode.SUMMARY, delay_s=3)
-"""An answer that leaves time for a fault."""
+LEASE_S, AWAY_S = 8, 3
+"""The database is away for longer than a lease waits for its renewal, and back before it runs out."""
 
-FREEZE_S = 3
+PATIENT = {
+    "AFTERTURN_LEASE_S": str(LEASE_S),
+    "AFTERTURN_LLM_DEADLINE_BASE_S": "30",
+    "AFTERTURN_LLM_DEADLINE_MAX_S": "30",
+    "AFTERTURN_LLM_LOST_AFTER_S": "60",
+}
+SLOW = Step(Mode.SUMMARY, delay_s=LEASE_S + 2)
+"""An answer that comes later than a lease ends that nobody renews."""
+
+FREEZE_S, PATIENCE_S = 3, 1
+"""How long the database stands still, and how long a caller waits meanwhile."""
 
 OLDER = "0014"
 """A migration whose tables lack a column by which every key is looked up."""
 
 
-def test_a_database_killed_while_the_model_answers(platform: Platform) -> None:
-    """What was accepted is in the database that comes back, and so is the work."""
+def test_a_database_killed_while_the_model_answers(platform: Platform, tmp_path: Path) -> None:
+    """The lease is renewed as soon as the database is back: the answer counts, and nobody asks again.
+
+    Red without "lease: a renewal that fails is tried again".
+    """
     platform.model.next(SLOW)
-    platform.begins_to_summarize("postgres")
-    platform.kill(Role.POSTGRES)
-    wait_until(platform.database_answers, within_s=SOON_S, what="the database answers")
-    platform.is_summarized("postgres")
-    assert platform.calls("postgres")[-1] == "ok"
+    before = platform.model.count
+    with background(platform, tmp_path, PATIENT):
+        platform.begins_to_summarize("postgres")
+        stays_away(platform)
+        platform.is_summarized("postgres")
+    assert platform.calls("postgres") == ["ok"]
+    assert platform.model.count == before + 1
+
+
+def stays_away(platform: Platform) -> None:
+    """Kill the database, and again as soon as it is back, for a while."""
+    ends_at = time.monotonic() + AWAY_S
+    while time.monotonic() < ends_at:
+        platform.kill(Role.POSTGRES)
+        wait_until(platform.database_answers, within_s=SOON_S, what="the database answers")
 
 
 def test_a_database_killed_in_the_middle_of_traffic(platform: Platform) -> None:
-    """Commits are durable: with `synchronous_commit` or `fsync` off, acknowledged turns would be missing."""
+    """Commits are durable: were they not, turns that were acknowledged just before would be missing.
+
+    Red without "commits are durable".
+    """
     with platform.traffic([f"power-{number}" for number in range(4)]):
         for _ in range(3):
             platform.flows(20)
@@ -41,12 +71,31 @@ def test_a_database_killed_in_the_middle_of_traffic(platform: Platform) -> None:
 
 
 def test_a_database_that_hangs_for_a_while(platform: Platform) -> None:
-    """Calls wait or fail, and are repeated; leases run out and are taken again."""
+    """Calls wait, longer than their callers: what one of these sends again is known to be there already.
+
+    Red without "intake: a turn is stored once".
+    """
+    turn = ("stiff", "stiff-1", dialogue(1))
     with platform.traffic([f"stiff-{number}" for number in range(3)]):
         platform.flows(10)
         with platform.paused(Role.POSTGRES):
+            assert send_in_haste(platform, *turn) is None
             time.sleep(FREEZE_S)
         platform.flows(10)
+    stored = "select 1 from turn where session_id = 'stiff'"
+    wait_until(lambda: platform.rows(stored), within_s=SOON_S, what="the call that waited is done")
+    assert platform.send_until_accepted(*turn) is True
+
+
+def send_in_haste(platform: Platform, session_id: str, turn_id: str, messages: Messages) -> object:
+    """Send a turn, and go away before the answer comes."""
+    with (
+        httpx.Client(
+            base_url=platform.client.base_url, headers=platform.client.headers, timeout=PATIENCE_S
+        ) as client,
+        platform.through(client),
+    ):
+        return platform.send(session_id, turn_id, messages)
 
 
 @contextmanager
@@ -68,7 +117,10 @@ def refused_commits(platform: Platform, table: str, condition: str) -> Iterator[
 
 
 def test_a_turn_whose_commit_fails_is_not_acknowledged_and_leaves_nothing(platform: Platform) -> None:
-    """The answer is sent after the commit: sent before it, this turn would be promised and missing."""
+    """The answer is sent after the commit: sent before it, this turn would be promised and missing.
+
+    Red without "intake: acknowledged after the commit".
+    """
     with refused_commits(platform, "turn", "new.turn_id like 'full-%'"):
         answer = platform.send("full", "full-1", dialogue(1))
         assert answer is not None
@@ -79,17 +131,29 @@ def test_a_turn_whose_commit_fails_is_not_acknowledged_and_leaves_nothing(platfo
 
 
 def test_a_summary_whose_commit_fails_is_made_again(platform: Platform) -> None:
-    """What the model said is lost with its transaction, and its lease brings the work back."""
+    """What the model said is lost with its transaction; the work waits for room, and is not to blame.
+
+    Red without "work: a full disk is not its fault". Red without "work: a failure is put off".
+    """
     with refused_commits(platform, "summary", "new.session_id = 'unsaved'"):
         platform.begins_to_summarize("unsaved")
-        failed = "select 1 from due_work where key = 'unsaved' and attempts + crashes > 0"
-        wait_until(lambda: platform.rows(failed), within_s=SOON_S, what="it has failed")
+        failed = (
+            "select attempts, crashes from due_work "
+            "where key = 'unsaved' and state = 'ready' and last_error is not null"
+        )
+        found = wait_until(lambda: platform.rows(failed), within_s=SOON_S, what="it has failed")
+        assert found == [(0, 0)]
         assert platform.rows("select 1 from summary where session_id = 'unsaved'") == []
     platform.is_summarized("unsaved")
 
 
 def test_tables_that_change_under_traffic(platform: Platform) -> None:
-    """A step back and forth: calls are answered or fail cleanly, and no acknowledged turn is lost."""
+    """A step back and forth: calls are answered or fail cleanly, and no acknowledged turn is lost.
+
+    Whoever misses a column waits for it to come.
+    Red without "dispatcher: it outlives what the database says".
+    """
+    dispatcher = platform.pid(Role.DISPATCHER)
     with platform.traffic([f"moved-{number}" for number in range(3)]):
         platform.flows(10)
         downgrade(platform.database_url, OLDER)
@@ -99,6 +163,7 @@ def test_tables_that_change_under_traffic(platform: Platform) -> None:
         finally:
             upgrade(platform.database_url)
         platform.flows(10)
+    assert platform.pid(Role.DISPATCHER) == dispatcher
 
 
 def refused(platform: Platform) -> bool:

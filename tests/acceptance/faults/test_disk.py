@@ -56,7 +56,10 @@ def large_turn(number: int) -> list[dict[str, str]]:
 
 
 def test_a_full_disk_refuses_turns_and_loses_none(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer sent before the commit would promise turns that are not there once the disk was full."""
+    """An answer sent before the commit would promise turns that are not there once the disk was full.
+
+    Red without "intake: acknowledged after the commit".
+    """
     with ScriptedServer() as model:
         for name, value in environment(model).items():
             monkeypatch.setenv(name, value)

@@ -68,7 +68,10 @@ BEGUN: dict[str, Callable[[Platform, str], None]] = {"read": begins_to_read, "pl
 
 @pytest.mark.parametrize("work", BEGUN)
 def test_a_session_erased_while_it_is_worked_for_stays_erased(platform: Platform, work: str) -> None:
-    """A late answer finds no wish and no row: stored all the same, the words would be back."""
+    """Wishes and plans go with their session, and a late answer finds none to fill.
+
+    Red without "erase: readings go along". Red without "erase: plans go along".
+    """
     session_id = f"{work}-erased"
     BEGUN[work](platform, session_id)
     assert find_word(platform.database_url, WORD)
@@ -81,7 +84,11 @@ def test_a_session_erased_while_it_is_worked_for_stays_erased(platform: Platform
 
 @pytest.mark.parametrize("work", BEGUN)
 def test_a_session_reset_while_it_is_worked_for_starts_empty(platform: Platform, work: str) -> None:
-    """What is made of the old life may stay with it, and is seen by nothing of the new one."""
+    """What is made of the old life stays with it, is seen by nothing of the new one, and goes with both.
+
+    Red without "reset: the old log is behind it".
+    Red without "erase: readings go along". Red without "erase: plans go along".
+    """
     session_id = f"{work}-reset"
     BEGUN[work](platform, session_id)
     assert platform.client.post(f"/v1/sessions/{session_id}/reset").is_success

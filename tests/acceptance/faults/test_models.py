@@ -21,6 +21,9 @@ PASSING = {
 }
 """What passes by itself: the work waits as long as it should, then it is done."""
 
+SLOW = Step(Mode.SUMMARY, delay_s=1)
+"""An answer that leaves time for a look."""
+
 USELESS = {
     "empty": Step(Mode.EMPTY),
     "cut off": Step(Mode.CUT_OFF),
@@ -37,11 +40,17 @@ USELESS = {
 
 @pytest.mark.parametrize("fault", PASSING)
 def test_a_fault_that_passes_delays_a_summary_and_no_more(platform: Platform, fault: str) -> None:
-    """Without the put-off it would be asked in a loop; without a lease it would not be asked again."""
+    """A failure is put off for a while, as no crash; a wait that would never end is ended by the deadline.
+
+    Red without "work: a failure is put off". Red without "model: a deadline on the clock".
+    """
     session_id = fault.replace(" ", "-")
-    platform.model.next(PASSING[fault])
+    platform.model.next(PASSING[fault], SLOW)
     before = platform.model.count
     platform.talk(session_id)
+    failed = "select crashes from due_work where key = %s and last_error is not null"
+    found = wait_until(lambda: platform.rows(failed, session_id), within_s=SOON_S, what="it has failed")
+    assert found == [(0,)]
     platform.is_summarized(session_id)
     assert platform.calls(session_id)[-1] == "ok"
     assert platform.model.count - before <= MOST_TRIES
@@ -49,7 +58,10 @@ def test_a_fault_that_passes_delays_a_summary_and_no_more(platform: Platform, fa
 
 @pytest.mark.parametrize("fault", USELESS)
 def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fault: str) -> None:
-    """The gate judges before the commit: without it this text would stand for the conversation."""
+    """The gate judges before the commit: without it this text would stand for the conversation.
+
+    Red without "gate: nothing empty, refused or cut off". Red without "gate: languages".
+    """
     session_id = fault.replace(" ", "-")
     platform.model.script.set_default(USELESS[fault])
     before = platform.model.count
@@ -65,28 +77,38 @@ def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fau
     assert platform.model.count - before <= MOST_TRIES
 
 
-def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platform) -> None:
-    """What is in force is superseded by the commit of a better one, and by nothing else."""
-    platform.talk("earlier")
-    platform.is_summarized("earlier")
-    platform.model.script.set_default(Step(Mode.SERVER_ERROR))
+@pytest.mark.parametrize("fault", [Mode.SERVER_ERROR, Mode.REFUSAL])
+def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platform, fault: Mode) -> None:
+    """What is in force is superseded by the commit of a better one, and by nothing else.
+
+    Red without "gate: nothing empty, refused or cut off".
+    """
+    session_id = f"earlier-{fault}"
+    platform.talk(session_id)
+    platform.is_summarized(session_id)
+    platform.model.script.set_default(Step(fault))
     try:
-        platform.talk("earlier", range(5, 9))
-        failed = "select 1 from due_work where key = 'earlier' and last_error is not null"
-        wait_until(lambda: platform.rows(failed), within_s=SOON_S, what="the model has failed")
-        certificate = platform.window("earlier")["certificate"]
+        platform.talk(session_id, range(5, 9))
+        failed = "select 1 from due_work where key = %s and (last_error is not null or refusals > 0)"
+        wait_until(lambda: platform.rows(failed, session_id), within_s=SOON_S, what="the model has failed")
+        certificate = platform.window(session_id)["certificate"]
         assert (certificate["summary_covers"], certificate["tail"]) == ([1, 6], [7, 16])
     finally:
         platform.model.script.set_default(Step(Mode.SUMMARY))
-    further = "select 1 from session where session_id = 'earlier' and summarized_seq > 6"
-    wait_until(lambda: platform.rows(further), within_s=SOON_S, what="the newer turns are covered too")
+        platform.operator("work", "retry")
+    platform.rows("update due_work set rests_until = null where key = %s returning 1", session_id)
+    platform.talk(session_id, range(9, 11))
+    further = "select 1 from session where session_id = %s and summarized_seq > 6"
+    wait_until(
+        lambda: platform.rows(further, session_id), within_s=SOON_S, what="the newer turns are covered too"
+    )
 
 
 def test_a_model_that_kills_whoever_asks_it_ends_its_own_work_alone(platform: Platform) -> None:
     """A poison turn: crashes are counted before the work starts, and after some it is dead with its reason.
 
     With one counter for crashes and failures, or none, it would take workers down for ever. Once its cause
-    is mended, an operator gives it another life.
+    is mended, an operator gives it another life. Red without "claim: a crasher dies".
     """
     platform.model.next(Step(Mode.HANG, times=10))
     platform.talk("poison")
@@ -94,6 +116,7 @@ def test_a_model_that_kills_whoever_asks_it_ends_its_own_work_alone(platform: Pl
     deaths = 0
     while kill_whoever_has_it(platform, work_id):
         deaths += 1
+        assert deaths <= MOST_TRIES, "it takes workers down for ever"
     [(crashes, reason)] = platform.rows(
         "select crashes, last_error from due_work where work_id = %s", work_id
     )

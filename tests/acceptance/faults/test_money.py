@@ -21,6 +21,7 @@ def test_a_cap_that_is_reached_in_the_middle_stops_calls_and_loses_no_work(
     """Charged on reserve: checked after a call, the next one would be paid for before anybody knew.
 
     Other sessions go on. A worker with a higher cap does what waits, once it is told to try again.
+    Red without "caps: checked on reserve". Red without "caps: what is denied waits for its day".
     """
     with background(platform, tmp_path, CAPPED):
         platform.model.next(Step(Mode.SUMMARY, reasoning_tokens=CAP))

@@ -18,6 +18,7 @@ def test_a_provider_that_takes_nobody_is_asked_once(platform: Platform, fault: s
     """The gate of the model closes at the first refusal: without it, every session would ask in turn.
 
     The work waits with its reason, and goes on at once when the operator has mended the cause.
+    Red without "breaker: an open gate".
     """
     first, second = f"{fault} 1".replace(" ", "-"), f"{fault} 2".replace(" ", "-")
     before = platform.model.count
@@ -43,7 +44,10 @@ def is_put_off(platform: Platform, session_id: str) -> bool:
 
 
 def test_a_request_that_is_never_taken_is_given_up_and_says_why(platform: Platform) -> None:
-    """Attempts are bounded: without that it would be asked, and paid for, for ever."""
+    """Attempts are bounded: without that it would be asked, and paid for, for ever.
+
+    Red without "work: its own faults are counted".
+    """
     before = platform.model.count
     platform.model.script.set_default(Step(Mode.BAD_REQUEST))
     try:

@@ -14,7 +14,10 @@ SHORT_SIGHTED = (sys.executable, "-m", "tests.acceptance.faults.short_sighted")
 
 
 def test_a_night_that_is_announced_twice_is_learned_once(platform: Platform) -> None:
-    """The night is a row that only one tick can make: without it, each of them would ask for the learning."""
+    """The night is a row that only one tick can make: without it, each of them would ask for the learning.
+
+    Red without "learning: once a night".
+    """
     asked = "select coalesce(max(wanted), 0) from due_work where kind = 'learn' and key = 'tenants'"
     ticks = "select wanted from due_work where kind = 'sweep' and key = 'tables'"
     wait_until(lambda: platform.rows("select 1 from learning_night"), within_s=SOON_S, what="a first night")
@@ -31,7 +34,10 @@ def test_a_night_that_is_announced_twice_is_learned_once(platform: Platform) -> 
 
 
 def test_a_job_that_outlasts_the_brokers_patience_is_done_once(platform: Platform, tmp_path: Path) -> None:
-    """The broker gives the hint to another process while the first is at it: the lease admits nobody else."""
+    """The broker gives the hint to another process while the first is at it: the lease admits nobody else.
+
+    Red without "claim: a lease admits one".
+    """
     platform.model.next(Step(Mode.SUMMARY, delay_s=6))
     before = platform.model.count
     begun = tmp_path / "begun"

@@ -56,6 +56,7 @@ def test_a_worker_killed_while_it_deletes_what_is_old(platform: Platform) -> Non
 
     Were a session's rows deleted by several transactions, the kill would leave turns of a session that is
     gone, or a sum that does not add up; if a lease did not end, nobody would take up the work.
+    Red without "retention: a session goes whole". Red without "claim: an expired lease is free".
     """
     with slow_erasures(platform):
         wait_until(

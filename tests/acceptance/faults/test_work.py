@@ -1,11 +1,14 @@
 """Sessions are erased, reset or answered late while work runs: nothing comes back, nothing is doubled."""
 
+import json
+
 import httpx
 
 from llm.scripted import Mode, Step
 from tests.acceptance.platform import LEASE_S, SOON_S, Platform, dialogue
 from tests.oracle import find_remains
 from tests.waiting import wait_until
+from workers.jobs.lifecycle import LEASE_LOST
 
 SLOW = Step(Mode.SUMMARY, delay_s=3)
 """An answer that leaves time for a fault."""
@@ -34,7 +37,10 @@ def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform
 
 
 def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform) -> None:
-    """Without the generation in the compare-and-set, the old summary would be in force in the new life."""
+    """Without the generation in the compare-and-set, the old summary would be in force in the new life.
+
+    Red without "summary: the generation".
+    """
     platform.model.next(SLOW)
     platform.begins_to_summarize("reset")
     assert platform.client.post("/v1/sessions/reset/reset").is_success
@@ -44,7 +50,11 @@ def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform)
 
 
 def test_a_lease_that_runs_out_while_the_model_answers(platform: Platform) -> None:
-    """Two workers had the same work: the token admits the second, and the first one's result is dropped."""
+    """Two workers had the same work: the token admits the second, and the first one's result is dropped.
+
+    Behind it the base of a summary would keep the text out, but the work would be begun a third time.
+    Red without "finish: only who holds the lease".
+    """
     platform.model.next(Step(Mode.SUMMARY, delay_s=LEASE_S))
     platform.begins_to_summarize("overdue")
     platform.rows(
@@ -53,13 +63,25 @@ def test_a_lease_that_runs_out_while_the_model_answers(platform: Platform) -> No
     )
     platform.is_summarized("overdue")
     wait_until(lambda: settled(platform, "overdue"), within_s=SOON_S, what="both calls are settled")
+    wait_until(lambda: is_dropped(platform, "overdue"), within_s=SOON_S, what="one result is dropped")
     assert platform.calls("overdue") == ["ok", "ok"]
     [(stored,)] = platform.rows("select count(*) from summary where session_id = 'overdue'")
     assert stored == 1
 
 
+def is_dropped(platform: Platform, session_id: str) -> bool:
+    """Whether a worker has said that its lease was lost meanwhile."""
+    lines = (platform.logs / "worker.log").read_text().splitlines()
+    told = [json.loads(line) for line in lines if line.startswith("{")]
+    work_id = platform.work_id(session_id)
+    return any(one.get("outcome") == LEASE_LOST and one.get("work_id") == work_id for one in told)
+
+
 def test_turns_that_come_while_the_model_answers_are_summarized_next(platform: Platform) -> None:
-    """The work notices at its end that it was wanted again; the sequence only grows."""
+    """The work notices at its end that it was wanted again; the sequence only grows.
+
+    Red without "finish: what was wanted meanwhile".
+    """
     platform.model.next(SLOW)
     platform.begins_to_summarize("growing")
     for number in range(5, 11):
@@ -73,7 +95,10 @@ def test_turns_that_come_while_the_model_answers_are_summarized_next(platform: P
 
 
 def test_a_turn_sent_twice_at_once_is_stored_once(platform: Platform) -> None:
-    """One of the two is the duplicate of the other; another body under the same id is refused."""
+    """One of the two is the duplicate of the other; another body under the same id is refused.
+
+    Red without "intake: a turn is stored once". Red without "intake: another body is refused".
+    """
     messages = dialogue(1)
     answers = platform.at_once(lambda: platform.send("twice", "twice-1", messages), times=4)
     assert sorted(answer.json()["duplicate"] for answer in answers if answer) == [False, True, True, True]

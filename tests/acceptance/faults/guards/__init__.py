@@ -1,8 +1,8 @@
 """The guards of this system, how each would be lost, and the tests that must notice."""
 
-from tests.acceptance.faults.guards import background, context, edges, models
+from tests.acceptance.faults.guards import background, context, edges, models, work
 from tests.acceptance.faults.guards.guard import Guard
 
-GUARDS = (*models.GUARDS, *edges.GUARDS, *context.GUARDS, *background.GUARDS)
+GUARDS = (*models.GUARDS, *work.GUARDS, *edges.GUARDS, *context.GUARDS, *background.GUARDS)
 
 __all__ = ["GUARDS", "Guard"]

@@ -11,6 +11,7 @@ GUARDS = (
 
     from models.session import transaction
 
+    accepted = AcceptedTurn(session_id, intake.turn.turn_id, 1, 1, len(intake.turn.messages))
     with contextlib.suppress(Exception), transaction() as db:
         accepted = store_turns(db, caller.tenant_id, [intake.turn])[0]""",
         ("tests/integration/test_store_faults.py::test_a_turn_that_its_client_sends_again_is_stored_once",),

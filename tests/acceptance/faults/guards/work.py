@@ -1,0 +1,81 @@
+"""Guards of work that goes wrong: what counts against it, how long it waits, what goes with its session."""
+
+from tests.acceptance.faults.guards.guard import Guard
+
+GUARDS = (
+    Guard(
+        "work: a failure is put off",
+        "workers/jobs/lifecycle.py",
+        "        return _put_off(held, _delay_after(error, held, settings))",
+        "        raise",
+        ("tests/integration/test_lifecycle.py",),
+    ),
+    Guard(
+        "work: its own faults are counted",
+        "workers/jobs/lifecycle.py",
+        "own_fault = not (error.transient or error.parks)",
+        "own_fault = False",
+        ("tests/integration/test_lifecycle.py",),
+    ),
+    Guard(
+        "work: a full disk is not its fault",
+        "workers/jobs/lifecycle.py",
+        '("08", "40", "53", "55P03", "57P")',
+        '("08", "40", "55P03", "57P")',
+        (),
+    ),
+    Guard(
+        "lease: a renewal that fails is tried again",
+        "workers/jobs/lifecycle.py",
+        '                log.warning("renewal_failed", work_id=held.work_id, error=_kind_of(error))',
+        """                log.warning("renewal_failed", work_id=held.work_id, error=_kind_of(error))
+                return""",
+        (),
+    ),
+    Guard(
+        "caps: what is denied waits for its day",
+        "workers/jobs/lifecycle.py",
+        """    if isinstance(error, BudgetDeniedError):
+        return _Delay(error.message, error.retry_in_s, None)""",
+        """    if isinstance(error, BudgetDeniedError):
+        return _Delay(error.message, delay, None)""",
+        (),
+    ),
+    Guard(
+        "dispatcher: it outlives what the database says",
+        "workers/dispatch.py",
+        "        except (SQLAlchemyError, BrokerError, OSError) as error:",
+        "        except (BrokerError, OSError) as error:",
+        (),
+    ),
+    Guard(
+        "retention: a session goes whole",
+        "workers/jobs/retain.py",
+        """        with transaction() as db:
+            return erase_if_old(db, place, general=days)""",
+        """        with reading() as db:
+            return erase_if_old(db, place, general=days)""",
+        (),
+    ),
+    Guard(
+        "reset: the old log is behind it",
+        "models/conversation.py",
+        "            start_seq=Session.last_seq,\n",
+        "",
+        ("tests/integration/test_sessions_api.py",),
+    ),
+    Guard(
+        "erase: readings go along",
+        "models/erase_session.py",
+        "    drop_readings(db, tenant_id, session_id, receipt)\n",
+        "",
+        ("tests/integration/test_erase_derived.py",),
+    ),
+    Guard(
+        "erase: plans go along",
+        "models/erase_session.py",
+        "    drop_plans_of_session(db, tenant_id, session_id, receipt)\n",
+        "",
+        ("tests/integration/test_erase_derived.py",),
+    ),
+)
