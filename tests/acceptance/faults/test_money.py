@@ -7,7 +7,9 @@ from tests.acceptance.faults.processes import background
 from tests.acceptance.platform import SOON_S, Platform
 from tests.waiting import wait_until
 
-CAP = 8_000
+CAP, SPENT = 8_000, 6_000
+"""Not all is spent by the first call, and the next one could take more than what is left."""
+
 CAPPED = {
     "AFTERTURN_SUMMARIZER_WINDOW_TOKENS": str(CAP),
     "AFTERTURN_PLANNER_WINDOW_TOKENS": str(CAP),
@@ -24,10 +26,12 @@ def test_a_cap_that_is_reached_in_the_middle_stops_calls_and_loses_no_work(
     Red without "caps: checked on reserve". Red without "caps: what is denied waits for its day".
     """
     with background(platform, tmp_path, CAPPED):
-        platform.model.next(Step(Mode.SUMMARY, reasoning_tokens=CAP))
+        platform.model.next(Step(Mode.SUMMARY, reasoning_tokens=SPENT))
         platform.talk("capped")
         platform.is_summarized("capped")
         spent = platform.model.count
+        [(charged,)] = platform.rows("select charged_tokens from llm_call where session_id = 'capped'")
+        assert SPENT < charged < CAP
         platform.talk("capped", range(5, 9))
         denied = "select 1 from due_work where key = 'capped' and state = 'ready' and last_error like %s"
         wait_until(lambda: platform.rows(denied, "%cap%"), within_s=SOON_S, what="the cap says no")

@@ -23,9 +23,9 @@ def settled(platform: Platform, session_id: str) -> bool:
 
 
 def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform) -> None:
-    """The commit compares the generation and finds no row: a late answer brings nothing back.
+    """Its work goes along, and the lease with it: a late answer finds no session and no work of its own.
 
-    Red without "summary: the generation".
+    Red without "erase: work goes along".
     """
     platform.model.next(SLOW)
     platform.begins_to_summarize("erased")
@@ -34,17 +34,20 @@ def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform
     platform.log.forget("erased")
     wait_until(lambda: settled(platform, "erased"), within_s=SOON_S, what="the model has answered")
     assert find_remains(platform.database_url, ["erased"]) == []
+    assert platform.rows("select state, last_outcome from due_work where key = 'erased'") == []
 
 
 def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform) -> None:
-    """Without the generation in the compare-and-set, the old summary would be in force in the new life.
+    """The commit compares the generation: a late summary of the old life is not even stored in the new one.
 
+    Behind it, the same look keeps one that is stored from being put in force.
     Red without "summary: the generation".
     """
     platform.model.next(SLOW)
     platform.begins_to_summarize("reset")
     assert platform.client.post("/v1/sessions/reset/reset").is_success
     wait_until(lambda: settled(platform, "reset"), within_s=SOON_S, what="the model has answered")
+    assert platform.client.get("/v1/sessions/reset/summaries").json()["summaries"] == []
     certificate = platform.window("reset")["certificate"]
     assert (certificate["summary_covers"], certificate["tail"]) == (None, None)
 

@@ -72,6 +72,13 @@ GUARDS = (
         ("tests/integration/test_erase_derived.py",),
     ),
     Guard(
+        "erase: work goes along",
+        "models/erase_session.py",
+        "    drop_session_work(db, tenant_id, session_id, receipt)\n",
+        "",
+        ("tests/integration/test_erase_sessions.py",),
+    ),
+    Guard(
         "erase: plans go along",
         "models/erase_session.py",
         "    drop_plans_of_session(db, tenant_id, session_id, receipt)\n",
