@@ -11,6 +11,9 @@ from psycopg.rows import DictRow, dict_row
 
 Messages = Sequence[Mapping[str, Any]]
 
+_WHY_RAW = "^(rejected|refused before|rolled back|no finished turn|nothing that could be noted)"
+"""What work says that leaves a long history raw, and rightly."""
+
 
 @dataclass(frozen=True)
 class Promise:
@@ -65,13 +68,16 @@ class AckLog:
         return sum(map(len, self.promised.values()))
 
 
-def find_violations(database_url: str, log: AckLog, *, overdue_s: float = 30) -> list[str]:
+def find_violations(
+    database_url: str, log: AckLog, *, overdue_s: float = 30, raw_messages: int | None = None
+) -> list[str]:
     """Hold a database that has come to rest against what was promised.
 
     Args:
         database_url: Asked directly, around all code under test.
         log: The client's log.
         overdue_s: Work that is due for longer was forgotten.
+        raw_messages: A session with so many that no summary covers must say why; None: any number is well.
 
     Returns:
         A sentence for each broken promise; empty where all is well.
@@ -82,6 +88,7 @@ def find_violations(database_url: str, log: AckLog, *, overdue_s: float = 30) ->
             *_broken_logs(db),
             *_doubtful_summaries(db),
             *_forgotten_work(db, overdue_s),
+            *(_never_summarized(db, raw_messages) if raw_messages else ()),
             *_open_calls(db),
         ]
 
@@ -160,6 +167,20 @@ def _forgotten_work(db: psycopg.Connection[DictRow], overdue_s: float) -> Iterat
     """
     for row in _rows(db, query, overdue=overdue_s):
         yield f"work {row['kind']} {row['key']} is {row['state']}: {row['last_error']}"
+
+
+def _never_summarized(db: psycopg.Connection[DictRow], raw_messages: int) -> Iterator[str]:
+    """Sessions that are long enough, and that nobody works for or has a word to say of."""
+    query = """
+        select session_id, last_seq - greatest(start_seq, summarized_seq, cut_seq) as raw, last_outcome
+        from session left join due_work as work
+            on work.tenant_id = session.tenant_id and kind = 'summarize' and key = session_id
+        where last_seq - greatest(start_seq, summarized_seq, cut_seq) >= %(raw)s
+            and (work.state is null or work.state = 'idle')
+            and coalesce(last_outcome, '') !~ %(told)s
+    """
+    for row in _rows(db, query, raw=raw_messages, told=_WHY_RAW):
+        yield f"{row['session_id']}: {row['raw']} messages are raw, and its work says: {row['last_outcome']}"
 
 
 def _open_calls(db: psycopg.Connection[DictRow]) -> Iterator[str]:

@@ -66,6 +66,9 @@ def environment(model: ScriptedServer) -> dict[str, str]:
     }
 
 
+LONG = 8
+"""With so many messages that no summary covers, a session of `SETTINGS` calls for one."""
+
 MOST_SHOWN = 10
 """Pieces of work that a failure names."""
 
@@ -202,7 +205,7 @@ class Platform:
             try:
                 while not ends.is_set():
                     number += 1
-                    self.send_until_accepted(session_id, f"{session_id}-{number}", dialogue(number))
+                    self.send_until_accepted(session_id, f"{session_id}-{number}", spoken(number))
             except BaseException as failure:  # noqa: BLE001 - told to the test, in its own thread
                 failures.append(failure)
 
@@ -230,7 +233,7 @@ class Platform:
         self._comes_to_rest()
         assert self._broken_windows() == []
         self._comes_to_rest()
-        assert find_violations(self.database_url, self.log) == []
+        assert find_violations(self.database_url, self.log, raw_messages=LONG) == []
         [(noted,)] = self.rows("select count(*) from llm_call")
         assert noted >= self.model.count, "the model was asked something that the ledger does not know"
 
@@ -355,6 +358,19 @@ def dialogue(number: int) -> list[dict[str, str]]:
             ),
         },
     ]
+
+
+def spoken(number: int) -> list[dict[str, Any]]:
+    """A turn; every third one calls two tools between its question and its answer."""
+    question, answer = dialogue(number)
+    if number % 3:
+        return [question, answer]
+    calls = [f"call-{number}-{part}" for part in range(2)]
+    wished = [
+        {"id": call, "type": "function", "function": {"name": "order", "arguments": "{}"}} for call in calls
+    ]
+    results = [{"role": "tool", "tool_call_id": call, "content": f"{call}: wet"} for call in calls]
+    return [question, {"role": "assistant", "content": None, "tool_calls": wished}, *results, answer]
 
 
 def messages_in(broker: redis.Redis, queue: str) -> list[dict[str, Any]]:

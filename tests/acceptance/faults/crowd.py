@@ -5,11 +5,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import httpx
 
-from tests.acceptance.platform import SOON_S, WISH, Platform, dialogue
+from tests.acceptance.platform import SOON_S, WISH, Platform, spoken
 from tests.acceptance.windows import broken_window
 
 TURNS_A_SESSION = 12
@@ -87,16 +86,3 @@ class Crowd:
             return
         self.contexts += 1
         self.faults += [f"{session_id}: {broken}" for broken in broken_window(answer.json())]
-
-
-def spoken(number: int) -> list[dict[str, Any]]:
-    """A turn; every third one calls two tools between its question and its answer."""
-    question, answer = dialogue(number)
-    if number % 3:
-        return [question, answer]
-    calls = [f"call-{number}-{part}" for part in range(2)]
-    wished = [
-        {"id": call, "type": "function", "function": {"name": "order", "arguments": "{}"}} for call in calls
-    ]
-    results = [{"role": "tool", "tool_call_id": call, "content": f"{call}: wet"} for call in calls]
-    return [question, {"role": "assistant", "content": None, "tool_calls": wished}, *results, answer]
