@@ -77,7 +77,7 @@ def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fau
     assert platform.model.count - before <= MOST_TRIES
 
 
-@pytest.mark.parametrize("fault", [Mode.SERVER_ERROR, Mode.REFUSAL])
+@pytest.mark.parametrize("fault", [Mode.SERVER_ERROR, Mode.ERROR_TEXT])
 def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platform, fault: Mode) -> None:
     """What is in force is superseded by the commit of a better one, and by nothing else.
 

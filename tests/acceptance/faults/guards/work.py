@@ -65,9 +65,9 @@ GUARDS = (
         ("tests/integration/test_sessions_api.py",),
     ),
     Guard(
-        "erase: readings go along",
+        "erase: artifacts go along",
         "models/erase_session.py",
-        "    drop_readings(db, tenant_id, session_id, receipt)\n",
+        "    release(db, tenant_id, {*used, *attached}, receipt)\n",
         "",
         ("tests/integration/test_erase_derived.py",),
     ),
