@@ -16,7 +16,6 @@ PASSING = {
     "overrun": Step(Mode.RATE_LIMITED, retry_after_s=1),
     "cut connection": Step(Mode.RESET, times=2),
     "half an answer": Step(Mode.TRUNCATED_JSON),
-    "no choice": Step(Mode.NO_CHOICES),
     "slower than its deadline": Step(Mode.DRIP, drip_s=60),
 }
 """What passes by itself: the work waits as long as it should, then it is done."""
@@ -26,6 +25,7 @@ SLOW = Step(Mode.SUMMARY, delay_s=1)
 
 USELESS = {
     "empty": Step(Mode.EMPTY),
+    "no choice": Step(Mode.NO_CHOICES),
     "cut off": Step(Mode.CUT_OFF),
     "refusing": Step(Mode.REFUSAL),
     "in another language": Step(Mode.WRONG_LANGUAGE),
