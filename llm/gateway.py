@@ -25,6 +25,7 @@ from models.budget import BudgetDeniedError, Caps, budget_settings
 from models.clock import present
 from models.ledger import Reservation, Settlement, reserve, settle
 from models.provider import BreakerRules, ProviderParkedError, admit, note_failure, note_success
+from models.provider_pace import ProviderPacedError, take_turn
 from models.session import Transaction, transaction
 
 log = structlog.get_logger()
@@ -91,7 +92,8 @@ class Gateway:
 
         Raises:
             LlmFailure: No usable answer; says what to do.
-            ProviderParkedError: Nobody was asked: the breaker is open; says until when.
+            ProviderParkedError: Nobody was asked: the breaker is open, or the model was asked as often as it
+                may be; says until when.
             BudgetDeniedError: Nobody was asked: a cap is used up; says until when.
         """
         ends_at_s = time.monotonic() + self._settings.llm_deadline_max_s
@@ -101,6 +103,8 @@ class Gateway:
         for model in models[:-1]:
             try:
                 return self._complete_once(replace(request, model=model), ends_at_s)
+            except ProviderPacedError:
+                raise
             except ProviderParkedError:
                 continue
             except LlmFailure as failure:
@@ -145,6 +149,8 @@ class Gateway:
             session_id=request.session_id,
             work_id=request.work_id,
         )
+        if not builtin:
+            self._wait_in_line(request.model)
         try:
             with self._transaction() as db:
                 now = self._now(db)
@@ -155,6 +161,22 @@ class Gateway:
             count_denial(denied.denial)
             raise
         return _Attempt(call_id, request, rates, now, time.monotonic())
+
+    def _wait_in_line(self, model: str) -> None:
+        """Take one of the model's calls, or say when to come again; what was taken is kept either way.
+
+        Raises:
+            ProviderPacedError: It was asked as often as it may be.
+        """
+        per_minute = self._settings.llm_calls_per_minute
+        if not per_minute:
+            return
+        with self._transaction() as db:
+            now = self._now(db)
+            until = take_turn(db, model, per_minute=per_minute, now=now)
+        if until is not None:
+            why = f"AFTERTURN_LLM_CALLS_PER_MINUTE is {per_minute}"
+            raise ProviderPacedError(model, until=until, reason=why, now=now)
 
     def _rates(self, model: str) -> Rates | None:
         return declared_rates(model, self._settings.llm_prices) or known_rates(door.load(), model)

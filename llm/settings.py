@@ -95,6 +95,12 @@ class LlmSettings(BaseSettings):
         Rates(input=Decimal(3), output=Decimal(15)),
         description="What the money caps count where a price is unknown; the ledger still says unknown.",
     )
+    llm_calls_per_minute: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="How often each model is asked, by all workers together; 0: no bound.",
+    )
     llm_park_s: float = Field(900, gt=0, description="How long a bad key or an empty account parks a model.")
     llm_breaker_failures: int = Field(5, ge=1, description="Failures in a row that open the breaker.")
     llm_breaker_open_s: float = Field(
