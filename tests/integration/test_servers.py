@@ -21,9 +21,10 @@ from models import session
         ("synchronous_commit", "on"),
         ("full_page_writes", "on"),
         ("listen_addresses", "127.0.0.1"),
+        ("log_error_verbosity", "terse"),
     ],
 )
-def test_postgres_commits_durably_and_listens_on_loopback_only(
+def test_postgres_commits_durably_listens_on_loopback_only_and_logs_no_rows(
     db: Connection, setting: str, value: str
 ) -> None:
     assert db.execute(text(f"show {setting}")).scalar() == value

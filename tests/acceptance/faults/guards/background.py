@@ -129,6 +129,6 @@ GUARDS = (
         "afterturn/stack/servers.py",
         '    "log_error_verbosity": "terse",\n',
         "",
-        (),
+        ("tests/integration/test_servers.py",),
     ),
 )
