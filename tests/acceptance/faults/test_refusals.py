@@ -1,5 +1,7 @@
 """The provider will not have us: a bad key, a model that is not there, a request that it does not take."""
 
+import time
+
 import pytest
 
 from llm.scripted import Mode, Step
@@ -8,6 +10,12 @@ from tests.waiting import wait_until
 
 PARKING = {"a bad key": Mode.BAD_KEY, "an unknown model": Mode.MISSING_MODEL}
 """What ends by somebody's hand, and by no waiting."""
+
+WAIT_S = 2
+"""What the provider asks everybody to wait."""
+
+AT_ONCE = 3
+"""Calls that may be on their way when the first is told to wait."""
 
 MOST_ATTEMPTS = 5
 """What the settings allow a piece of work that fails by itself."""
@@ -36,6 +44,32 @@ def test_a_provider_that_takes_nobody_is_asked_once(platform: Platform, fault: s
         platform.operator("work", "retry")
     platform.is_summarized(first)
     platform.is_summarized(second)
+
+
+def test_a_storm_of_rate_limits_is_met_with_one_call_at_a_time(platform: Platform) -> None:
+    """Whoever is told to wait makes everybody wait, also those whose calls are answered later.
+
+    Red without "breaker: an open gate".
+    """
+    sessions = [f"storm-{number}" for number in range(6)]
+    before, began = platform.model.count, time.monotonic()
+    platform.model.next(Step(Mode.SUMMARY, delay_s=WAIT_S / 2))
+    platform.model.script.set_default(Step(Mode.RATE_LIMITED, retry_after_s=WAIT_S))
+    try:
+        for session_id in sessions:
+            platform.talk(session_id)
+        told = (
+            "select 1 from llm_call where failure = 'rate-limit' and session_id like 'storm-%' "
+            "having count(*) > 3"
+        )
+        wait_until(lambda: platform.rows(told), within_s=SOON_S, what="several were told to wait")
+        told_for_s = time.monotonic() - began
+        asked = platform.model.count - before
+    finally:
+        platform.model.script.set_default(Step(Mode.SUMMARY))
+    assert asked <= AT_ONCE + told_for_s / WAIT_S, f"{asked} calls in {told_for_s:.1f} s"
+    for session_id in sessions:
+        platform.is_summarized(session_id)
 
 
 def is_put_off(platform: Platform, session_id: str) -> bool:

@@ -139,6 +139,13 @@ GUARDS = (
         ("tests/integration/test_provider_gate.py",),
     ),
     Guard(
+        "breaker: what was on its way lifts no limit",
+        "models/provider.py",
+        "ProviderGate.model == model, ProviderGate.failed_at <= began_at",
+        "ProviderGate.model == model",
+        ("tests/integration/test_provider_gate.py", "tests/integration/test_gateway.py"),
+    ),
+    Guard(
         "caps: checked on reserve",
         "models/ledger.py",
         "if cap is not None and used + wanted > cap:",
