@@ -9,7 +9,7 @@ import httpx
 import psycopg
 
 from afterturn.migrate import downgrade, upgrade
-from afterturn.stack.roles import Role
+from afterturn.stack.roles import Role, worker_command
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import background
 from tests.acceptance.platform import SOON_S, Platform, dialogue
@@ -42,7 +42,8 @@ def test_a_database_killed_while_the_model_answers(platform: Platform, tmp_path:
     """
     platform.model.next(SLOW)
     before = platform.model.count
-    with background(platform, tmp_path, PATIENT):
+    # One process waits for the model; another would take the work once its lease is over.
+    with background(platform, tmp_path, PATIENT, worker=worker_command(concurrency=2, name="own")):
         platform.begins_to_summarize("postgres")
         platform.kill(Role.POSTGRES)
         wait_until(platform.database_answers, within_s=SOON_S, what="the database answers")
