@@ -70,7 +70,7 @@ BEGUN: dict[str, Callable[[Platform, str], None]] = {"read": begins_to_read, "pl
 def test_a_session_erased_while_it_is_worked_for_stays_erased(platform: Platform, work: str) -> None:
     """Artifacts, their wishes and plans go with their session: a late answer finds none to fill.
 
-    Red without "erase: artifacts go along". Red without "erase: plans go along".
+    Red without "erase: artifacts go along".
     """
     session_id = f"{work}-erased"
     BEGUN[work](platform, session_id)
@@ -87,7 +87,7 @@ def test_a_session_reset_while_it_is_worked_for_starts_empty(platform: Platform,
     """What is made of the old life stays with it, is seen by nothing of the new one, and goes with both.
 
     Red without "reset: the old log is behind it".
-    Red without "erase: artifacts go along". Red without "erase: plans go along".
+    Red without "erase: artifacts go along".
     """
     session_id = f"{work}-reset"
     BEGUN[work](platform, session_id)
