@@ -1,5 +1,6 @@
 """The clocks of the machines disagree by hours: the database's own decides what is due, held and over."""
 
+import struct
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -12,20 +13,37 @@ import pytest
 from afterturn.stack.roles import Role, beat_command, worker_command
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import api, background, process
-from tests.acceptance.platform import SOON_S, Platform, dialogue
+from tests.acceptance.platform import LEASE_S, SOON_S, Platform, dialogue
 from tests.waiting import wait_until
 
 HOUR_S = 3600
 CLOCK = Path(__file__).with_name("clock")
 """What a child imports at its start that tells it another time."""
 
-
 SLOW = Step(Mode.SUMMARY, delay_s=3)
 """An answer that leaves time to take the work from who has it."""
 
 
-def off_by(seconds: float) -> dict[str, str]:
-    return {"PYTHONPATH": str(CLOCK), "CLOCK_OFF_S": str(seconds)}
+LONG = Step(Mode.SUMMARY, delay_s=LEASE_S + 1)
+"""An answer for which a lease must be renewed."""
+
+
+class Clock:
+    """A clock that processes are told, and that can be set while they run."""
+
+    def __init__(self, path: Path, off_s: float = 0.0) -> None:
+        self._path = path
+        path.write_bytes(struct.pack("d", off_s))
+
+    def jump(self, off_s: float) -> None:
+        """Set it so many seconds beside the real time."""
+        with self._path.open("r+b") as file:
+            file.write(struct.pack("d", off_s))
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What a process must be given."""
+        return {"PYTHONPATH": str(CLOCK), "CLOCK_FILE": str(self._path)}
 
 
 def beat(platform: Platform, place: Path, settings: Mapping[str, str]) -> AbstractContextManager[None]:
@@ -50,17 +68,18 @@ def test_clocks_that_disagree_by_hours_do_no_harm(
     database's clock", where a worker is behind: its lease would be over before it began.
     """
     session_id = f"clocks-{senders_s}"
+    senders, takers = (Clock(tmp_path / f"clock{off}", off) for off in (senders_s, takers_s))
     with (
         platform.paused(Role.BEAT),
         background(
             platform,
             tmp_path,
-            off_by(takers_s),
+            takers.told,
             worker=worker_command(concurrency=2, name="own"),
-            of_dispatcher=off_by(senders_s),
+            of_dispatcher=senders.told,
         ) as broker_url,
-        beat(platform, tmp_path, {**off_by(senders_s), "AFTERTURN_BROKER_URL": broker_url}),
-        api(platform, tmp_path, off_by(takers_s)) as client,
+        beat(platform, tmp_path, {**senders.told, "AFTERTURN_BROKER_URL": broker_url}),
+        api(platform, tmp_path, takers.told) as client,
         platform.through(client),
     ):
         assert abs(off_s(client) - takers_s) < HOUR_S / 2
@@ -75,3 +94,20 @@ def test_clocks_that_disagree_by_hours_do_no_harm(
         assert answer.status_code == httpx.codes.ACCEPTED
         swept = "select 1 from due_work where kind = 'sweep' and key = 'tables' and finished_at > %s"
         wait_until(lambda: platform.rows(swept, began), within_s=SOON_S, what="a tick was taken")
+
+
+def test_a_clock_that_jumps_while_a_lease_runs_changes_nothing(platform: Platform, tmp_path: Path) -> None:
+    """An hour ahead and an hour back while the model answers: nobody else takes the work, all goes on.
+
+    Red without "leases: told by the database's clock": renewed by a clock that fell back, the lease is over.
+    """
+    clock = Clock(tmp_path / "clock")
+    own = worker_command(concurrency=2, name="own")
+    with background(platform, tmp_path, clock.told, worker=own):
+        for name, off_s in (("ahead", HOUR_S), ("back", -HOUR_S)):
+            session_id = f"jump-{name}"
+            platform.model.next(LONG)
+            platform.begins_to_summarize(session_id)
+            clock.jump(off_s)
+            platform.is_summarized(session_id)
+            assert platform.calls(session_id) == ["ok"]
