@@ -99,7 +99,7 @@ def test_clocks_that_disagree_by_hours_do_no_harm(
 def test_a_clock_that_jumps_while_a_lease_runs_changes_nothing(platform: Platform, tmp_path: Path) -> None:
     """An hour ahead and an hour back while the model answers: nobody else takes the work, all goes on.
 
-    Red without "leases: told by the database's clock": renewed by a clock that fell back, the lease is over.
+    Red without "leases: renewed by the database's clock": by one that fell back, the lease would be over.
     """
     clock = Clock(tmp_path / "clock")
     own = worker_command(concurrency=2, name="own")

@@ -111,6 +111,13 @@ GUARDS = (
         (),
     ),
     Guard(
+        "leases: renewed by the database's clock",
+        "models/work.py",
+        ".values(lease_until=func.now() + timedelta(seconds=lease_s))",
+        ".values(lease_until=datetime.now().astimezone() + timedelta(seconds=lease_s))",
+        (),
+    ),
+    Guard(
         "due times: told by the database's clock",
         "models/work.py",
         'func.now() + bindparam("delay", type_=Interval),',
