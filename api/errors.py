@@ -95,9 +95,11 @@ def problem_of(error: AfterturnError) -> dict[str, Any]:
 
 def why_unavailable(error: Exception) -> str:
     """Say, to the log and to a caller, whether the database is away or others held what a call needed."""
-    held = is_contention(error)
-    log.warning("rows_held" if held else "database_unavailable", error=type(error).__name__)
-    return HELD if held else NO_DATABASE
+    if is_contention(error):
+        log.warning("rows_held", error=type(error).__name__)
+        return HELD
+    log.warning("database_unavailable", error=type(error).__name__)
+    return NO_DATABASE
 
 
 def install(app: FastAPI) -> None:

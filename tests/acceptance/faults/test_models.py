@@ -42,7 +42,7 @@ USELESS = {
 def test_a_fault_that_passes_delays_a_summary_and_no_more(platform: Platform, fault: str) -> None:
     """A failure is put off for a while, as no crash; a wait that would never end is ended by the deadline.
 
-    Red without "work: a failure is put off". Red without "model: a deadline on the clock".
+    Red without "work: a failure is put off".
     """
     session_id = fault.replace(" ", "-")
     platform.model.next(PASSING[fault], SLOW)
