@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Depends, Path, Response
 from pydantic import Field
 
 from api.call import Body, BodyCall, SessionId, documented, read_as
@@ -15,6 +15,7 @@ from api.edits import read_edit
 from api.errors import ProblemError, not_found
 from api.intake import CLEANED
 from api.tries import MOST_TRIES, committed
+from context.sanitize import clean_text
 from context.types import JsonObject, Message
 from models.erase import Changed, edit_message, remove_messages
 from models.erase_kept import Erased, find_message_receipt, find_receipt, keep_message_receipt, keep_receipt
@@ -31,7 +32,16 @@ USER_S = 20.0
 Seq = Annotated[int, Path(ge=1, le=2**63 - 1, description="The message's number in its session.")]
 
 
-UserId = Annotated[str, Path(max_length=200, description="The user, as turns and attachments name it.")]
+async def _user_id(
+    user_id: Annotated[str, Path(max_length=200, description="The user, as turns and attachments name it.")],
+) -> str:
+    """Names were cleaned at the door: one that would have to be is nobody's."""
+    if clean_text(user_id) != user_id:
+        raise not_found("user")
+    return user_id
+
+
+UserId = Annotated[str, Depends(_user_id)]
 
 
 class EditedMessage(Body):
