@@ -1,4 +1,4 @@
-"""Every part of a path and of a query, in characters that no database holds: refused or not found, never a fault."""
+"""Every part of a path and of a query, in characters that no database holds: refused, never a fault."""
 
 import re
 from collections.abc import Iterator
