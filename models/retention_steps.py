@@ -38,22 +38,36 @@ def erase_if_old(db: Transaction, place: Place, *, general: int) -> Receipt | No
     return receipt
 
 
+def _old(table: str, key: str, wish: str, *, before: str, ended: str) -> str:
+    """Name the oldest rows, the most at once, of tenants that want such gone: an index by tenant and time."""
+    age = AGE.format(name=wish)
+    return f"""
+        wished as materialized (
+            select tenant_id, {before.format(age=age)} as before
+            from tenant left join retention as wish using (tenant_id)
+            where {age} is not null
+        ), old as materialized (
+            select aged.tenant_id, aged.{key} from wished cross join lateral (
+                select tenant_id, {key} from {table}
+                where tenant_id = wished.tenant_id and created_at < wished.before and {ended}
+                order by created_at
+                limit :most
+                for update skip locked
+            ) as aged
+            limit :most
+        )"""  # noqa: S608 (names of ours)
+
+
+_OLD_PLANS = _old(
+    "plan_history",
+    "plan_id",
+    "plan_days",
+    before="now() - make_interval(days => {age})",
+    ended="status <> 'wanted'",
+)
 _DROP_PLANS = text(
     f"""
-    with wished as materialized (
-        select tenant_id, now() - make_interval(days => {AGE.format(name="plan_days")}) as before
-        from tenant left join retention as wish using (tenant_id)
-        where {AGE.format(name="plan_days")} is not null
-    ), old as materialized (
-        select plan.tenant_id, plan.plan_id from wished cross join lateral (
-            select tenant_id, plan_id from plan_history
-            where tenant_id = wished.tenant_id and created_at < wished.before and status <> 'wanted'
-            order by created_at
-            limit :most
-            for update skip locked
-        ) as plan
-        limit :most
-    ), gone as (
+    with {_OLD_PLANS}, gone as (
         delete from plan_history using old
         where plan_history.tenant_id = old.tenant_id and plan_history.plan_id = old.plan_id
         returning plan_history.tenant_id
@@ -68,23 +82,16 @@ def drop_old_plans(db: Transaction, *, general: int, most: int) -> int:
     return _count(db, "plan_history", db.execute(_DROP_PLANS, {"general": general, "most": most}))
 
 
+_OLD_CALLS = _old(
+    "llm_call",
+    "call_id",
+    "ledger_days",
+    before="date_trunc('day', now(), 'UTC') - make_interval(days => {age} - 1)",
+    ended="state <> 'reserved'",
+)
 _FOLD_CALLS = text(
     f"""
-    with wished as materialized (
-        select tenant_id, date_trunc('day', now(), 'UTC')
-            - make_interval(days => {AGE.format(name="ledger_days")} - 1) as before
-        from tenant left join retention as wish using (tenant_id)
-        where {AGE.format(name="ledger_days")} is not null
-    ), old as materialized (
-        select call.tenant_id, call.call_id from wished cross join lateral (
-            select tenant_id, call_id from llm_call
-            where tenant_id = wished.tenant_id and created_at < wished.before and state <> 'reserved'
-            order by created_at
-            limit :most
-            for update skip locked
-        ) as call
-        limit :most
-    ), gone as (
+    with {_OLD_CALLS}, gone as (
         delete from llm_call using old
         where llm_call.tenant_id = old.tenant_id and llm_call.call_id = old.call_id
         returning llm_call.*
