@@ -13,6 +13,7 @@ from models.artifact_summary import (
     ArtifactSummary,
     ReadingState,
     SummaryKey,
+    answers_for,
     open_focus,
     text_row,
 )
@@ -47,7 +48,11 @@ class Candidate:
 
 def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | None]) -> ColumnElement[bool]:
     """Entries in force of these artifacts; a part of the key that is None may be any."""
-    asked = [getattr(ArtifactSummary, name) == value for name, value in parts.items() if value is not None]
+    asked = [
+        answers_for(value) if name == "model" else getattr(ArtifactSummary, name) == value
+        for name, value in parts.items()
+        if value is not None
+    ]
     return and_(
         ArtifactSummary.tenant_id == tenant_id,
         ArtifactSummary.artifact_id.in_(sorted(set(artifact_ids))),
@@ -113,9 +118,9 @@ def find_exact(
 def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
     """Whether a wish needs no work: it is answered, or what was made of it was refused, by any model.
 
-    A key that names its model asks of that one alone.
+    A key that names its model asks of that one alone, and of those that answered in its place.
     """
-    own = [ArtifactSummary.model == key.model] if key.model else []
+    own = [answers_for(key.model)] if key.model else []
     settled = select(ArtifactSummary.artifact_id).where(
         ArtifactSummary.tenant_id == tenant_id,
         ArtifactSummary.artifact_id == key.artifact_id,

@@ -20,6 +20,7 @@ from sqlalchemy import (
     case,
     delete,
     func,
+    literal,
     or_,
     select,
 )
@@ -86,6 +87,7 @@ class ArtifactSummary(Base):
     size_bytes: Mapped[int] = mapped_column(server_default=sql("0"))
     method: Mapped[str | None]
     call_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid), server_default=sql("'{}'"))
+    asked_models: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default=sql("'{}'"))
     rejected_because: Mapped[str | None]
     created_at: Mapped[CreatedAt]
     ready_at: Mapped[datetime | None]
@@ -155,6 +157,11 @@ class MadeSummary:
     method: str | None = None
     call_ids: Sequence[UUID] = ()
     rejected_because: str | None = None
+
+
+def answers_for(model: str) -> ColumnElement[bool]:
+    """The condition that an entry is what a model made, or what another answered in its place."""
+    return or_(ArtifactSummary.model == model, literal(model) == func.any(ArtifactSummary.asked_models))
 
 
 _UNIQUE = [ArtifactSummary.__table__.c[name] for name in ("tenant_id", *SummaryKey.__dataclass_fields__)]
@@ -283,8 +290,9 @@ def store_made(
 ) -> bool:
     """Put in what came of a wish, in the transaction that finishes its work.
 
-    The entry moves to the key of what really wrote it. Nothing is written where the wish is gone: its
-    session or its artifact was erased meanwhile.
+    The entry moves to the key of what really wrote it, and remembers of whom it was asked: else it would be
+    asked, and paid for, again and again. Nothing is written where the wish is gone: its session or its
+    artifact was erased meanwhile.
 
     Returns:
         Whether it was stored.
@@ -311,6 +319,7 @@ def store_made(
             **made.__dict__,
             "text": Cells(db, tenant_id).seal_if("artifact_summary.text", made.text, *text_row(key)),
             "call_ids": list(made.call_ids),
+            "asked_models": [wanted.model] if wanted.model not in {UNDECIDED, made.model} else [],
             "state": ReadingState.READY if ready else ReadingState.REJECTED,
             "size_bytes": len((made.text or "").encode()),
             "ready_at": func.now() if ready else None,
@@ -318,5 +327,7 @@ def store_made(
         }
     )
     changed = {name: row.excluded[name] for name in (*_FRESH, "state", "expires_at", "focus", "terms")}
-    db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_=changed))
+    known, asked = ArtifactSummary.asked_models, row.excluded.asked_models
+    both = case((known.op("@>")(asked), known), else_=known.op("||")(asked))
+    db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_={**changed, "asked_models": both}))
     return True

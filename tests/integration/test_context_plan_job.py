@@ -308,6 +308,29 @@ class TestModels:
         asked = [seen.body["model"] for seen in platform.server.requests]
         assert "scripted-notes" in asked
 
+    def test_what_another_wrote_in_its_place_is_not_asked_for_again(self, platform: Platform) -> None:
+        """Its own is missing as the model is away: that is no reason to pay for the same at each request."""
+        agent = {"summarizer_model": "openai/scripted-notes", **SMALL, **AGENT}
+        question = "Summarize what the report says of cranes and rain."
+        platform.ask(question, **agent)
+        wanted, down = wanted_of("openai/scripted-notes"), Step(Mode.UNAVAILABLE, retry_after_s=None)
+        assert wanted
+        for artifact in wanted:
+            platform.server.reset()
+            platform.do(WorkKind.ARTIFACT, artifact, down, llm_fallback_models=("openai/scripted-spare",))
+            asked = [seen.body["model"] for seen in platform.server.requests]
+            assert asked[:2] == ["scripted-notes", "scripted-spare"]
+        answer = platform.ask(question, **agent)
+        assert wanted_of("openai/scripted-notes") == []
+        assert "exact" in {record["how"] for record in used(answer)["artifacts_processed"]}
+
+
+def wanted_of(model: str) -> list[str]:
+    """The artifacts of which a summary by a model is wanted."""
+    query = "select artifact_id from artifact_summary where model = :model and state = 'wanted'"
+    with session.reading() as db:
+        return list(db.execute(text(query), {"model": model}).scalars())
+
 
 def newest_artifact() -> str:
     with session.reading() as db:
