@@ -14,6 +14,7 @@ from api.attachments import MOST_CONTENT_CHARS, check_parameters
 from api.call import Body, BodyCall, Call, documented, reader
 from api.errors import ProblemError, not_found
 from api.waiting import wait_for_work
+from api.window.in_force import summarizer
 from context.artifacts.content import is_artifact_id
 from context.focus import Focus, SizeClass, nearest, normalise
 from context.language import UNKNOWN
@@ -89,16 +90,17 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
     """Ask for a summary ahead of use: 202 while it is prepared, 200 where it is ready or rejected."""
     caller = call.caller("write")
     body = call.body(SummaryWish)
-    focus = normalise(body.focus)
+    focus, in_force = normalise(body.focus), summarizer.find()
     with transaction() as db:
         facts = find_artifact(db, caller.tenant_id, artifact_id)
         if facts is None:
             raise not_found("artifact")
-        state, reason = _want(db, caller.tenant_id, facts, focus, again=body.again)
+        state, reason = _want(db, caller.tenant_id, facts, focus, again=body.again, in_force=in_force)
     if state is ReadingState.WANTED and body.wait_ms:
         wait_for_work(caller.tenant_id, WorkKind.ARTIFACT, artifact_id, body.wait_ms)
         with reading() as db:
-            state, reason = find_standing(db, caller.tenant_id, _key(facts, focus)) or (state, None)
+            stands = find_standing(db, caller.tenant_id, _key(facts, focus), model=in_force)
+        state, reason = stands or (state, None)
     code = status.HTTP_202_ACCEPTED if state is ReadingState.WANTED else status.HTTP_200_OK
     answer = {"artifact_id": artifact_id, "focus": body.focus, "focus_key": focus.key, "state": state}
     return _json(answer if reason is None else {**answer, "reason": reason}, code)
@@ -113,22 +115,32 @@ def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> R
     if len(words) > MOST_FOCUS_CHARS:
         message = f"focus: is too long: at most {MOST_FOCUS_CHARS} characters"
         raise ProblemError("invalid-input", message, field="focus", limit=MOST_FOCUS_CHARS)
-    focus = normalise(words)
+    focus, in_force = normalise(words), summarizer.find()
     with reading() as db:
         facts = find_artifact(db, caller.tenant_id, artifact_id)
         if facts is None:
             raise not_found("artifact")
-        found = find_match(db, caller.tenant_id, artifact_id, focus)
-        stands = find_standing(db, caller.tenant_id, _key(facts, focus))
+        found = find_match(db, caller.tenant_id, artifact_id, focus, model=in_force)
+        stands = find_standing(db, caller.tenant_id, _key(facts, focus), model=in_force)
     _remember(caller.tenant_id, found)
     if found is None:
         raise _no_summary(request.url.path, focus, stands)
     return _json(_answer(words, found))
 
 
-def find_match(db: Transaction, tenant_id: UUID, artifact_id: str, focus: Focus) -> Match | None:
-    """Find what answers a focus: exactly, or near enough to be shown as what it is."""
-    exact = find_exact(db, tenant_id, [artifact_id], focus.key).get(artifact_id)
+def find_match(
+    db: Transaction, tenant_id: UUID, artifact_id: str, focus: Focus, *, model: str | None = None
+) -> Match | None:
+    """Find what answers a focus: exactly, or near enough to be shown as what it is.
+
+    Args:
+        db: A connection.
+        tenant_id: Whose artifact.
+        artifact_id: Which one.
+        focus: What it is read for.
+        model: Whose summary answers exactly; None for anybody's. Another's of the same focus is near.
+    """
+    exact = find_exact(db, tenant_id, [artifact_id], focus.key, model=model).get(artifact_id)
     if exact is not None:
         return Match("exact", 1.0, exact)
     candidates = {
@@ -162,13 +174,13 @@ def _key(facts: ArtifactFacts, focus: Focus) -> SummaryKey:
 
 
 def _want(
-    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, focus: Focus, *, again: bool
+    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, focus: Focus, *, again: bool, in_force: str | None
 ) -> tuple[ReadingState, str | None]:
     """The wish and the work that fulfils it, in one transaction; what was rejected is not paid for twice."""
     if facts.tokens < LEAST_ARTIFACT_TOKENS:
         return ReadingState.REJECTED, TOO_SMALL
     key = _key(facts, focus)
-    stands = find_standing(db, tenant_id, key)
+    stands = find_standing(db, tenant_id, key, model=in_force)
     if stands is not None and (stands[0] is ReadingState.READY or not (again or stands[1] is None)):
         return stands
     wish = Wish(replace(key, prompt_version=UNDECIDED), focus.original, focus.terms, "asked")

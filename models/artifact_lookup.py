@@ -135,15 +135,16 @@ def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
 
 
 def find_standing(
-    db: Transaction, tenant_id: UUID, key: SummaryKey
+    db: Transaction, tenant_id: UUID, key: SummaryKey, *, model: str | None = None
 ) -> tuple[ReadingState, str | None] | None:
-    """Where a wish stands, whoever answers it: ready before wanted, and rejected where it is neither.
+    """Where a wish stands: ready before wanted, and rejected where it is neither.
 
     Args:
         db: A transaction.
         tenant_id: Whose artifact.
         key: The wish. Its prompt version is that by which it would be asked now: what was rejected of an
             older prompt counts no more.
+        model: Whose answer counts; None for anybody's.
 
     Returns:
         The state, and why it was rejected; None where nobody ever asked.
@@ -161,6 +162,7 @@ def find_standing(
                 ArtifactSummary.state != ReadingState.REJECTED,
                 ArtifactSummary.prompt_version == key.prompt_version,
             ),
+            *([or_(ArtifactSummary.state == ReadingState.WANTED, answers_for(model))] if model else []),
         )
         .order_by(ArtifactSummary.created_at)
     )

@@ -286,13 +286,27 @@ def text_row(key: SummaryKey) -> tuple[str, ...]:
 
 
 def store_made(
-    db: Transaction, tenant_id: UUID, wanted: SummaryKey, made: MadeSummary, *, ttl_s: float
+    db: Transaction,
+    tenant_id: UUID,
+    wanted: SummaryKey,
+    made: MadeSummary,
+    *,
+    ttl_s: float,
+    asked: str = UNDECIDED,
 ) -> bool:
     """Put in what came of a wish, in the transaction that finishes its work.
 
     The entry moves to the key of what really wrote it, and remembers of whom it was asked: else it would be
     asked, and paid for, again and again. Nothing is written where the wish is gone: its session or its
     artifact was erased meanwhile.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose artifact.
+        wanted: The wish.
+        made: What came of it.
+        ttl_s: How long it is kept, in seconds, > 0.
+        asked: The model that was asked; another may have answered.
 
     Returns:
         Whether it was stored.
@@ -319,7 +333,7 @@ def store_made(
             **made.__dict__,
             "text": Cells(db, tenant_id).seal_if("artifact_summary.text", made.text, *text_row(key)),
             "call_ids": list(made.call_ids),
-            "asked_models": [wanted.model] if wanted.model not in {UNDECIDED, made.model} else [],
+            "asked_models": [asked] if asked not in {UNDECIDED, made.model} else [],
             "state": ReadingState.READY if ready else ReadingState.REJECTED,
             "size_bytes": len((made.text or "").encode()),
             "ready_at": func.now() if ready else None,
@@ -327,7 +341,7 @@ def store_made(
         }
     )
     changed = {name: row.excluded[name] for name in (*_FRESH, "state", "expires_at", "focus", "terms")}
-    known, asked = ArtifactSummary.asked_models, row.excluded.asked_models
-    both = case((known.op("@>")(asked), known), else_=known.op("||")(asked))
+    known, further = ArtifactSummary.asked_models, row.excluded.asked_models
+    both = case((known.op("@>")(further), known), else_=known.op("||")(further))
     db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_={**changed, "asked_models": both}))
     return True

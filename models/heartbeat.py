@@ -53,6 +53,22 @@ def last_signs(db: Transaction) -> dict[str, Sign]:
     return {row.role: Sign(row.seen_at, row.detail) for row in rows}
 
 
+AT_WORK = timedelta(seconds=60)
+"""Whoever was not seen for longer is not at work."""
+
+
+def find_agreed(db: Transaction, role: str, name: str) -> str | None:
+    """What all processes of a role that are at work say of themselves; None where they differ or are none."""
+    said = (
+        select(Heartbeat.detail[name].astext)
+        .where(Heartbeat.role == role, Heartbeat.seen_at > func.now() - AT_WORK)
+        .distinct()
+        .limit(2)
+    )
+    found = [value for value in db.execute(said).scalars() if value]
+    return str(found[0]) if len(found) == 1 else None
+
+
 def forget_older_than(db: Transaction, age: timedelta) -> int:
     """Forget processes that have not been seen for so long. Returns how many."""
     return db.execute(delete(Heartbeat).where(Heartbeat.seen_at < func.now() - age)).rowcount

@@ -29,7 +29,7 @@ from context.shelf import Shelved
 from models.artifact import touch_artifacts
 from models.artifact_cache import count_readings, touch_used
 from models.artifact_lookup import is_settled
-from models.artifact_summary import ReadingState, SummaryKey, Wish, want_summary
+from models.artifact_summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.call_prices import find_prices
 from models.conversation import SessionState, hold_generation
 from models.planning_settings import planning_settings
@@ -134,7 +134,7 @@ def remember_use(tenant_id: UUID, session: SessionState | None, shelving: Shelvi
             touch_used(db, tenant_id, keys)
             touch_artifacts(db, tenant_id, [record.artifact_id for record in records if record.how])
             if current:
-                _wish(db, tenant_id, session_id, _missed(shelving, records), model=shelving.summarizer)
+                _wish(db, tenant_id, session_id, shelving, records)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
 
@@ -172,13 +172,13 @@ def _wish(
     db: Transaction,
     tenant_id: UUID,
     session_id: str | None,
-    missed: Iterable[tuple[Artifact, Focus]],
-    *,
-    model: str,
+    shelving: Shelving,
+    records: Iterable[ArtifactUsageRecord],
 ) -> None:
-    for artifact, focus in missed:
-        key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language, model)
-        if is_settled(db, tenant_id, key):
+    """Ask for what is missing of the model in force; which one that is, the worker knows best."""
+    for artifact, focus in _missed(shelving, records):
+        key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language, shelving.summarizer)
+        if is_settled(db, tenant_id, replace(key, model=shelving.in_force or UNDECIDED)):
             continue
         owner = None if focus.is_general else session_id
         wish = Wish(key, focus.original, focus.terms, FocusOrigin.REQUEST.value, owner)

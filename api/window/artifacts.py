@@ -73,6 +73,7 @@ class ArtifactQuestion:
         goes_on: Whether the turn probably has further steps, which ask the same again.
         by_rule: Whether summaries and plans of models are left unused.
         is_trial: Whether nothing comes of it: no plan is asked for.
+        in_force: The summarizer of requests that name none, where workers agree on one.
     """
 
     tenant_id: UUID
@@ -86,6 +87,7 @@ class ArtifactQuestion:
     goes_on: bool = False
     by_rule: bool = False
     is_trial: bool = False
+    in_force: str | None = None
 
     @property
     def budget_tokens(self) -> int:
@@ -106,6 +108,7 @@ class Shelving:
         whole: Of which of them the question asks for all.
         goes_on: Whether the turn probably has further steps, which ask the same again.
         summarizer: The model that summarizes for this request; empty for the settings' own.
+        in_force: Whose summaries answer exactly; None for anybody's.
     """
 
     shelf: Shelf | None = None
@@ -116,6 +119,7 @@ class Shelving:
     whole: frozenset[str] = frozenset()
     goes_on: bool = False
     summarizer: str = ""
+    in_force: str | None = None
 
     @property
     def keys(self) -> dict[str, SummaryKey]:
@@ -160,6 +164,7 @@ def gather_artifacts(question: ArtifactQuestion) -> Shelving:
         found.whole,
         goes_on=question.goes_on,
         summarizer=question.chosen.summarizer,
+        in_force=question.chosen.summarizer or question.in_force,
     )
 
 
@@ -212,7 +217,7 @@ def _read(
         if artifact.content is not None
     }
     ids = [artifact.artifact_id for artifact in artifacts]
-    model = question.chosen.summarizer or None
+    model = question.chosen.summarizer or question.in_force
     indexes = {one: text.index for one, text in texts.items() if text.index is not None}
     whole = frozenset(
         artifact.artifact_id

@@ -7,6 +7,7 @@ from uuid import UUID
 from api.restoring import open_turn_of, restore_messages
 from api.window.artifacts import ArtifactQuestion, Room, Shelving, gather_artifacts
 from api.window.calibration import calibrations
+from api.window.in_force import summarizer
 from api.window.prepare import canonical_room, choose_models
 from api.window.recall import recall
 from api.window.request import ContextRequest, Given
@@ -122,6 +123,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         goes_on=given.tools.tools > 0 or any(message.answer_ids for message in given.new),
         by_rule=sought.shows_whole,
         is_trial=sought.is_trial,
+        in_force=summarizer.find(),
     )
     with span("gather artifacts"):
         shelving = gather_artifacts(asked_of_artifacts)

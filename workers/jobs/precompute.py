@@ -119,7 +119,7 @@ def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
             wish = wish_for(
                 known.artifact, prediction.text, prediction.origin.stored, by.settings.artifact_summary_tokens
             )
-            if not is_settled(db, held.tenant_id, wish.key):
+            if not is_settled(db, held.tenant_id, replace(wish.key, model=by.llm.summarizer_model)):
                 want_summary(db, held.tenant_id, _owned(wish, prediction, known), ttl_s=by.ttl_s)
     return current
 
@@ -171,7 +171,8 @@ def _fulfil(held: Claim, known: Known, index: PassageIndex, wish: Wish, by: _Mea
     with transaction() as db:
         if not hold(db, held):
             raise LeaseLostError
-        stored = store_made(db, held.tenant_id, wish.key, made, ttl_s=by.ttl_s)
+        asked = wish.key.model or by.llm.summarizer_model
+        stored = store_made(db, held.tenant_id, wish.key, made, ttl_s=by.ttl_s, asked=asked)
     return stored and made.rejected_because is None
 
 
