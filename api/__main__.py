@@ -4,17 +4,22 @@ import uvicorn
 
 from api.settings import api_settings
 from models.observe import configure_logging
+from models.settings import require_settings
+from models.starting import or_exit
 
 
 def main() -> None:
     """Listen until told to stop; requests under way are finished first."""
     configure_logging()
-    settings = api_settings()
+    with or_exit():
+        require_settings()
+        settings = api_settings()
     uvicorn.run(
         "api.app:make_app",
         factory=True,
         host=settings.api_host,
         port=settings.api_port,
+        log_config=None,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=10,

@@ -7,13 +7,14 @@ import orjson
 import structlog
 from fastapi import FastAPI, Request, Response, status
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
 from api.tries import is_contention
 from api.validation import validation_error
 from context.errors import AfterturnError
+from models.error_facts import facts_of
 
 log = structlog.get_logger()
 
@@ -127,6 +128,5 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def _unknown(_: Request, error: Exception) -> Response:
-        origin = error.orig if isinstance(error, DBAPIError) else error
-        log.error("request_failed", error=type(origin).__name__)
+        log.error("request_failed", **facts_of(error))
         return problem("internal-error", 500, FAULT)

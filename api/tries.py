@@ -6,6 +6,7 @@ from typing import TypeVar
 import structlog
 from sqlalchemy.exc import OperationalError
 
+from models.error_facts import kind_of
 from models.session import Transaction, transaction
 
 log = structlog.get_logger()
@@ -35,7 +36,7 @@ def committed(work: Callable[[Transaction], Result]) -> Result:
         except OperationalError as error:
             if _state_of(error) not in _CONFLICTS or not tries_left:
                 raise
-            log.info("call_repeated", error=type(error.orig).__name__)
+            log.info("call_repeated", error=kind_of(error))
     raise AssertionError  # pragma: no cover - the last try returns or raises
 
 

@@ -9,6 +9,7 @@ from celery.signals import (
     after_task_publish,
     beat_init,
     celeryd_init,
+    setup_logging,
     worker_process_init,
     worker_process_shutdown,
     worker_ready,
@@ -21,6 +22,7 @@ from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
 from models.budget import budget_settings
 from models.observe import configure_logging
 from models.settings import require_settings
+from models.starting import or_exit
 from models.tracing import close_traces, name_process
 from workers.observe import flusher, models_in_use, show_life
 from workers.schedule import SCHEDULE
@@ -117,16 +119,18 @@ app.conf.update(
 
 def _require_settings() -> LlmSettings:
     """Refuse wrong settings. Celery logs what a receiver raises and goes on; only an exit ends the worker."""
-    try:
+    with or_exit():
         require_settings()
         llm = llm_settings()
         llm.check_caps(budget_settings().caps)
         llm.check_below(
             task_soft_limit_s=settings.task_soft_limit_s, task_hard_limit_s=settings.task_hard_limit_s
         )
-    except ValueError as error:
-        raise SystemExit(f"a setting is wrong: {error}") from None
     return llm
+
+
+# Celery's own set-up would print an error of a task with its words.
+setup_logging.connect(configure_logging)
 
 
 @celeryd_init.connect

@@ -16,7 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from models.hints import Hint, take_hints
 from models.observe import configure_logging
 from models.session import transaction
-from models.settings import database_settings
+from models.settings import database_settings, require_settings
+from models.starting import or_exit
 from models.tracing import close_traces, name_process, span
 from models.work import WAKE_CHANNEL, WorkKind
 from workers.app import app
@@ -138,6 +139,9 @@ def main() -> None:
     """Run until SIGTERM or SIGINT."""
     configure_logging()
     name_process("dispatcher")
+    with or_exit():
+        require_settings()
+        settings = worker_settings()
     stop = threading.Event()
 
     def ask(_signal: int, _frame: FrameType | None) -> None:
@@ -145,7 +149,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, ask)
     signal.signal(signal.SIGINT, ask)
-    run(stop, worker_settings())
+    run(stop, settings)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,13 @@
 import json
 
 import structlog
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from api.errors import FAULT, ProblemError, problem_of, why_unavailable
 from context.errors import AfterturnError
 from context.types import JsonObject
+from models.error_facts import facts_of
 
 log = structlog.get_logger()
 
@@ -33,8 +34,7 @@ def _known(error: Exception, call: str) -> AfterturnError:
         return error
     if isinstance(error, PoolTimeoutError | OperationalError):
         return ProblemError("unavailable", why_unavailable(error))
-    origin = error.orig if isinstance(error, DBAPIError) else error
-    log.error("request_failed", call=call, error=type(origin).__name__)
+    log.error("request_failed", call=call, **facts_of(error))
     return AfterturnError(FAULT)
 
 

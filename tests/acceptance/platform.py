@@ -108,6 +108,10 @@ class Platform:
     def logs(self) -> Path:
         return self._stack.at.directory / "logs"
 
+    def log_texts(self) -> dict[str, str]:
+        """What every log holds now, by the file's name."""
+        return {path.name: path.read_text(errors="replace") for path in self.logs.iterdir()}
+
     def pid(self, role: Role) -> int:
         """The process that has this role now."""
         self._stack.poll()

@@ -16,6 +16,7 @@ from structlog.contextvars import bound_contextvars
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
 from models.budget import BudgetDeniedError
+from models.error_facts import facts_of, kind_of
 from models.provider import ProviderParkedError
 from models.session import transaction
 from models.text_keys import TextUnavailableError
@@ -101,7 +102,7 @@ def _attempt(held: Claim, handler: Handler, settings: WorkerSettings) -> str:
         return LEASE_LOST
     except Exception as error:  # noqa: BLE001 (any fault of a handler is one attempt, never the worker's end)
         if not isinstance(error, AfterturnError):
-            log.warning("work_failed", work_id=held.work_id, kind=held.kind, error=_kind_of(error))
+            log.warning("work_failed", work_id=held.work_id, kind=held.kind, **facts_of(error))
         return _put_off(held, _delay_after(error, held, settings))
 
 
@@ -126,7 +127,7 @@ def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _De
         return _Delay(error.message, delay, settings.max_attempts if own_fault else None)
     if isinstance(error, TextUnavailableError):
         return _Delay(error.message, delay, None)
-    return _Delay(_kind_of(error), delay, None if _is_outage(error) else settings.max_attempts)
+    return _Delay(kind_of(error), delay, None if _is_outage(error) else settings.max_attempts)
 
 
 def _is_outage(error: Exception) -> bool:
@@ -140,11 +141,6 @@ def _is_outage(error: Exception) -> bool:
 def _spread(delay_s: float) -> float:
     """A little later than allowed: those who wait should not all come at once."""
     return delay_s + random.uniform(0.05, 0.5)  # noqa: S311 (jitter, not a secret)
-
-
-def _kind_of(error: Exception) -> str:
-    """The class of what the driver said; its text may hold values of a row."""
-    return type(error.orig).__name__ if isinstance(error, DBAPIError) else type(error).__name__
 
 
 def _put_off(held: Claim, wait: _Delay) -> str:
@@ -176,7 +172,7 @@ def _renewed(held: Claim, settings: WorkerSettings) -> Iterator[None]:
                     if not renew(db, held, lease_s=settings.lease_s):
                         return
             except SQLAlchemyError as error:
-                log.warning("renewal_failed", work_id=held.work_id, error=_kind_of(error))
+                log.warning("renewal_failed", work_id=held.work_id, error=kind_of(error))
 
     thread = threading.Thread(target=keep, name=f"lease-{held.work_id}", daemon=True)
     thread.start()

@@ -10,6 +10,7 @@ from sqlalchemy.exc import OperationalError
 
 from models.counting import Counted, count
 from models.erase_receipt import Receipt
+from models.error_facts import kind_of
 from models.retention_find import (
     FIRST,
     Cursor,
@@ -70,7 +71,7 @@ def _unless_held(words: str, do: Callable[[], int]) -> int | None:
     except OperationalError as error:
         if getattr(error.orig, "sqlstate", None) not in PASSED_OVER:
             raise
-        log.warning("retention_step_given_up", step=words, error=type(error.orig).__name__)
+        log.warning("retention_step_given_up", step=words, error=kind_of(error))
         return None
 
 
@@ -150,8 +151,9 @@ def _erase(place: Place, days: int) -> Receipt | None:
         if getattr(error.orig, "sqlstate", None) not in PASSED_OVER:
             raise
         tenant_id, session_id = place
-        why = type(error.orig).__name__
-        log.warning("session_not_retired", tenant_id=str(tenant_id), session_id=session_id, error=why)
+        log.warning(
+            "session_not_retired", tenant_id=str(tenant_id), session_id=session_id, error=kind_of(error)
+        )
         return None
 
 

@@ -126,9 +126,16 @@ GUARDS = (
     ),
     Guard(
         "logs: an error is told by its kind",
-        "api/errors.py",
-        'log.error("request_failed", error=type(origin).__name__)',
-        'log.error("request_failed", error=str(origin))',
+        "models/error_facts.py",
+        'facts: dict[str, Any] = {"error": kind_of(error), "where": where(error)}',
+        'facts: dict[str, Any] = {"error": str(error), "where": where(error)}',
+        ("tests/integration/test_process_logs.py",),
+    ),
+    Guard(
+        "logs: the server's lines are ours",
+        "api/__main__.py",
+        "        log_config=None,\n",
+        "",
         (),
     ),
     Guard(

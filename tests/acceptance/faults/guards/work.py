@@ -27,8 +27,8 @@ GUARDS = (
     Guard(
         "lease: a renewal that fails is tried again",
         "workers/jobs/lifecycle.py",
-        '                log.warning("renewal_failed", work_id=held.work_id, error=_kind_of(error))',
-        """                log.warning("renewal_failed", work_id=held.work_id, error=_kind_of(error))
+        '                log.warning("renewal_failed", work_id=held.work_id, error=kind_of(error))',
+        """                log.warning("renewal_failed", work_id=held.work_id, error=kind_of(error))
                 return""",
         (),
     ),
