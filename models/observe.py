@@ -93,7 +93,7 @@ def _filled(template: str, arguments: object) -> str:
     except (TypeError, ValueError, KeyError):
         words = template
     before, found, _ = words.partition(_TRACEBACK)
-    return (f"{before}an error" if found else words)[:MOST_CHARS]
+    return (f"{before}an error" if found else words.strip())[:MOST_CHARS]
 
 
 def _quiet(value: object) -> object:
