@@ -48,6 +48,8 @@ SETTINGS = {
     "AFTERTURN_SUMMARIZE_MESSAGE_COUNT": "6",
     "AFTERTURN_SUMMARIZE_KEEP_MESSAGES": "2",
     "AFTERTURN_SUMMARIZE_DEBOUNCE_S": "0.2",
+    # What a read does without on a busy machine would change its window from call to call.
+    "AFTERTURN_RECALL_TIMEOUT_MS": "5000",
     "AFTERTURN_LLM_CONNECT_TIMEOUT_S": "3",
     "AFTERTURN_LLM_DEADLINE_BASE_S": "8",
     "AFTERTURN_LLM_DEADLINE_MAX_S": "9",
@@ -130,6 +132,20 @@ class Platform:
         """Make the same call from several threads together."""
         with ThreadPoolExecutor(times) as pool:
             return [one.result() for one in [pool.submit(call) for _ in range(times)]]
+
+    def told_by(self, role: str, event: str) -> list[dict[str, Any]]:
+        """The lines of such an event in a process's log; one that is being written is left out."""
+        whole, _, _ = (self.logs / f"{role}.log").read_text(errors="replace").rpartition("\n")
+        lines = [json.loads(line) for line in whole.split("\n") if line.startswith("{")]
+        return [line for line in lines if line.get("event") == event]
+
+    def outcomes(self, work_id: int) -> list[str]:
+        """What workers said that came of a piece of work; they say it after their last commit for it."""
+        return [line["outcome"] for line in self.told_by("worker", "work_done") if line["work_id"] == work_id]
+
+    def is_ended(self, work_id: int) -> None:
+        """Wait until a worker is done with a piece of work, also with one whose row is gone."""
+        wait_until(lambda: self.outcomes(work_id), within_s=SOON_S, what=f"the end of work {work_id}")
 
     def environment_of(self, role: Role) -> dict[str, str]:
         """What a process of the stack was given."""

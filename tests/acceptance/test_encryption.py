@@ -15,6 +15,7 @@ from afterturn.stack.stack import Stack
 from tests.acceptance.environment import untouched
 from tests.acceptance.platform import MARKER, SETTINGS, SOON_S, dialogue
 from tests.data import ROOT
+from tests.oracle import is_at_rest
 from tests.waiting import wait_until
 
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
@@ -66,8 +67,8 @@ def tables_that_say(stack: Stack, word: str) -> set[str]:
         }
 
 
-def talk(client: httpx.Client) -> None:
-    """A conversation with plans, until it is summarized."""
+def talk(stack: Stack, client: httpx.Client) -> None:
+    """A conversation with plans, until it is summarized and nothing more is made of it."""
     for number in range(TURNS):
         plan = {"intent": f"call {MARKER}", "steps": [{"tool": "call", "args": {"who": MARKER}}]}
         turn = {"turn_id": f"t{number}", "messages": dialogue(number), "plan": plan}
@@ -75,6 +76,8 @@ def talk(client: httpx.Client) -> None:
     wait_until(
         lambda: client.get(f"{SESSION}/summaries").json()["summaries"], within_s=SOON_S, what="a summary"
     )
+    # What is still under way would write more text, and change what is compared.
+    wait_until(lambda: is_at_rest(stack.at.database_url), within_s=SOON_S, what="nothing is left to do")
 
 
 def told(client: httpx.Client) -> str:
@@ -90,7 +93,7 @@ def told(client: httpx.Client) -> str:
 def test_text_is_sealed_rotated_opened_sealed_again_and_forgotten_while_a_stack_runs(stack: Stack) -> None:
     headers = {"Authorization": f"Bearer {stack.at.api_key}"}
     with httpx.Client(base_url=stack.at.base_url, headers=headers, timeout=30) as client:
-        talk(client)
+        talk(stack, client)
         before = told(client)
         assert tables_that_say(stack, MARKER) == set()
         assert "1 keys were wrapped anew" in run(stack, "text", "rotate", keys=f"{NEW},{OLD}")

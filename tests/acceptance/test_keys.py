@@ -25,7 +25,7 @@ def keys(directory: Path, *arguments: str, **environment: str) -> "subprocess.Co
 
 def status_with(key: str, addresses: Addresses) -> int:
     url = f"{addresses.base_url}/v1/sessions/never-seen"
-    return httpx.get(url, headers={"Authorization": f"Bearer {key}"}, timeout=10).status_code
+    return httpx.get(url, headers={"Authorization": f"Bearer {key}"}, timeout=30).status_code
 
 
 def test_a_key_works_from_its_making_to_its_revocation(addresses: Addresses) -> None:
@@ -41,7 +41,7 @@ def test_a_key_works_from_its_making_to_its_revocation(addresses: Addresses) -> 
     assert keys(addresses.directory, "revoke", key_id).returncode == 0
     wait_until(
         lambda: status_with(key, addresses) == httpx.codes.UNAUTHORIZED,
-        within_s=10,
+        within_s=60,
         what="the revoked key is refused",
     )
 
@@ -57,7 +57,7 @@ def test_a_key_is_put_in_place_of_another_without_a_gap(addresses: Addresses) ->
     assert keys(addresses.directory, "rotate", new.split("_")[1], "--grace-hours", "0").returncode == 0
     wait_until(
         lambda: status_with(new, addresses) == httpx.codes.UNAUTHORIZED,
-        within_s=10,
+        within_s=60,
         what="the rotated key is refused",
     )
 

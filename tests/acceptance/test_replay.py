@@ -20,6 +20,9 @@ from context.wire import describe
 from tests.data import ROOT, data_dir
 
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)
+ENDS_WITHIN_S = 60.0
+"""Generous: other tests may use the machine at the same time."""
+
 QUESTION = {"role": "user", "content": "What is left to do?"}
 
 
@@ -78,16 +81,18 @@ def test_many_conversations_become_numbered_sessions(stack: Stack, client: Clien
 def test_a_stopped_replay_goes_on_where_it_ended(stack: Stack, client: Client) -> None:
     arguments = (str(FILE), "--session", "stopped", "--no-wait")
     with subprocess.Popen(
-        command(stack, *arguments, "--speed", "20"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command(stack, *arguments, "--speed", "2"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as slow:
         assert slow.stdout is not None
         assert any(line.startswith(b"turns ") for line in slow.stdout)
         slow.send_signal(signal.SIGINT)
-        assert slow.wait(20) == 130
+        assert slow.wait(ENDS_WITHIN_S) == 130
     before = client.session("stopped")["turns"]
     assert 0 < before < 43
-    rest = replay(stack, *arguments)
-    assert counts(rest.stdout) | {"new": 43 - before, "duplicates": before} == counts(rest.stdout)
+    found = counts(replay(stack, *arguments).stdout)
+    assert found["new"] + found["duplicates"] == 43
+    # The turn that was on its way at the stop may be stored a moment later.
+    assert found["duplicates"] in (before, before + 1)
     assert client.session("stopped")["freshness"]["last_seq"] == 208
 
 

@@ -44,10 +44,10 @@ def test_a_worker_judges_a_read_in_shadow_by_the_turn_that_follows(
     said = [{"role": "user", "content": "Take order WB-4711."}, {"role": "assistant", "content": "Taken."}]
     assert client.post(f"{SESSION}/turns", json={"turn_id": "t1", "messages": said}).status_code == 202
     new = {"role": "user", "content": "And WB-4711?"}
-    wait_until(lambda: "shadow" in read(client, new), within_s=30, what="the API knows the switch")
+    wait_until(lambda: "shadow" in read(client, new), within_s=120, what="the API knows the switch")
     turn = {"turn_id": "t2", "messages": [new, {"role": "assistant", "content": "WB-4711 is there."}]}
     assert client.post(f"{SESSION}/turns", json=turn).status_code == 202
-    wait_until(lambda: judged(in_shadow) == [(1, 0)], within_s=60, what="the read is judged")
+    wait_until(lambda: judged(in_shadow) == [(1, 0)], within_s=120, what="the read is judged")
     assert "not enough reads: 1 of 200" in shadow(in_shadow, "report")
 
 

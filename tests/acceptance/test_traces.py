@@ -1,6 +1,5 @@
 """One turn is one trace: from its request through the hint and the work to the summary in force."""
 
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from tests.acceptance.platform import (
     dialogue,
     environment,
 )
+from tests.oracle import is_at_rest
 from tests.waiting import wait_until
 
 STEPS = (
@@ -143,14 +143,25 @@ def test_lines_of_the_log_name_their_trace(traced: Traced) -> None:
     trace = TRACE.replace("4bf9", "7bf9")
     talk(traced, "logged", trace)
     traced.platform.is_summarized("logged")
-    lines = (traced.platform.logs / "worker.log").read_text().splitlines()
-    done = [json.loads(line) for line in lines if '"work_done"' in line or '"summary' in line]
-    assert trace in {line.get("trace_id") for line in done}
+    # A worker writes its line after the commit that others wait for.
+    wait_until(
+        lambda: trace in {line.get("trace_id") for line in traced.platform.told_by("worker", "work_done")},
+        within_s=SOON_S,
+        what="the worker's line",
+    )
 
 
 def test_no_span_holds_a_word_or_a_key(traced: Traced) -> None:
-    wait_until(lambda: traced.collector.bodies, within_s=SOON_S, what="something was told")
-    for body in traced.collector.bodies:
+    """A model that repeats the word in an error, and reads and turns that are full of it, have been told."""
+    trace = TRACE.replace("4bf9", "cbf9")
+    wait_until(lambda: is_at_rest(traced.platform.database_url), within_s=SOON_S, what="rest before it")
+    traced.platform.model.next(Step(Mode.BAD_REQUEST, text=MARKER))
+    talk(traced, "discreet", trace)
+    arrived(traced, trace, "POST /v1/sessions/{session_id}/turns")
+    assert arrived(traced, trace, "chat openai/scripted")[0].failed
+    traced.platform.is_summarized("discreet")
+    arrived(traced, trace, "work summarize", 2)
+    for body in list(traced.collector.bodies):
         for secret in (MARKER, SECRET_KEY, traced.platform.client.headers["Authorization"].split()[1]):
             assert secret.encode() not in body
 

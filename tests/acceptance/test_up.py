@@ -19,12 +19,16 @@ import pytest
 import redis
 
 from afterturn.stack.roles import Role
+from tests.acceptance.environment import untouched
 from tests.acceptance.trace import processes_about
 from tests.data import ROOT
 from tests.waiting import wait_until
 
 READY_WITHIN_S = 90.0
 """Generous: other tests may use the machine at the same time."""
+
+GONE_WITHIN_S = 60.0
+ANSWER_S = 30.0
 
 
 class Up:
@@ -34,7 +38,7 @@ class Up:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "afterturn", "up", "--data-dir", str(directory), *options],
             cwd=ROOT,
-            env={**os.environ, "SUMMARIZER_MODEL": "extractive"},
+            env=untouched(SUMMARIZER_MODEL="extractive"),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -49,7 +53,7 @@ class Up:
         """Stop it as a script would."""
         if self.process.poll() is None:
             self.process.terminate()
-        status = self.process.wait(30)
+        status = self.process.wait(GONE_WITHIN_S)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return status
@@ -90,11 +94,11 @@ def test_scripts_get_one_line_every_killed_process_comes_back_and_all_stop(
     told: dict[str, Any] = json.loads(running.line())
     assert set(told["pids"]) == set(Role)
     assert all(alive(pid) for pid in told["pids"].values())
-    assert httpx.get(told["flower_url"]).status_code == httpx.codes.OK
+    assert httpx.get(told["flower_url"], timeout=ANSWER_S).status_code == httpx.codes.OK
 
-    killed_at = datetime.now(UTC)
     for pid in told["pids"].values():
         os.kill(pid, signal.SIGKILL)
+    killed_at = datetime.now(UTC)
     for role in (Role.DISPATCHER, Role.WORKER):
         wait_until(
             lambda role=role: seen_at(told["base_url"]).get(role, killed_at) > killed_at,  # type: ignore[misc]
@@ -119,22 +123,24 @@ def test_a_restart_goes_on_with_data_and_key_and_its_calls_work_as_pasted(up: Ca
         "messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi"}],
     }
     key = {"Authorization": f"Bearer {before['api_key']}"}
-    stored = httpx.post(f"{before['base_url']}/v1/sessions/s1/turns", json=event, headers=key)
+    stored = httpx.post(
+        f"{before['base_url']}/v1/sessions/s1/turns", json=event, headers=key, timeout=ANSWER_S
+    )
     assert stored.status_code == httpx.codes.ACCEPTED
     assert first.close() == 0
 
     second = up()
     text = "\n".join(iter(lambda: second.line().rstrip("\n"), "Ctrl-C stops everything."))
     base_url = re.findall(r"API +(http://127\.0\.0\.1:\d+)", text)[0]
-    again = httpx.post(f"{base_url}/v1/sessions/s1/turns", json=event, headers=key)
+    again = httpx.post(f"{base_url}/v1/sessions/s1/turns", json=event, headers=key, timeout=ANSWER_S)
     assert (again.status_code, again.json()["duplicate"]) == (httpx.codes.OK, True)
     inspector = re.findall(r"Inspector +(http://\S+)", text)[0]
-    assert "Inspector</title>" in httpx.get(inspector).text
+    assert "Inspector</title>" in httpx.get(inspector, timeout=ANSWER_S).text
     turn, context = [json.loads(run_shell(line)) for line in text.splitlines() if line.startswith("curl ")]
     assert turn["turn_id"] == "turn-1"
     assert context["certificate"]["fits"] is True
     second.process.send_signal(signal.SIGINT)
-    assert second.process.wait(30) == 0
+    assert second.process.wait(GONE_WITHIN_S) == 0
 
 
 def run_shell(call: str) -> str:
@@ -161,7 +167,7 @@ def test_a_port_that_somebody_has_is_named(tmp_path: Path) -> None:
             check=False,
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=READY_WITHIN_S,
         )
     assert refused.returncode == 1
     assert f"port {port} on 127.0.0.1" in refused.stderr
