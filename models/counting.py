@@ -184,6 +184,7 @@ def add_counts(db: Transaction, taken: Mapping[_Series, float], *, most: int = M
 
 
 _counts = Counts()
+_flushing = threading.Lock()
 
 
 def count(name: Counted, *labels: str, by: float = 1) -> None:
@@ -192,7 +193,12 @@ def count(name: Counted, *labels: str, by: float = 1) -> None:
 
 
 def flush() -> bool:
-    """Add what waits to Postgres. False: it could not be, and waits on."""
+    """Add what was counted before this call to Postgres. False: it could not be, and waits on."""
+    with _flushing:  # what another thread has taken is not there before it has committed
+        return _flush()
+
+
+def _flush() -> bool:
     taken = _counts.take()
     if not taken:
         return True
@@ -242,8 +248,8 @@ def flushing() -> Iterator[None]:
 
 def _forget_after_fork() -> None:
     """A forked child counts for itself: what its parent had counted is the parent's to write."""
-    global _counts  # noqa: PLW0603 (the lock of the parent may be held by a thread that is not here)
-    _counts = Counts()
+    global _counts, _flushing
+    _counts, _flushing = Counts(), threading.Lock()
 
 
 os.register_at_fork(after_in_child=_forget_after_fork)

@@ -56,6 +56,15 @@ def _of_no_tenant() -> None:
     row_security._tenant.set(None)
 
 
+@pytest.fixture(autouse=True)
+def _patient_recall(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """On a busy machine a search may take longer than a read waits for it."""
+    monkeypatch.setenv("AFTERTURN_RECALL_TIMEOUT_MS", "5000")
+    settings.recall_settings.cache_clear()
+    yield
+    settings.recall_settings.cache_clear()
+
+
 @pytest.fixture
 def db(engine: Engine) -> Iterator[Connection]:
     """A transaction that is rolled back at the end: whatever a test writes vanishes."""

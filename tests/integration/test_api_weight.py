@@ -57,7 +57,7 @@ def serving(port: int, log: Path) -> Iterator[httpx.Client]:
     with (
         log.open("w") as told,
         subprocess.Popen(command(RUN_API), cwd=ROOT, env=environment, stderr=told) as process,
-        httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client,
     ):
         try:
             wait_until(lambda: answers(client), within_s=60, what="the API answers")
@@ -69,7 +69,7 @@ def serving(port: int, log: Path) -> Iterator[httpx.Client]:
 def answers(client: httpx.Client) -> bool:
     try:
         return client.get("/healthz").is_success
-    except httpx.ConnectError:
+    except httpx.TransportError:
         return False
 
 

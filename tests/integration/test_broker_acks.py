@@ -15,7 +15,7 @@ def test_an_acknowledgement_that_the_wire_swallows_keeps_no_place(valkey_url: st
     assert address.port
     with wire_to(address.port) as wire:
         celery = Celery(broker=valkey_url.replace(f":{address.port}", f":{wire.port}"))
-        celery.conf.broker_transport_options = {"socket_timeout": 0.5}
+        celery.conf.broker_transport_options = {"socket_timeout": 2}
         with celery.connection_for_read() as connection:
             channel = connection.default_channel
             channel.basic_qos(0, 1, apply_global=False)

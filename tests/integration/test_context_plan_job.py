@@ -126,7 +126,7 @@ def test_a_caller_that_waits_gets_the_plan_in_the_same_request(platform: Platfor
     def work_soon() -> None:
         wait_until(
             lambda: (found := platform.work(WorkKind.CONTEXT_PLAN, "s1")) is not None and found.awaited,
-            within_s=8,
+            within_s=30,
             what="somebody waits for the plan",
         )
         platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(look_up("A1", "crane"), leave_out("A2")))

@@ -1,6 +1,7 @@
 """Counts in Postgres: they add up over processes and minutes, and a rate is that of the last full minute."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 from sqlalchemy import Connection, Engine, text
@@ -95,11 +96,39 @@ def test_counts_are_written_while_a_process_runs_and_at_its_end(monkeypatch: pyt
     monkeypatch.setattr(counting, "FLUSH_EVERY_S", 0.05)
     with flushing():
         count(Counted.TURNS)
-        wait_until(_is_written, within_s=10, what="the count is written")
+        wait_until(_is_written, within_s=30, what="the count is written")
         monkeypatch.setattr(counting, "FLUSH_EVERY_S", 60)
         count(Counted.TURNS)
     with session.reading() as db:
         assert known(db)[Counted.TURNS, ()][0] == 2
+
+
+@pytest.mark.usefixtures("empty_db")
+def test_a_flush_ends_when_what_another_took_is_written_too(waiting: Engine) -> None:
+    """Else a process could end, or a page be told, before its own counts are there."""
+
+    def flushed() -> dict[tuple[Counted, tuple[str, ...]], tuple[float, float]]:
+        assert flush()
+        with session.reading() as db:
+            return known(db)
+
+    count(Counted.TURNS, by=4)
+    with ThreadPoolExecutor(2) as pool:
+        with waiting.begin() as holding:
+            holding.execute(text("lock table metric_count in share row exclusive mode"))
+            first = pool.submit(flush)
+            wait_until(_waits_for_the_table, within_s=30, what="a flush that takes its time")
+            second = pool.submit(flushed)
+            done, _ = wait({second}, timeout=0.5)  # one that does not wait would be back by now
+            assert not done
+        assert first.result(30)
+        assert second.result(30) == {(Counted.TURNS, ()): (4, 0)}
+
+
+def _waits_for_the_table() -> bool:
+    waits = "select 1 from pg_locks where relation = 'metric_count'::regclass and not granted"
+    with session.reading() as db:
+        return db.execute(text(waits)).first() is not None
 
 
 def _is_written() -> bool:

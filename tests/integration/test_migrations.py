@@ -185,7 +185,7 @@ def test_a_runner_that_waits_for_its_turn_changes_nothing_and_blocks_no_index(
             within_s=30,
             what="the runner asks for its turn",
         )
-        server.execute("set statement_timeout = '5s'")
+        server.execute("set statement_timeout = '30s'")
         server.execute("create index concurrently on busy (id)")
         assert server.execute("select to_regclass('alembic_version')").fetchone() == (None,)
         server.execute("select pg_advisory_unlock_all()")
@@ -224,7 +224,7 @@ def test_a_runner_that_failed_does_not_keep_its_turn(
     take = "select pg_try_advisory_lock(%s)"
     wait_until(
         lambda: server.execute(take, (advisory_lock(),)).fetchone() == (True,),
-        within_s=5,
+        within_s=30,
         what="the lock is free",
     )
 
@@ -239,7 +239,7 @@ def test_a_step_that_does_not_get_its_lock_gives_up_and_lets_traffic_through(
         writer.execute("insert into busy values (1)")
         upgrading = pool.submit(command.upgrade, steps, "head")
         wait_until(lambda: server.execute(waits).fetchone(), within_s=30, what="the step waits for its lock")
-        server.execute("set statement_timeout = '10s'")
+        server.execute("set statement_timeout = '30s'")
         assert server.execute("select count(*) from busy").fetchone() == (0,)
         with pytest.raises(DBAPIError, match="lock timeout"):
             upgrading.result(timeout=30)

@@ -207,7 +207,7 @@ def test_a_caller_that_waits_is_told_that_the_summary_was_rejected(platform: Pla
     def work_soon() -> None:
         wait_until(
             lambda: (found := platform.work(WorkKind.ARTIFACT, artifact)) is not None and found.awaited,
-            within_s=8,
+            within_s=30,
             what="somebody waits for the summary",
         )
         platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.REFUSAL))

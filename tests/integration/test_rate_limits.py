@@ -2,9 +2,11 @@
 
 import math
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from uuid import UUID
 
 import httpx2
@@ -12,6 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 from redis import Redis
 
+from afterturn.stack.ports import ReservedPorts
+from afterturn.stack.servers import valkey_program
 from api.limits import LocalBuckets, limits
 from api.settings import api_settings
 from context.rate import Rate, take
@@ -21,7 +25,7 @@ from tests.integration.conftest import make_key
 from tests.waiting import wait_until
 
 SLOW = Rate(per_s=0.01, burst=3)
-SOON_S = 0.5
+SOON_S = 5.0
 """A busy machine may be late; a connection that hangs would take for ever."""
 
 
@@ -40,11 +44,16 @@ def buckets(url: str, timeout_s: float = 1.0, *, ready: bool = True) -> Iterator
     one = SharedBuckets(url, timeout_s)
     try:
         if ready:
-            one.prepare()
-            wait_until(lambda: one.is_ready, within_s=10, what="the store is connected")
+            wait_until(lambda: is_connected(one), within_s=30, what="the store is connected")
         yield one
     finally:
         one.close()
+
+
+def is_connected(one: SharedBuckets) -> bool:
+    """Whether there is a connection; a busy machine may need another try."""
+    one.prepare()
+    return one.is_ready
 
 
 Limit = Callable[..., None]
@@ -153,7 +162,7 @@ def test_two_processes_count_together_in_the_store(store_url: str) -> None:
 
 
 def test_the_store_counts_as_a_process_would(store_url: str) -> None:
-    rate = Rate(per_s=2, burst=2)
+    rate = Rate(per_s=0.02, burst=2)
     with buckets(store_url) as one:
         told = [one.take("a", rate) for _ in range(4)]
     full_at, expected = 0.0, []
@@ -166,9 +175,9 @@ def test_the_store_counts_as_a_process_would(store_url: str) -> None:
 
 def test_a_bucket_in_the_store_goes_away_once_it_is_full(store_url: str) -> None:
     with buckets(store_url) as one, Redis.from_url(store_url) as store:
-        one.take("a", Rate(per_s=10, burst=20))
+        one.take("a", Rate(per_s=0.1, burst=20))
         [name] = store.keys()
-        assert 0 < store.pttl(name) <= 101
+        assert 0 < store.pttl(name) <= 10_001
 
 
 def test_the_api_counts_in_the_store(
@@ -178,7 +187,7 @@ def test_the_api_counts_in_the_store(
     key = make_key(tenant_id)
     wait_until(
         lambda: limits._shared is not None and limits._shared.is_ready,
-        within_s=10,
+        within_s=30,
         what="the store is connected",
     )
     with buckets(store_url) as elsewhere:
@@ -203,16 +212,25 @@ def test_a_store_that_never_answers_holds_no_call_up(client: TestClient, limit: 
         assert time.monotonic() - began < 3 * SOON_S
 
 
-def test_a_store_that_falls_silent_costs_one_wait_and_then_none(store_url: str) -> None:
-    with Redis.from_url(store_url) as store, buckets(store_url, timeout_s=0.05) as one:
+@pytest.fixture
+def own_store(tmp_path: Path) -> Iterator[str]:
+    """A store that nobody else waits for."""
+    with ReservedPorts() as ports:
+        port = ports.reserve()
+        command = [str(valkey_program()), "--bind", "127.0.0.1", "--port", str(port), "--save", ""]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as started:
+            yield f"redis://127.0.0.1:{port}/1"
+            started.kill()
+
+
+def test_a_store_that_falls_silent_costs_one_wait_and_then_none(own_store: str) -> None:
+    with Redis.from_url(own_store) as store, buckets(own_store, timeout_s=0.5) as one:
         assert one.take("a", SLOW) == 0
-        store.client_pause(3_000, all=True)
+        store.client_pause(600_000, all=True)
         began = time.monotonic()
-        assert one.take("a", SLOW) is None
-        assert time.monotonic() - began < SOON_S
         waits = [one.take("a", SLOW) for _ in range(40)]
         assert set(waits) == {None}
-        assert time.monotonic() - began < 8 * 0.05 + 2 * SOON_S
+        assert time.monotonic() - began < 2 * SOON_S, "not each of them has waited"
 
 
 def test_a_store_that_went_away_is_used_again_once_it_is_back(store_url: str) -> None:

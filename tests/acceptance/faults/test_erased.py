@@ -64,6 +64,15 @@ def begins_to_plan(platform: Platform, session_id: str) -> None:
 
 
 BEGUN: dict[str, Callable[[Platform, str], None]] = {"read": begins_to_read, "planned": begins_to_plan}
+KINDS = {"read": "artifact", "planned": "plan"}
+
+
+def begin(platform: Platform, work: str, session_id: str) -> int:
+    """Let a model be asked for a session. Returns the id of the work that waits for it."""
+    BEGUN[work](platform, session_id)
+    running = "select work_id from due_work where kind = %s and state = 'running'"
+    [(work_id,)] = platform.rows(running, KINDS[work])
+    return int(work_id)
 
 
 @pytest.mark.parametrize("work", BEGUN)
@@ -73,12 +82,13 @@ def test_a_session_erased_while_it_is_worked_for_stays_erased(platform: Platform
     Red without "erase: artifacts go along".
     """
     session_id = f"{work}-erased"
-    BEGUN[work](platform, session_id)
+    work_id = begin(platform, work, session_id)
     assert find_word(platform.database_url, WORD)
     answer = platform.client.delete(f"/v1/sessions/{session_id}")
     assert answer.status_code == httpx.codes.OK, answer.text
     platform.log.forget(session_id)
-    wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="the model has answered")
+    platform.is_ended(work_id)
+    wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="nothing is left to do")
     assert find_word(platform.database_url, WORD) == []
 
 
@@ -90,9 +100,10 @@ def test_a_session_reset_while_it_is_worked_for_starts_empty(platform: Platform,
     Red without "erase: artifacts go along".
     """
     session_id = f"{work}-reset"
-    BEGUN[work](platform, session_id)
+    work_id = begin(platform, work, session_id)
     assert platform.client.post(f"/v1/sessions/{session_id}/reset").is_success
-    wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="the model has answered")
+    platform.is_ended(work_id)
+    wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="nothing is left to do")
     window = platform.window(session_id)
     assert window["certificate"]["tail"] is None
     assert WORD not in str(window)

@@ -1,7 +1,5 @@
 """Sessions are erased, reset or answered late while work runs: nothing comes back, nothing is doubled."""
 
-import json
-
 import httpx
 
 from llm.scripted import Mode, Step
@@ -29,10 +27,11 @@ def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform
     """
     platform.model.next(SLOW)
     platform.begins_to_summarize("erased")
+    work_id = platform.work_id("erased")
     answer = platform.client.delete("/v1/sessions/erased")
     assert answer.status_code == httpx.codes.OK, answer.text
     platform.log.forget("erased")
-    wait_until(lambda: settled(platform, "erased"), within_s=SOON_S, what="the model has answered")
+    platform.is_ended(work_id)
     assert find_remains(platform.database_url, ["erased"]) == []
     assert platform.rows("select state, last_outcome from due_work where key = 'erased'") == []
 
@@ -45,8 +44,9 @@ def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform)
     """
     platform.model.next(SLOW)
     platform.begins_to_summarize("reset")
+    work_id = platform.work_id("reset")
     assert platform.client.post("/v1/sessions/reset/reset").is_success
-    wait_until(lambda: settled(platform, "reset"), within_s=SOON_S, what="the model has answered")
+    platform.is_ended(work_id)
     assert platform.client.get("/v1/sessions/reset/summaries").json()["summaries"] == []
     certificate = platform.window("reset")["certificate"]
     assert (certificate["summary_covers"], certificate["tail"]) == (None, None)
@@ -66,18 +66,11 @@ def test_a_lease_that_runs_out_while_the_model_answers(platform: Platform) -> No
     )
     platform.is_summarized("overdue")
     wait_until(lambda: settled(platform, "overdue"), within_s=SOON_S, what="both calls are settled")
-    wait_until(lambda: is_dropped(platform, "overdue"), within_s=SOON_S, what="one result is dropped")
+    dropped = platform.work_id("overdue")
+    wait_until(lambda: LEASE_LOST in platform.outcomes(dropped), within_s=SOON_S, what="one is dropped")
     assert platform.calls("overdue") == ["ok", "ok"]
     [(stored,)] = platform.rows("select count(*) from summary where session_id = 'overdue'")
     assert stored == 1
-
-
-def is_dropped(platform: Platform, session_id: str) -> bool:
-    """Whether a worker has said that its lease was lost meanwhile."""
-    lines = (platform.logs / "worker.log").read_text().splitlines()
-    told = [json.loads(line) for line in lines if line.startswith("{")]
-    work_id = platform.work_id(session_id)
-    return any(one.get("outcome") == LEASE_LOST and one.get("work_id") == work_id for one in told)
 
 
 def test_turns_that_come_while_the_model_answers_are_summarized_next(platform: Platform) -> None:

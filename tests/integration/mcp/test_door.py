@@ -218,7 +218,7 @@ def test_the_protocol_is_loaded_by_its_first_caller_and_by_no_stranger(
         assert "mcp" not in loaded(told.read_text())
         answer = client.post("/mcp", json=request("tools/list"), headers={**MESSAGES, **key}, timeout=60)
         assert len(answer.json()["result"]["tools"]) == len(TOOLS)
-        wait_until(lambda: "mcp" in loaded(told.read_text()), within_s=10, what="its import is told of")
+        wait_until(lambda: "mcp" in loaded(told.read_text()), within_s=60, what="its import is told of")
     assert not loaded(told.read_text()) & NOT_FOR_THE_API
     assert "asked for" not in told.read_text()
 

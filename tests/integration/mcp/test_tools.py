@@ -118,7 +118,7 @@ def test_what_preflight_leaves_for_later_is_done(agent: Agent, writer: Agent) ->
         with session.reading() as db:
             return db.execute(text("select count(*) from preflight_session")).scalar() == 1
 
-    assert wait_until(is_remembered, within_s=10, what="the session's topic is remembered")
+    assert wait_until(is_remembered, within_s=60, what="the session's topic is remembered")
 
 
 def test_a_context_that_cannot_fit_is_refused_with_the_tokens_of_each_part(agent: Agent) -> None:
