@@ -133,11 +133,14 @@ class Platform:
         with ThreadPoolExecutor(times) as pool:
             return [one.result() for one in [pool.submit(call) for _ in range(times)]]
 
-    def told_by(self, role: str, event: str) -> list[dict[str, Any]]:
-        """The lines of such an event in a process's log; one that is being written is left out."""
+    def lines_of(self, role: str) -> list[dict[str, Any]]:
+        """What a process has logged; a line that is being written is left out."""
         whole, _, _ = (self.logs / f"{role}.log").read_text(errors="replace").rpartition("\n")
-        lines = [json.loads(line) for line in whole.split("\n") if line.startswith("{")]
-        return [line for line in lines if line.get("event") == event]
+        return [json.loads(line) for line in whole.split("\n") if line.startswith("{")]
+
+    def told_by(self, role: str, event: str) -> list[dict[str, Any]]:
+        """The lines of such an event in a process's log."""
+        return [line for line in self.lines_of(role) if line.get("event") == event]
 
     def outcomes(self, work_id: int) -> list[str]:
         """What workers said that came of a piece of work; they say it after their last commit for it."""

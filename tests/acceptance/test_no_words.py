@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from tests.acceptance.platform import MARKER, ROLES, SECRET_KEY, SOON_S, Platfor
 from tests.waiting import wait_until
 
 SESSION = "quiet"
+LAST = "the-last-of-the-requests"
 TASKS = "/tasks/datatable"
 ALL_TASKS = {
     "draw": "1",
@@ -48,8 +48,9 @@ def told() -> Iterator[tuple[Platform, Stack, list[str]]]:
 
 def talk(platform: Platform, stack: Stack, model: ScriptedServer) -> list[str]:
     """Turns, contexts, plans, odd requests, and a model that repeats the marker in refusals and errors."""
-    for step in (Step(Mode.BAD_REQUEST, text=MARKER), Step(Mode.REFUSAL, text=f"I cannot say {MARKER}.")):
-        model.next(step)
+    wait_until(lambda: "maintenance.tick" in shown_by_flower(stack), within_s=SOON_S, what="Flower hears")
+    refusal = Step(Mode.REFUSAL, text=f"I cannot say {MARKER}.", times=2)  # a first one is asked again
+    model.next(Step(Mode.BAD_REQUEST, text=MARKER), refusal)
     with httpx.Client(
         base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=20
     ) as client:
@@ -61,15 +62,29 @@ def talk(platform: Platform, stack: Stack, model: ScriptedServer) -> list[str]:
             assert client.post(f"/v1/sessions/{SESSION}/context", json=wish).is_success
         assert client.post("/v1/preflight", json={"message": MARKER}).is_success
         refused = [client.post(path, json=body) for path, body in ODD_BODIES]
-    wait_until(lambda: tried(platform), within_s=SOON_S, what="the model was asked and refused")
+        last = client.post("/v1/preflight", json={"message": MARKER}, headers={"X-Request-Id": LAST})
+        assert last.is_success
+    wait_until(lambda: tried(platform), within_s=SOON_S, what="the model has failed and was refused")
+    wait_until(lambda: is_told_of_all(platform), within_s=SOON_S, what="the lines that come last")
     assert all(answer.is_client_error for answer in refused), [answer.status_code for answer in refused]
     return [answer.text for answer in refused]
 
 
 def tried(platform: Platform) -> bool:
-    return bool(
-        platform.rows("select 1 from llm_call where failure is not null and session_id = %s", SESSION)
-    )
+    failed = "select 1 from llm_call where failure is not null and session_id = %s"
+    refused = "select 1 from summary where rejected_because is not null and session_id = %s"
+    return bool(platform.rows(failed, SESSION)) and bool(platform.rows(refused, SESSION))
+
+
+def is_told_of_all(platform: Platform) -> bool:
+    """Whether both the worker and the API have logged what they did last of all this."""
+    outcomes = platform.outcomes(platform.work_id(SESSION))
+    answered = {line["request_id"] for line in platform.told_by("api", "preflight_classified")}
+    return any(outcome.startswith("rejected") for outcome in outcomes) and LAST in answered
+
+
+def shown_by_flower(stack: Stack) -> str:
+    return httpx.get(f"{stack.at.flower_url}{TASKS}", params=ALL_TASKS, timeout=20).text
 
 
 def test_no_log_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
@@ -83,9 +98,8 @@ def test_no_log_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
 
 def test_every_line_of_ours_says_whose_it_is(told: tuple[Platform, Stack, list[str]]) -> None:
     platform, _, _ = told
-    for file in ("api.log", "worker.log"):
-        lines = [line for line in (platform.logs / file).read_text().splitlines() if line.startswith("{")]
-        ours = [line for line in map(json.loads, lines) if "logger" not in line]
+    for file in ("api", "worker"):
+        ours = [line for line in platform.lines_of(file) if "logger" not in line]
         assert ours
         for line in ours:
             assert {"request_id", "work_id"} & line.keys(), line
@@ -93,10 +107,10 @@ def test_every_line_of_ours_says_whose_it_is(told: tuple[Platform, Stack, list[s
 
 def test_flower_shows_tasks_by_name_and_number(told: tuple[Platform, Stack, list[str]]) -> None:
     _, stack, _ = told
-    shown = ""
-    ends = time.monotonic() + SOON_S
-    while "summaries.summarize" not in shown and time.monotonic() < ends:
-        shown = httpx.get(f"{stack.at.flower_url}{TASKS}", params=ALL_TASKS, timeout=20).text
+    wait_until(
+        lambda: "summaries.summarize" in shown_by_flower(stack), within_s=SOON_S, what="Flower shows it"
+    )
+    shown = shown_by_flower(stack)
     tasks = json.loads(shown)["data"]
     assert {task["name"] for task in tasks} >= {"summaries.summarize", "maintenance.tick"}
     for task in tasks:
