@@ -19,6 +19,7 @@ from afterturn.stack.roles import SERVERS, Role
 from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
 from tests.acceptance.command import afterturn
+from tests.acceptance.ledger import find_uncounted, marked
 from tests.acceptance.windows import broken_window
 from tests.oracle import AckLog, Messages, find_violations, is_at_rest
 from tests.waiting import wait_until
@@ -214,7 +215,7 @@ class Platform:
     def talk(self, session_id: str, numbers: Sequence[int] = range(1, 5)) -> None:
         """Send turns; the four are just enough to call for one summary."""
         for number in numbers:
-            answer = self.send(session_id, f"{session_id}-{number}", dialogue(number))
+            answer = self.send(session_id, f"{session_id}-{number}", dialogue(number, session_id))
             assert answer is not None
             assert answer.status_code == httpx.codes.ACCEPTED, answer.text
 
@@ -228,7 +229,7 @@ class Platform:
             try:
                 while not ends.is_set():
                     number += 1
-                    self.send_until_accepted(session_id, f"{session_id}-{number}", spoken(number))
+                    self.send_until_accepted(session_id, f"{session_id}-{number}", spoken(number, session_id))
             except BaseException as failure:  # noqa: BLE001 - told to the test, in its own thread
                 failures.append(failure)
 
@@ -257,6 +258,7 @@ class Platform:
         assert self._broken_windows() == []
         self._comes_to_rest()
         assert find_violations(self.database_url, self.log, raw_messages=LONG) == []
+        assert list(find_uncounted(self.database_url, list(self.model.requests), self.log.promised)) == []
         [(noted,)] = self.rows("select count(*) from llm_call")
         assert noted >= self.model.count, "the model was asked something that the ledger does not know"
 
@@ -361,31 +363,33 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def dialogue(number: int) -> list[dict[str, str]]:
-    """A turn with something in it to summarize."""
+def dialogue(number: int, session_id: str = "") -> list[dict[str, str]]:
+    """A turn with something in it to summarize; by the session's id its prompts are told apart."""
     return [
         {
             "role": "user",
             "content": (
-                f"Please look at {MARKER} order M-{4000 + number}. The driver says that the seal is broken "
-                "and that the boxes at the bottom are wet. We must tell the customer before noon, and I "
-                "would like to know whether the insurance needs photographs of every single box."
+                f"Please look at {MARKER} order M-{4000 + number} of {marked(session_id)}. The driver says "
+                "that the seal is broken and that the boxes at the bottom are wet. We must tell the customer "
+                "before noon, and I would like to know whether the insurance needs photographs of every "
+                "single box."
             ),
         },
         {
             "role": "assistant",
             "content": (
-                f"I have looked at the record of order M-{4000 + number}. It came in at six this morning and "
-                f"the seal was noted as whole at the gate. The insurance of {MARKER} wants a photograph of "
-                "each side and one of the label. I suggest that we move the wet boxes to the drying room."
+                f"I have looked at the record of order M-{4000 + number} of {marked(session_id)}. It came in "
+                "at six this morning and the seal was noted as whole at the gate. The insurance of "
+                f"{MARKER} wants a photograph of each side and one of the label. I suggest that we move the "
+                "wet boxes to the drying room."
             ),
         },
     ]
 
 
-def spoken(number: int) -> list[dict[str, Any]]:
+def spoken(number: int, session_id: str = "") -> list[dict[str, Any]]:
     """A turn; every third one calls two tools between its question and its answer."""
-    question, answer = dialogue(number)
+    question, answer = dialogue(number, session_id)
     if number % 3:
         return [question, answer]
     calls = [f"call-{number}-{part}" for part in range(2)]

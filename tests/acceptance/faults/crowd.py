@@ -47,7 +47,7 @@ class Crowd:
             while not self._ends.is_set():
                 number += 1
                 session_id = f"client-{client}-{number // TURNS_A_SESSION}"
-                turn = (session_id, f"turn-{number}", spoken(number))
+                turn = (session_id, f"turn-{number}", spoken(number, session_id))
                 self._platform.send_until_accepted(*turn)
                 if chance.random() < 0.2 and not self._platform.send_until_accepted(*turn):
                     self.faults.append(f"{session_id}: turn-{number} was taken twice")

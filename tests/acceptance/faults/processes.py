@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Self
 
 import httpx
 
@@ -38,6 +40,57 @@ def process(command: list[str], settings: Mapping[str, str], log: Path) -> Itera
                 started.wait()
 
 
+class Kept:
+    """A process that is started again as soon as it has ended, however often."""
+
+    def __init__(self, command: list[str], settings: Mapping[str, str], log: Path) -> None:
+        """Start it."""
+        self._command, self._settings = [sys.executable, *command[1:]], dict(settings)
+        self._output = log.open("wb")
+        self._lock, self._ends = threading.Lock(), False
+        self._process = self._start()
+        self.starts = 1
+        self._thread = threading.Thread(target=self._keep)
+        self._thread.start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        output = self._output
+        return subprocess.Popen(
+            self._command, cwd=ROOT, env=self._settings, stdout=output, stderr=output, start_new_session=True
+        )
+
+    @property
+    def pid(self) -> int:
+        """The process as it is now; it may have ended."""
+        return self._process.pid
+
+    def _keep(self) -> None:
+        while True:
+            self._process.wait()
+            with self._lock:
+                if self._ends:
+                    return
+                self._process = self._start()
+                self.starts += 1
+
+    def close(self) -> None:
+        """End it."""
+        with self._lock:
+            self._ends = True
+            self._process.terminate()
+        self._thread.join(STOP_S)
+        if self._thread.is_alive():
+            self._process.kill()
+            self._thread.join()
+        self._output.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
 @contextmanager
 def server(command: list[str], directory: Path) -> Iterator[None]:
     """A server that needs nothing but to be started."""
@@ -60,11 +113,12 @@ def api(platform: Platform, place: Path, settings: Mapping[str, str]) -> Iterato
                 base_url=f"http://127.0.0.1:{port}", headers=platform.client.headers, timeout=20
             ) as client,
         ):
-            wait_until(lambda: _answers(client), within_s=SOON_S, what="the other API answers")
+            wait_until(lambda: answers(client), within_s=SOON_S, what="the other API answers")
             yield client
 
 
-def _answers(client: httpx.Client) -> bool:
+def answers(client: httpx.Client) -> bool:
+    """Whether an API is there."""
     try:
         return client.get("/healthz").is_success
     except httpx.TransportError:

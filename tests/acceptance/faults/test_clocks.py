@@ -88,7 +88,11 @@ def test_clocks_that_disagree_by_hours_do_no_harm(
         platform.talk(session_id)
         platform.is_summarized(session_id)
         assert platform.calls(session_id) == ["ok"]
-        turn = {"turn_id": "timed", "messages": dialogue(5), "completed_at": datetime.now(UTC).isoformat()}
+        turn = {
+            "turn_id": "timed",
+            "messages": dialogue(5, session_id),
+            "completed_at": datetime.now(UTC).isoformat(),
+        }
         platform.log.sends(session_id, "timed")
         answer = client.post(f"/v1/sessions/{session_id}/turns", json=turn)
         assert answer.status_code == httpx.codes.ACCEPTED

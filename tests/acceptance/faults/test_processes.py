@@ -159,7 +159,9 @@ def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform
     """
     with slow_commits(platform):
         turns = [f"slow-{number}" for number in range(1, 4)]
-        tries = [threading.Thread(target=platform.send, args=(turn, turn, dialogue(1))) for turn in turns]
+        tries = [
+            threading.Thread(target=platform.send, args=(turn, turn, dialogue(1, turn))) for turn in turns
+        ]
         for one in tries:
             one.start()
         asleep = "select 1 from pg_stat_activity where wait_event = 'PgSleep' having count(*) = 3"
@@ -170,7 +172,7 @@ def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform
         there = "select 1 from turn where turn_id like 'slow-%' having count(*) = 3"
         wait_until(lambda: platform.rows(there), within_s=SOON_S, what="the commits have ended")
         assert not any(platform.log.promised.get(turn) for turn in turns)
-    assert [platform.send_until_accepted(turn, turn, dialogue(1)) for turn in turns] == [True] * 3
+    assert [platform.send_until_accepted(turn, turn, dialogue(1, turn)) for turn in turns] == [True] * 3
 
 
 def test_an_api_killed_in_the_middle_of_a_batch(platform: Platform) -> None:
@@ -204,7 +206,11 @@ def test_an_api_killed_in_the_middle_of_a_batch(platform: Platform) -> None:
 
 
 def line_of(session_id: str, number: int) -> dict[str, Any]:
-    return {"session_id": session_id, "turn_id": f"{session_id}-{number}", "messages": dialogue(number)}
+    return {
+        "session_id": session_id,
+        "turn_id": f"{session_id}-{number}",
+        "messages": dialogue(number, session_id),
+    }
 
 
 def send_batch(platform: Platform, body: str) -> bool:

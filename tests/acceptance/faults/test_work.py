@@ -81,7 +81,7 @@ def test_turns_that_come_while_the_model_answers_are_summarized_next(platform: P
     platform.model.next(SLOW)
     platform.begins_to_summarize("growing")
     for number in range(5, 11):
-        assert platform.send("growing", f"growing-{number}", dialogue(number)) is not None
+        assert platform.send("growing", f"growing-{number}", dialogue(number, "growing")) is not None
     covered = "select 1 from session where session_id = 'growing' and summarized_seq >= 14"
     wait_until(lambda: platform.rows(covered), within_s=SOON_S, what="the newer turns are covered too")
     ranges = platform.rows(
