@@ -1,6 +1,6 @@
 """The picture of `afterturn status`: values in, something to print out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -102,7 +102,7 @@ def judge(frame: Frame) -> tuple[str, str]:
     alive = {one.role for one in snapshot.roles if one.alive}
     missing = [role for role in ROLES if role not in alive]
     dead = sum(one.count for one in snapshot.work if one.state == "dead")
-    late_s = max((one.oldest_s for one in snapshot.work if one.state == "due"), default=0.0)
+    late_s = max((one.oldest_s for one in snapshot.work if one.waits), default=0.0)
     if missing:
         return f"no {' and no '.join(missing)} at work", "bold red"
     if late_s >= VERY_LATE_S:
@@ -133,7 +133,7 @@ def _work(snapshot: Snapshot, *, every_kind: bool) -> RenderableType:
             table.add_row(
                 Text(kind, style="bold" if states else "bright_black"),
                 counts[0],
-                _oldest(states.get("due")),
+                _oldest([one for one in states.values() if one.waits]),
                 *counts[1:],
                 _number(done.get(kind, 0.0)),
                 NOTHING if busy == "0.0" else Text(busy),
@@ -148,11 +148,12 @@ def _count(one: WorkCount | None, state: str) -> Text:
     return Text(f"{one.count:,}", style=STYLES[state]) if one else NOTHING
 
 
-def _oldest(one: WorkCount | None) -> Text:
-    if one is None:
+def _oldest(waiting: Sequence[WorkCount]) -> Text:
+    if not waiting:
         return NOTHING
-    style = "bold red" if one.oldest_s >= VERY_LATE_S else "yellow" if one.oldest_s >= LATE_S else "cyan"
-    return Text(_age(one.oldest_s), style=style)
+    oldest_s = max(one.oldest_s for one in waiting)
+    style = "bold red" if oldest_s >= VERY_LATE_S else "yellow" if oldest_s >= LATE_S else "cyan"
+    return Text(_age(oldest_s), style=style)
 
 
 def _by_first(snapshot: Snapshot, name: Counted) -> Mapping[str, float]:

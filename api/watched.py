@@ -77,9 +77,13 @@ def _of_work(snapshot: Snapshot) -> Iterator[Metric]:
     rows = [((one.kind, one.state), one) for one in snapshot.work]
     counts = [(labels, float(one.count)) for labels, one in rows]
     yield _gauge("work", "Work by kind and state.", counts, ("kind", "state"))
-    waiting = [((one.kind,), one.oldest_s) for one in snapshot.work if one.state == "due"]
+    oldest: dict[str, float] = {}
+    for one in snapshot.work:
+        if one.waits:
+            oldest[one.kind] = max(one.oldest_s, oldest.get(one.kind, 0.0))
+    waiting = [((kind,), seconds) for kind, seconds in oldest.items()]
     yield _gauge(
-        "work_oldest_due_seconds", "For how long the oldest due work has waited.", waiting, ("kind",)
+        "work_oldest_due_seconds", "For how long the oldest work has waited for a worker.", waiting, ("kind",)
     )
     cut = [((), float(snapshot.is_cut))]
     yield _gauge("work_is_cut", "Whether there is more work than was counted.", cut)

@@ -36,13 +36,18 @@ class WorkCount:
         state: `due`, `later` (not due yet), `put-off` (waits after a failure), `running`, `lost` (its lease
             ran out) or `dead`.
         count: How much of it.
-        oldest_s: For how long the oldest of it has been due, in seconds, >= 0.
+        oldest_s: For how long the oldest of it has been due, or its lease been over, in seconds, >= 0.
     """
 
     kind: str
     state: str
     count: int
     oldest_s: float
+
+    @property
+    def waits(self) -> bool:
+        """Whether a worker could take it now: work whose lease ran out waits for one like any other."""
+        return self.state in {"due", "lost"}
 
 
 @dataclass(frozen=True)
@@ -105,9 +110,9 @@ class Snapshot:
 LIVE_WORK = text(
     """
     select kind, state, count(*) as count,
-        greatest(extract(epoch from now() - min(due_at)), 0)::float8 as oldest_s
+        greatest(extract(epoch from now() - min(coalesce(lease_until, due_at))), 0)::float8 as oldest_s
     from (
-        select kind, due_at, case
+        select kind, due_at, lease_until, case
             when state = 'running' then case when lease_until < now() then 'lost' else 'running' end
             when due_at <= now() then 'due'
             when last_error is not null then 'put-off'

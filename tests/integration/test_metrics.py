@@ -84,6 +84,17 @@ def test_work_is_counted_by_kind_and_state_with_the_age_of_the_oldest(app: Any, 
     assert page.value("work_is_cut") == 0
 
 
+def test_work_that_nobody_takes_after_its_worker_died_grows_old(app: Any, tenant_id: UUID) -> None:
+    number = work_id(tenant_id, "lost")
+    with session.transaction() as db:
+        assert claim(db, number, lease_s=20, max_crashes=3)
+    assert "afterturn_work_oldest_due_seconds" not in scrape(app).names()
+    with session.transaction() as db:
+        db.execute(text("update due_work set due_at = now() - interval '1 h'"))
+        db.execute(text("update due_work set lease_until = now() - interval '400 s'"))
+    assert 400 <= scrape(app).value("work_oldest_due_seconds", kind="summarize") < 490
+
+
 def test_a_backlog_beyond_the_bound_is_said_to_be_one(tenant_id: UUID) -> None:
     for key in ("a", "b", "c"):
         work_id(tenant_id, key)

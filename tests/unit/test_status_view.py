@@ -53,6 +53,7 @@ def test_all_is_well_only_where_every_role_is_at_work() -> None:
     ("snapshot", "verdict"),
     [
         (replace(WELL, work=[WorkCount("plan", "due", 1, 301)]), "work has waited for 5 min"),
+        (replace(WELL, work=[WorkCount("plan", "lost", 1, 301)]), "work has waited for 5 min"),
         (replace(WELL, work=[WorkCount("plan", "dead", 3, 9)]), "3 given up: see `afterturn work list`"),
         (replace(WELL, gates=[OPEN]), "a model is not asked"),
         (replace(WELL, retention=LastRun(14_401.0, None, 3_600.0)), "old things are not deleted"),
@@ -89,6 +90,11 @@ def test_a_row_shows_each_state_in_its_column() -> None:
     ]
     drawn = printed(frame(replace(WELL, work=work, totals=totals)))
     assert " ".join(row(drawn, "summarize")).startswith("summarize 1,234 1 min 4 · · · 5 44 2.5")
+
+
+def test_the_oldest_is_that_of_what_is_due_or_was_lost() -> None:
+    work = [WorkCount("plan", "lost", 1, 700), WorkCount("plan", "later", 1, 0)]
+    assert row(printed(frame(replace(WELL, work=work))), "plan")[:4] == ["plan", "·", "11", "min"]
 
 
 def test_the_last_minute_is_added_up_over_models_and_reasons() -> None:
