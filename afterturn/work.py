@@ -3,14 +3,18 @@
 import sys
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.operating import known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
 from models.clock import present
-from models.operating import drop_dead, list_stuck, retry_now
+from models.operating import count_stuck, drop_dead, list_stuck, retry_now
 from models.provider import list_gates, reopen
+from models.session import Transaction
+from models.tenant import name_tenants
+from models.work import DueWork
 
 app = typer.Typer(
     help="Show work that was given up or waits; try it again, or drop it.",
@@ -18,30 +22,50 @@ app = typer.Typer(
     add_completion=False,
 )
 
-Tenant = Annotated[str, typer.Option(help="Whose work.")]
+MOST_LISTED = 200
+
+Tenant = Annotated[str | None, typer.Option(help="Whose work; everybody's where none is named.")]
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
 
 
 @app.command("list")
-def list_all(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> None:
+def list_all(
+    tenant: Tenant = None,
+    most: Annotated[int, typer.Option(min=1, help="The most pieces of work to show.")] = MOST_LISTED,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
     """Show models that are not asked at present, and work that was given up or waits, with the reasons."""
     with operator_transaction(data_dir) as db:
-        for gate in list_gates(db, now=present(db)):
-            until = f" until {gate.until:%Y-%m-%d %H:%M:%S}" if gate.until else ""
-            print(f"model {gate.model}  {gate.state}{until}  failures {gate.failures}: {gate.reason}")
-        for work in list_stuck(db, known_tenant(db, tenant)):
-            counts = f"attempts {work.attempts}, crashes {work.crashes}"
-            print(
-                f"work {work.work_id}  {work.kind} {work.key}  {work.state}, due "
-                f"{work.due_at:%Y-%m-%d %H:%M:%S}  {counts}: {work.last_error}"
-            )
+        owner = _owner(db, tenant)
+        gates = list_gates(db, now=present(db))
+        stuck = list_stuck(db, owner, most=most)
+        names = name_tenants(db, {work.tenant_id for work in stuck})
+        left = count_stuck(db, owner) - len(stuck)
+    for gate in gates:
+        until = f" until {gate.until:%Y-%m-%d %H:%M:%S}" if gate.until else ""
+        print(f"model {gate.model}  {gate.state}{until}  failures {gate.failures}: {gate.reason}")
+    for work in stuck:
+        due = f"{work.state}, due {work.due_at:%Y-%m-%d %H:%M:%S}"
+        print(f"work {work.work_id}  {work.kind} {work.key}  {due}  {_history(work, names[work.tenant_id])}")
+    if left > 0:
+        print(f"and {left} more: see them with --most {len(stuck) + left}")
+    if not gates and not stuck:
+        print("every model is asked, and no work was given up or waits after a failure")
+
+
+def _owner(db: Transaction, tenant: str | None) -> UUID | None:
+    return None if tenant is None else known_tenant(db, tenant)
+
+
+def _history(work: DueWork, tenant: str) -> str:
+    return f"of {tenant}, attempts {work.attempts}, crashes {work.crashes}: {work.last_error}"
 
 
 @app.command()
-def retry(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> None:
+def retry(tenant: Tenant = None, data_dir: DataDir = DATA_DIRECTORY) -> None:
     """Ask every model again, and have all work of `list` done now; for after the cause was mended."""
     with operator_transaction(data_dir) as db:
-        owner = known_tenant(db, tenant)
+        owner = _owner(db, tenant)
         models = sum(reopen(db, gate.model) for gate in list_gates(db, now=present(db)))
         print(f"models asked again: {models}, work tried again: {retry_now(db, owner)}")
 
@@ -49,14 +73,16 @@ def retry(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> 
 @app.command()
 def drop(
     work_id: Annotated[int, typer.Argument(help="The number that `list` shows.")],
-    tenant: Tenant = FIRST_TENANT,
+    tenant: Tenant = None,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
     """End work that was given up, for good; what asks for it later begins anew."""
     with operator_transaction(data_dir) as db:
-        dropped = drop_dead(db, known_tenant(db, tenant), work_id)
+        dropped = drop_dead(db, _owner(db, tenant), work_id)
+        names = name_tenants(db, {dropped.tenant_id}) if dropped else {}
     if dropped is None:
-        print(f"afterturn: {tenant!r} has no dead work {work_id}; see `afterturn work list`", file=sys.stderr)
+        whose = "there is" if tenant is None else f"{tenant!r} has"
+        print(f"afterturn: {whose} no dead work {work_id}; see `afterturn work list`", file=sys.stderr)
         raise typer.Exit(1)
-    counts = f"attempts {dropped.attempts}, crashes {dropped.crashes}"
-    print(f"dropped work {work_id}  {dropped.kind} {dropped.key}  {counts}: {dropped.last_error}")
+    history = _history(dropped, names[dropped.tenant_id])
+    print(f"dropped work {work_id}  {dropped.kind} {dropped.key}  {history}")

@@ -21,14 +21,19 @@ def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWor
 
 def redrive(
     db: Transaction,
-    tenant_id: UUID,
+    tenant_id: UUID | None,
     work_ids: list[int] | None = None,
     *,
     kind: WorkKind | None = None,
     delay_s: float = 0,
 ) -> int:
-    """Give dead work another life; all of the tenant's, or the named or those of a kind. Returns how many."""
-    dead = update(DueWork).where(DueWork.tenant_id == tenant_id, DueWork.state == WorkState.DEAD)
+    """Give dead work another life; all of the tenant's, or the named or those of a kind. Returns how many.
+
+    Without a tenant, it is that of all of them.
+    """
+    dead = update(DueWork).where(DueWork.state == WorkState.DEAD)
+    if tenant_id is not None:
+        dead = dead.where(DueWork.tenant_id == tenant_id)
     if work_ids is not None:
         dead = dead.where(DueWork.work_id.in_(work_ids))
     if kind is not None:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, true, update
 
 from models.dead_work import redrive
 from models.session import Transaction
@@ -13,33 +13,58 @@ _PUT_OFF = (
 )
 
 
-def list_stuck(db: Transaction, tenant_id: UUID) -> list[DueWork]:
-    """Work that was given up, and work that waits after a failure; what waits longest comes last."""
+def _of(tenant_id: UUID | None) -> ColumnElement[bool]:
+    return true() if tenant_id is None else DueWork.tenant_id == tenant_id
+
+
+def list_stuck(db: Transaction, tenant_id: UUID | None = None, *, most: int | None = None) -> list[DueWork]:
+    """Work that was given up, then work that waits after a failure; of both, what waits longest comes last.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose work; None for everybody's.
+        most: The most of it; None for all.
+    """
     rows = db.execute(
         select(DueWork.__table__)
-        .where(DueWork.tenant_id == tenant_id, or_(DueWork.state == WorkState.DEAD, _PUT_OFF))
-        .order_by(DueWork.due_at)
+        .where(_of(tenant_id), or_(DueWork.state == WorkState.DEAD, _PUT_OFF))
+        .order_by((DueWork.state == WorkState.DEAD).desc(), DueWork.due_at)
+        .limit(most)
     )
     return [DueWork(**row) for row in rows.mappings()]
 
 
-def retry_now(db: Transaction, tenant_id: UUID) -> int:
-    """Have all of it tried at once. Returns how many pieces of work that are."""
+def count_stuck(db: Transaction, tenant_id: UUID | None = None) -> int:
+    """How many pieces of work `list_stuck` has."""
+    stuck = select(func.count()).where(_of(tenant_id), or_(DueWork.state == WorkState.DEAD, _PUT_OFF))
+    return int(db.execute(stuck).scalar_one())
+
+
+def retry_now(db: Transaction, tenant_id: UUID | None = None) -> int:
+    """Have all of it tried at once. Returns how many pieces of work that are.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose work; None for everybody's.
+    """
     hastened = db.execute(
-        update(DueWork)
-        .where(DueWork.tenant_id == tenant_id, _PUT_OFF)
-        .values(due_at=func.now(), hinted_until=None)
+        update(DueWork).where(_of(tenant_id), _PUT_OFF).values(due_at=func.now(), hinted_until=None)
     ).rowcount
     return hastened + redrive(db, tenant_id)
 
 
-def drop_dead(db: Transaction, tenant_id: UUID, work_id: int) -> DueWork | None:
+def drop_dead(db: Transaction, tenant_id: UUID | None, work_id: int) -> DueWork | None:
     """End dead work for good; what asks for it later begins anew, with no attempt counted.
 
+    Args:
+        db: A transaction.
+        tenant_id: Whose work it must be; None where it may be anybody's.
+        work_id: Its number.
+
     Returns:
-        The work as it was; None where the tenant has no such dead work, and nothing was changed.
+        The work as it was; None where there is no such dead work, and nothing was changed.
     """
-    mine = (DueWork.tenant_id == tenant_id, DueWork.work_id == work_id, DueWork.state == WorkState.DEAD)
+    mine = (_of(tenant_id), DueWork.work_id == work_id, DueWork.state == WorkState.DEAD)
     row = db.execute(select(DueWork.__table__).where(*mine).with_for_update()).mappings().one_or_none()
     if row is None:
         return None

@@ -67,6 +67,12 @@ def find_tenant(db: Transaction, name: str) -> UUID | None:
     return db.execute(select(Tenant.tenant_id).where(Tenant.name == name)).scalar()
 
 
+def name_tenants(db: Transaction, tenant_ids: set[UUID]) -> dict[UUID, str]:
+    """The names of tenants, for those who operate the installation."""
+    rows = db.execute(select(Tenant.tenant_id, Tenant.name).where(Tenant.tenant_id.in_(tenant_ids)))
+    return {row.tenant_id: row.name for row in rows}
+
+
 def ensure_tenant(db: Transaction, name: str) -> UUID:
     """Find the tenant of this name, or make it; safe to call at once from many places."""
     db.execute(text("insert into tenant (name) values (:name) on conflict (name) do nothing"), {"name": name})

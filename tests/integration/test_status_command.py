@@ -65,7 +65,7 @@ def test_dead_work_is_dropped_with_a_line_of_what_it_was(tenant_id: UUID) -> Non
     shown = run("work", "drop", str(number), "--tenant", "first")
     assert shown.exit_code == 0, shown.output
     assert shown.output.strip() == (
-        f"dropped work {number}  summarize bad  attempts 1, crashes 0: fault of bad"
+        f"dropped work {number}  summarize bad  of first, attempts 1, crashes 0: fault of bad"
     )
     again = run("work", "drop", str(number), "--tenant", "first")
     assert again.exit_code == 1
@@ -73,6 +73,32 @@ def test_dead_work_is_dropped_with_a_line_of_what_it_was(tenant_id: UUID) -> Non
     listed = run("work", "list", "--tenant", "first").output
     assert f"work {number} " not in listed
     assert f"work {other} " in listed
+
+
+@pytest.mark.usefixtures("empty_db")
+def test_without_a_tenants_name_it_is_everybodys_work_and_its_owner_is_said() -> None:
+    """Who is told of dead work by an alert, or by `status`, is told of no tenant."""
+    with session.transaction() as db:
+        numbers = [die(db, ensure_tenant(db, name), f"of {name}") for name in ("default", "second")]
+    listed = run("work", "list").output.splitlines()
+    assert [line.split(":")[-1] for line in listed] == [" fault of of default", " fault of of second"]
+    assert ["of default, " in line for line in listed] == [True, False]
+    assert "of second, " in listed[1]
+    assert "fault of of second" not in run("work", "list", "--tenant", "default").output
+    assert run("work", "drop", str(numbers[1])).exit_code == 0
+    assert "work tried again: 1" in run("work", "retry").output
+    assert "no work was given up" in run("work", "list").output
+
+
+@pytest.mark.usefixtures("empty_db")
+def test_of_much_work_a_page_is_shown_and_how_much_more_there_is() -> None:
+    with session.transaction() as db:
+        tenant = ensure_tenant(db, "default")
+        for number in range(3):
+            die(db, tenant, f"s{number}")
+    assert "more" not in run("work", "list", "--most", "3").output
+    shown = run("work", "list", "--most", "2").output.splitlines()
+    assert (len(shown), shown[-1]) == (3, "and 1 more: see them with --most 3")
 
 
 def test_what_is_alive_or_another_tenants_is_not_dropped(db: Connection) -> None:
