@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
@@ -32,6 +33,13 @@ MEANINGS: Mapping[Counted, str] = {
     Counted.SHADOW_FACTS: "Facts that turns needed of those reads: kept by the part, or lost.",
     Counted.SHADOW_TOOL_CALLS: "Tool calls that followed those reads: passed by the part, or blocked.",
 }
+
+
+FROM_THE_START: Mapping[Counted, Sequence[tuple[str, ...]]] = {
+    Counted.TURNS: [()],
+    Counted.DENIED: list(product(("tenant", "session"), ("usd", "tokens"))),
+}
+"""Counts that are told as 0 before there is one: Prometheus sees no increase in a value that is its first."""
 
 
 @dataclass(frozen=True)
@@ -127,11 +135,10 @@ def _of_spend(spend: Spend) -> Iterator[Metric]:
 def _of_counts(totals: Sequence[Total]) -> Iterator[Metric]:
     for name in Counted:
         family = CounterMetricFamily(f"{PREFIX}{name}", MEANINGS[name], labels=LABELS[name])
-        known = [one for one in totals if one.name == name]
-        for one in known:
-            family.add_metric(one.labels, one.total)
-        if not known and not LABELS[name]:
-            family.add_metric((), 0.0)
+        values = dict.fromkeys(FROM_THE_START.get(name, ()), 0.0)
+        values.update((one.labels, one.total) for one in totals if one.name == name)
+        for labels, value in values.items():
+            family.add_metric(labels, value)
         yield family
 
 

@@ -35,7 +35,7 @@ EXPRESSIONS = {**SHOWN, **ALERTED}
 
 FUNCTIONS = {
     *("absent", "and", "by", "count", "histogram_quantile", "increase"),
-    *("max", "or", "rate", "sum", "vector"),
+    *("max", "offset", "on", "or", "rate", "sum", "unless", "vector"),
 }
 ADDED_BY_PROMETHEUS = {"instance", "job"}
 METRIC = re.compile(r"\b((?:afterturn|process)_\w+)(?:\{([^}]*(?:\}[^}]*)*?)\})?(?=[\s)\[]|$)")
