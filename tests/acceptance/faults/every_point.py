@@ -3,16 +3,25 @@
 python -m tests.acceptance.faults.every_point [name of a life ...]
 """
 
+import os
+import sys
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
-from tests.acceptance.faults.lives import Life
+from afterturn.stack.stack import Stack
+from llm.scripted import ScriptedServer
+from tests.acceptance.faults.chaos import say, unkept
+from tests.acceptance.faults.lives import Life, SummaryLife
+from tests.acceptance.faults.more_lives import ArtifactLife, ClockLife, EraseLife, NightLife, PlanLife
 from tests.acceptance.faults.points import Point
-from tests.acceptance.faults.ring import Ring
+from tests.acceptance.faults.ring import Ring, ring_around
+from tests.acceptance.platform import ROLES, SOON_S, Platform, environment
 from tests.waiting import wait_until
 
-BY_THE_CLOCK = ("models/counting.py flush", "workers/observe.py show_life")
-"""What processes commit from time to time, whatever life goes through them."""
+LIVES = (SummaryLife, ArtifactLife, PlanLife, EraseLife, NightLife, ClockLife)
 
 MOST_LIVES = 3
 """So often is a point waited for that a life does not always come to."""
@@ -23,19 +32,23 @@ LATE_S = 5
 
 def points_of(life: Life, ring: Ring) -> list[Point]:
     """The trigger points of a healthy life, in their order; the first life only warms up."""
+    open_acts = ring.triggers.open
     for key in (f"{life.name}-warm", f"{life.name}-healthy"):
+        life.prepare(ring, key)
         ring.rests()
         ring.triggers.begin()
         life.live(ring, key)
-        wait_until(lambda: ring.triggers.are_whole, within_s=LATE_S, what="what began has ended")
-    assert list(life.faults(ring, key)) == []
-    return [point for point in ring.triggers.found() if not point.what.endswith(BY_THE_CLOCK)]
+        wait_until(lambda: not open_acts(), within_s=SOON_S, what=f"what began has ended: {open_acts()}")
+    faults = list(life.faults(ring, key))
+    assert faults == [], faults
+    return [point for point in ring.triggers.found() if life.takes(point)]
 
 
 def killed_at(point: Point, life: Life, ring: Ring, number: int) -> Iterator[str]:
     """Go through a life in which a process dies at a point. Yields what is wrong afterwards."""
     for again in range(MOST_LIVES):
         key = f"{life.name}-{point.role}-{number}-{again}"
+        life.prepare(ring, key)
         ring.triggers.arm(point)
         try:
             life.live(ring, key)
@@ -58,3 +71,45 @@ def faults_at(points: Sequence[Point], life: Life, ring: Ring) -> list[str]:
         except AssertionError as broken:
             raise AssertionError(f"killed {point}: {broken}") from broken
     return faults
+
+
+def main(wanted: Sequence[str]) -> int:
+    """Go through the lives that are wanted, or all, and say which promises were broken.
+
+    Returns:
+        0 where none was, else 1.
+    """
+    with ScriptedServer() as model:
+        os.environ.update(environment(model))
+        with Stack(roles=ROLES) as stack:
+            platform = Platform(stack, model)
+            with tempfile.TemporaryDirectory() as place, ring_around(platform, Path(place)) as ring:
+                chosen = [life for life in LIVES if not wanted or life.name in wanted]
+                faults = [fault for life in chosen for fault in tell(life(), ring)]
+            model.script.clear()
+            faults += unkept(platform)
+            platform.close()
+    for fault in faults:
+        say(f"BROKEN {fault}")
+    say(f"{len(faults)} promises broken")
+    return 1 if faults else 0
+
+
+def tell(life: Life, ring: Ring) -> list[str]:
+    """Go through a life once for each of its points, and say how each came out."""
+    points = points_of(life, ring)
+    say(f"{life.name}: {len(points)} points")
+    faults = list[str]()
+    for number, point in enumerate(points, 1):
+        began = time.monotonic()
+        try:
+            broken = [f"killed {point}: {fault}" for fault in killed_at(point, life, ring, number)]
+        except AssertionError as failure:
+            broken = [f"killed {point}: {failure}"]
+        say(f"  {time.monotonic() - began:5.1f} s  {'BROKEN' if broken else 'whole '}  {point}")
+        faults += broken
+    return faults
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -4,11 +4,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from llm.scripted import Mode, Step
+from tests.acceptance.faults.points import Point
 from tests.acceptance.faults.ring import RENEW_S, Ring
 from tests.acceptance.ledger import find_uncounted
 from tests.acceptance.platform import WISH, dialogue
 from tests.acceptance.windows import broken_window
 from tests.oracle import find_violations
+
+BY_THE_CLOCK = ("models/counting.py flush", "workers/observe.py show_life")
+"""What processes commit from time to time, whatever life goes through them."""
 
 LONG = Step(Mode.SUMMARY, delay_s=RENEW_S * 3)
 """An answer for which a lease is renewed."""
@@ -22,6 +26,14 @@ class Life(ABC):
     """
 
     name: str
+
+    def prepare(self, ring: Ring, key: str) -> None:
+        """Do what comes before it; nobody dies meanwhile."""
+        del ring, key
+
+    def takes(self, point: Point) -> bool:
+        """Whether a point that was passed is one of its own."""
+        return not point.what.endswith(BY_THE_CLOCK)
 
     @abstractmethod
     def live(self, ring: Ring, key: str) -> None:

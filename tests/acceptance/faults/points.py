@@ -36,7 +36,7 @@ class Triggers:
 
     def __init__(self, place: Path) -> None:
         """Keep them in a directory of their own, which need not exist."""
-        self._place = place
+        self._place, self._is_armed = place, False
         place.mkdir(exist_ok=True)
         self._passed.write_text("")
 
@@ -65,26 +65,32 @@ class Triggers:
             points.append(Point(line, seen[line]))
         return points
 
-    @property
-    def are_whole(self) -> bool:
-        """Whether all that was begun has ended."""
+    def open(self) -> list[str]:
+        """The acts that were begun and have not ended."""
         acts = Counter(point.what.replace(": after ", ": before ", 1) for point in self.found())
-        return all(count % 2 == 0 for count in acts.values())
+        return [act for act, sides in acts.items() if sides % 2]
 
     def arm(self, point: Point) -> None:
         """Count from here on, and let who comes to this point die there."""
         self.begin()
         written = self._place / "written"
         written.write_text(f"{point.times} {point.what}")
+        self._is_armed = True
         written.rename(self._armed)
 
     def disarm(self) -> bool:
         """Let nobody die any more. Returns whether somebody did."""
+        self._is_armed = False
         try:
             self._armed.unlink()
         except FileNotFoundError:
             return True
         return False
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether somebody is to die, or has died, since it was disarmed last."""
+        return self._is_armed
 
     @property
     def has_struck(self) -> bool:

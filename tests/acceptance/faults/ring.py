@@ -38,12 +38,14 @@ class Ring:
         client: A client of the API that dies.
         triggers: The points that are passed.
         settings: What each process has.
+        place: For their logs.
     """
 
     platform: Platform
     client: httpx.Client
     triggers: Triggers
     settings: Mapping[str, str]
+    place: Path
 
     def ask(self, method: str, path: str, body: Any = None, *, gone: bool = False) -> httpx.Response:
         """Ask again and again, as a careful client does.
@@ -98,12 +100,17 @@ def ring_around(platform: Platform, place: Path) -> Iterator[Ring]:
         settings["AFTERTURN_API_PORT"] = str(port)
         for role in (Role.BEAT, Role.DISPATCHER):
             running.enter_context(platform.paused(role))
+        _forget_hints(platform)
         for role, command in commands.items():
             running.enter_context(Kept(command, {**settings, **triggers.told(role)}, place / role))
         client = running.enter_context(
             httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=platform.client.headers, timeout=20)
         )
         wait_until(lambda: answers(client), within_s=SOON_S, what="the other API answers")
-        yield Ring(platform, client, triggers, settings)
-    # Hints that nobody took are with a broker that nobody listens to any more.
+        yield Ring(platform, client, triggers, settings, place)
+    _forget_hints(platform)
+
+
+def _forget_hints(platform: Platform) -> None:
+    """Hints that nobody took are with a broker that nobody listens to any more."""
     platform.rows("update due_work set hinted_until = null where hinted_until is not null returning 1")

@@ -41,6 +41,13 @@ GUARDS = (
         ("tests/integration/test_dispatch.py",),
     ),
     Guard(
+        "dispatcher: asked to stop, it ends what it has begun",
+        "workers/dispatch.py",
+        "    signal.signal(signal.SIGTERM, ask)\n",
+        "",
+        (),
+    ),
+    Guard(
         "broker: a silent connection is given up",
         _APP,
         '"socket_timeout": 5,',

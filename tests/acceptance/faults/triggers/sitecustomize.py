@@ -55,9 +55,10 @@ def _where() -> str:
 
 def _around(what: str, call: Callable[[], Any]) -> Any:
     _pass(f"before {what}")
-    result = call()
-    _pass(f"after {what}")
-    return result
+    try:
+        return call()
+    finally:
+        _pass(f"after {what}")
 
 
 def _in_database(module: Any) -> None:
