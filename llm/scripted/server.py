@@ -76,6 +76,10 @@ class ScriptedServer:
         """Let every hanging request, now and later, end in a good answer."""
         self._released.set()
 
+    def hold(self) -> None:
+        """Let requests hang again that come from now on."""
+        self._released.clear()
+
     def record(self, body: JsonObject) -> tuple[Recorded, int]:
         """Remember a request and choose its step; the number counts from 1."""
         with self._lock:

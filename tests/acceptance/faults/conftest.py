@@ -31,3 +31,4 @@ def platform(faulty_platform: Platform) -> Iterator[Platform]:
     yield faulty_platform
     faulty_platform.model.script.clear()
     faulty_platform.keeps_its_promises()
+    faulty_platform.model.hold()

@@ -20,9 +20,6 @@ PASSING = {
 }
 """What passes by itself: the work waits as long as it should, then it is done."""
 
-SLOW = Step(Mode.SUMMARY, delay_s=1)
-"""An answer that leaves time for a look."""
-
 USELESS = {
     "empty": Step(Mode.EMPTY),
     "no choice": Step(Mode.NO_CHOICES),
@@ -45,12 +42,13 @@ def test_a_fault_that_passes_delays_a_summary_and_no_more(platform: Platform, fa
     Red without "work: a failure is put off".
     """
     session_id = fault.replace(" ", "-")
-    platform.model.next(PASSING[fault], SLOW)
+    platform.model.next(PASSING[fault], Mode.HANG)  # the answer that is good waits for the look
     before = platform.model.count
     platform.talk(session_id)
     failed = "select crashes from due_work where key = %s and last_error is not null"
     found = wait_until(lambda: platform.rows(failed, session_id), within_s=SOON_S, what="it has failed")
     assert found == [(0,)]
+    platform.model.release()
     platform.is_summarized(session_id)
     assert platform.calls(session_id)[-1] == "ok"
     assert platform.model.count - before <= MOST_TRIES

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -28,11 +28,16 @@ SLOW = Step(Mode.SUMMARY, delay_s=3)
 BATCH_SESSIONS, BATCH_TURNS = ("batch-a", "batch-b", "batch-c"), 4
 
 SLOW_COMMIT = """
-create function slow_commit() returns trigger language plpgsql as
-    'begin perform pg_sleep(2); return null; end';
+create function slow_commit() returns trigger language plpgsql as $$ begin
+    perform set_config('lock_timeout', '0', true);
+    perform pg_advisory_xact_lock_shared(4711);
+    return null;
+end $$;
 create constraint trigger slow_commit after insert on turn deferrable initially deferred
     for each row when (new.turn_id like 'slow-%' or new.turn_id = 'batch-b-1') execute function slow_commit()
 """
+COMMITS_WAIT = "select 1 from pg_locks where locktype = 'advisory' and objid = 4711 and not granted"
+COMMITTING = "select 1 from pg_locks where relation = 'turn'::regclass and mode = 'RowExclusiveLock'"
 NO_SLOW_COMMIT = "drop trigger slow_commit on turn; drop function slow_commit()"
 
 HINT_LIFETIME_S = float(SETTINGS["AFTERTURN_HINT_LIFETIME_S"])
@@ -147,9 +152,15 @@ def changed(platform: Platform, change: str, back: str) -> Iterator[None]:
             database.execute(back.encode())
 
 
-def slow_commits(platform: Platform) -> AbstractContextManager[None]:
-    """Let the commits of some turns take long enough for a fault."""
-    return changed(platform, SLOW_COMMIT, NO_SLOW_COMMIT)
+@contextmanager
+def slow_commits(platform: Platform) -> Iterator[psycopg.Connection]:
+    """Let the commits of some turns wait until the connection that is given here is closed."""
+    with (
+        changed(platform, SLOW_COMMIT, NO_SLOW_COMMIT),
+        psycopg.connect(platform.database_url, autocommit=True) as gate,
+    ):
+        gate.execute("select pg_advisory_lock(4711)")
+        yield gate
 
 
 def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform) -> None:
@@ -157,18 +168,19 @@ def test_an_api_killed_after_its_commit_and_before_its_answer(platform: Platform
 
     Red without "intake: a turn is stored once".
     """
-    with slow_commits(platform):
+    with slow_commits(platform) as gate:
         turns = [f"slow-{number}" for number in range(1, 4)]
         tries = [
             threading.Thread(target=platform.send, args=(turn, turn, dialogue(1, turn))) for turn in turns
         ]
         for one in tries:
             one.start()
-        asleep = "select 1 from pg_stat_activity where wait_event = 'PgSleep' having count(*) = 3"
-        wait_until(lambda: platform.rows(asleep), within_s=SOON_S, what="three commits have begun")
+        three = f"{COMMITS_WAIT} having count(*) = 3"
+        wait_until(lambda: platform.rows(three), within_s=SOON_S, what="three commits have begun")
         platform.kill(Role.API)
         for one in tries:
             one.join()
+        gate.close()
         there = "select 1 from turn where turn_id like 'slow-%' having count(*) = 3"
         wait_until(lambda: platform.rows(there), within_s=SOON_S, what="the commits have ended")
         assert not any(platform.log.promised.get(turn) for turn in turns)
@@ -183,15 +195,15 @@ def test_an_api_killed_in_the_middle_of_a_batch(platform: Platform) -> None:
     order = [(number, place) for number in range(1, BATCH_TURNS + 1) for place in BATCH_SESSIONS]
     lines = [line_of(place, number) for number, place in order]
     body = "\n".join(json.dumps(line) for line in lines)
-    with slow_commits(platform):
+    with slow_commits(platform) as gate:
         pid = platform.pid(Role.API)
         trying = threading.Thread(target=send_batch, args=(platform, body))
         trying.start()
-        asleep = "select 1 from pg_stat_activity where wait_event = 'PgSleep'"
-        wait_until(lambda: platform.rows(asleep), within_s=SOON_S, what="the commit has begun")
+        wait_until(lambda: platform.rows(COMMITS_WAIT), within_s=SOON_S, what="the commit has begun")
         platform.end(pid)
         trying.join()
-        wait_until(lambda: not platform.rows(asleep), within_s=SOON_S, what="the commit has ended")
+        gate.close()
+        wait_until(lambda: not platform.rows(COMMITTING), within_s=SOON_S, what="the commit has ended")
         halves = """
             select turn_id from turn left join message using (tenant_id, session_id, turn_index)
             where turn_id like 'batch-%%' group by turn_id having count(seq) <> %s

@@ -10,6 +10,11 @@ from tests.acceptance.faults.processes import background
 from tests.acceptance.platform import SOON_S, Platform
 from tests.waiting import wait_until
 
+PATIENT = {
+    "AFTERTURN_LLM_DEADLINE_BASE_S": "60",
+    "AFTERTURN_LLM_DEADLINE_MAX_S": "60",
+    "AFTERTURN_LLM_LOST_AFTER_S": "90",
+}
 SHORT_SIGHTED = (sys.executable, "-m", "tests.acceptance.faults.short_sighted")
 
 
@@ -41,7 +46,7 @@ def test_a_job_that_outlasts_the_brokers_patience_is_done_once(platform: Platfor
     platform.model.next(Step(Mode.SUMMARY, delay_s=6))
     before = platform.model.count
     begun = tmp_path / "begun"
-    settings = {"BEGUN": str(begun), "AFTERTURN_HINT_LIFETIME_S": "60"}
+    settings = {"BEGUN": str(begun), "AFTERTURN_HINT_LIFETIME_S": "60", **PATIENT}
     with background(platform, tmp_path, settings, worker=SHORT_SIGHTED):
         platform.talk("long")
         platform.is_summarized("long")
