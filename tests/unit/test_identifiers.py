@@ -106,9 +106,9 @@ def test_a_text_keeps_all_its_own_names(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["a", "/a", "a.", "A-", "1", "a_", '"', "aB", " ", "-1.", "0f", "[", "a@b."])
 def test_no_text_takes_long(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     extract_identifiers(unit * (60_000 // len(unit)))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.data

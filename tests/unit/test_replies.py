@@ -213,9 +213,9 @@ LONG = ("<think>", "</think>", "```\n", "Error ", "<", "a(", "error.", "here is 
 
 @pytest.mark.parametrize("unit", [*LONG, "# a\n“", "# a\n```b\n", "# a\n- b"])
 def test_no_reply_takes_long(unit: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     clean_reply(unit * (40_000 // len(unit)))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.data

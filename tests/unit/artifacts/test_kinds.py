@@ -3,7 +3,7 @@
 
 import json
 from collections import Counter
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import example, given
@@ -199,9 +199,9 @@ def test_every_text_has_a_kind(text: str) -> None:
     ids=["a line", "no lines", "rows", "nested", "angles", "pipes", "brackets", "stars", "numbers", "quotes"],
 )
 def test_five_megabytes_of_anything_take_bounded_time(text: str) -> None:
-    began = perf_counter()
+    began = process_time()
     kind_of(text)
-    assert perf_counter() - began < 5
+    assert process_time() - began < 5
 
 
 @pytest.mark.data

@@ -74,7 +74,7 @@ def test_a_document_that_takes_too_long_is_stopped_in_time() -> None:
     started = time.monotonic()
     told = refusal(slow(operations=150_000), ArtifactSettings(pdf_timeout_s=1.5)).message
     assert "longer than 1.5 s" in told
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_text_beyond_the_limit_is_refused_with_the_limit() -> None:

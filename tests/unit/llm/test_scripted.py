@@ -31,7 +31,7 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def post(server: ScriptedServer, **fields: Any) -> httpx.Response:
-    return httpx.post(f"{server.base_url}/chat/completions", json={**QUESTION, **fields}, timeout=5)
+    return httpx.post(f"{server.base_url}/chat/completions", json={**QUESTION, **fields}, timeout=30)
 
 
 def test_queued_steps_are_served_in_order_and_then_the_default() -> None:
@@ -112,7 +112,7 @@ def test_a_hanging_request_ends_when_it_is_released(server: ScriptedServer) -> N
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"\xff"])
 def test_a_body_that_is_no_object_is_refused(server: ScriptedServer, body: bytes) -> None:
-    answer = httpx.post(f"{server.base_url}/chat/completions", content=body, timeout=5)
+    answer = httpx.post(f"{server.base_url}/chat/completions", content=body, timeout=30)
     assert answer.status_code == 400
 
 
@@ -121,12 +121,12 @@ def test_another_process_is_scripted_over_http() -> None:
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         at = json.loads(running.stdout.readline())
-        httpx.post(at["control_url"], json={"steps": [{"mode": "429", "retry_after_s": 9}]}, timeout=5)
-        first = httpx.post(f"{at['base_url']}/chat/completions", json=QUESTION, timeout=5)
-        second = httpx.post(f"{at['base_url']}/chat/completions", json=QUESTION, timeout=5)
-        seen = httpx.get(at["control_url"], timeout=5).json()
+        httpx.post(at["control_url"], json={"steps": [{"mode": "429", "retry_after_s": 9}]}, timeout=30)
+        first = httpx.post(f"{at['base_url']}/chat/completions", json=QUESTION, timeout=30)
+        second = httpx.post(f"{at['base_url']}/chat/completions", json=QUESTION, timeout=30)
+        seen = httpx.get(at["control_url"], timeout=30).json()
         running.terminate()
-        wait_until(lambda: running.poll() is not None, within_s=5, what="the server ends")
+        wait_until(lambda: running.poll() is not None, within_s=30, what="the server ends")
     assert (first.status_code, first.headers["Retry-After"]) == (429, "9")
     assert second.json()["choices"][0]["message"]["content"] == ""
     assert (seen["count"], seen["requests"][0]["mode"]) == (2, "429")

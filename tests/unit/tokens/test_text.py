@@ -82,9 +82,9 @@ def test_a_forced_cut_adds_or_saves_a_few_tokens_at_most(text: str) -> None:
 @pytest.mark.parametrize("unit", ["a", " ", "\n", "\t ", "中", "'", "Aa1!", "\u0301", "data:;"])
 def test_a_megabyte_of_one_pattern_is_counted_in_seconds(unit: str) -> None:
     text = unit * (1_000_000 // len(unit)) + "x"
-    start = time.perf_counter()
+    start = time.process_time()
     assert count_text(text) >= len(text) / 150
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_chunk_is_far_below_what_the_encoder_fails_on() -> None:
