@@ -15,8 +15,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from context.tokens.text import count_text
 from llm import builtin, door
 from llm.call import RawReply, ask
+from llm.chain import first_answer
 from llm.counting import count_call, count_denial
-from llm.failures import Cause, FailureKind, LlmFailure
+from llm.failures import Cause, LlmFailure
 from llm.pricing import billed_usd, cost_usd, declared_rates, known_rates
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import EXTRACTIVE, LlmSettings, Rates, llm_settings
@@ -24,7 +25,7 @@ from llm.trace import traced
 from models.budget import BudgetDeniedError, Caps, budget_settings
 from models.clock import present
 from models.ledger import Reservation, Settlement, reserve, settle
-from models.provider import BreakerRules, ProviderParkedError, admit, note_failure, note_success
+from models.provider import BreakerRules, admit, note_failure, note_success
 from models.provider_pace import ProviderPacedError, take_turn
 from models.session import Transaction, transaction
 
@@ -33,9 +34,6 @@ log = structlog.get_logger()
 OpenTransaction = Callable[[], AbstractContextManager[Transaction]]
 
 _PROBE_GRACE_S = 10
-_NEXT_MODEL_MAY_HELP = frozenset(
-    {FailureKind.RETRY_AFTER, FailureKind.RETRY_BACKOFF, FailureKind.PERMANENT, FailureKind.QUOTA}
-)
 
 
 @dataclass(frozen=True)
@@ -94,23 +92,17 @@ class Gateway:
             LlmFailure: No usable answer; says what to do.
             ProviderParkedError: Nobody was asked: the breaker is open, or the model was asked as often as it
                 may be; says until when.
-            BudgetDeniedError: Nobody was asked: a cap is used up; says until when.
+            BudgetDeniedError: A cap has no room for the call; says until when.
         """
         ends_at_s = time.monotonic() + self._settings.llm_deadline_max_s
         models = [request.model]
         if request.model != EXTRACTIVE:
             models += [name for name in self._settings.llm_fallback_models if name != request.model]
-        for model in models[:-1]:
-            try:
-                return self._complete_once(replace(request, model=model), ends_at_s)
-            except ProviderPacedError:
-                raise
-            except ProviderParkedError:
-                continue
-            except LlmFailure as failure:
-                if failure.kind not in _NEXT_MODEL_MAY_HELP:
-                    raise
-        return self._complete_once(replace(request, model=models[-1]), ends_at_s)
+        return first_answer(
+            models,
+            lambda model: self._complete_once(replace(request, model=model), ends_at_s),
+            park_s=self._settings.llm_park_s,
+        )
 
     def _complete_once(self, request: CompletionRequest, ends_at_s: float) -> CompletionReply:
         deadline_s = min(self._settings.deadline_s(request.input_tokens), ends_at_s - time.monotonic())
