@@ -103,10 +103,16 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         self.limit_tokens = limit_tokens
         self.detail = detail[:MAX_DETAIL_CHARS]
         self.model: str | None = None
-        words = f"{self.kind} ({cause})"
         super().__init__(
-            f"{words}: {self.detail}" if detail else words, status=status, retry_after_s=retry_after_s
+            f"{self.reason}: {self.detail}" if detail else self.reason,
+            status=status,
+            retry_after_s=retry_after_s,
         )
+
+    @property
+    def reason(self) -> str:
+        """What happened, in our own words alone: all tenants may read it."""
+        return f"{self.kind} ({self.cause})"
 
     @property
     def retryable(self) -> bool:
@@ -182,9 +188,11 @@ def failure_of(error: BaseException, *, status_on_wire: int | None, secrets: Ite
     meaning = classify(status, body if isinstance(body, dict) else text)
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     waits = parse_retry_after(headers, now=datetime.now(UTC))
+    cause = _cause_of(error, text, meaning.kind, status_on_wire)
+    said = "" if cause is Cause.BAD_RESPONSE else f": {text}"  # that text may hold the answer
     return LlmFailure(
-        _cause_of(error, text, meaning.kind, status_on_wire),
-        scrub(f"{type(error).__name__}: {text}", secrets),
+        cause,
+        scrub(f"{type(error).__name__}{said}", secrets),
         status=status,
         retry_after_s=meaning.retry_after_s if waits is None else waits,
         limit_tokens=meaning.limit_tokens,

@@ -244,7 +244,7 @@ class Gateway:
             note_failure(
                 db,
                 model,
-                reason=failure.message,
+                reason=failure.reason,
                 now=now,
                 rules=self._rules,
                 parks=failure.parks,

@@ -13,6 +13,9 @@ _KEY = re.compile(
     r"|[A-Za-z0-9+/_-]{32,}={0,2}",  # long and without a space: likely one
     re.IGNORECASE,
 )
+_ANSWER = re.compile(r"[\"'\\]*failed_generation[\"'\\]*\s*[:=].*", re.DOTALL)
+"""What a provider tells of a model's own words that it could not use."""
+
 _SHORTEST_KEY = 6
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})+")
 _SPACE = re.compile(r"\s+")
@@ -32,6 +35,7 @@ def scrub(text: str, secrets: Iterable[str]) -> str:
     Returns:
         At most 300 characters. A provider's own sentence survives, a quotation of the prompt does not.
     """
+    text = _ANSWER.sub("[answer]", text)
     line = _SPACE.sub(" ", _ESCAPES.sub("…", text))[: 2 * MAX_DETAIL_CHARS]
     line = _KEY.sub("[key]", line)
     for key in _environment_keys():

@@ -24,7 +24,7 @@ from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import EXTRACTIVE, LlmSettings, Rates
 from models.budget import BudgetDeniedError, Caps
 from models.ledger import LlmCall
-from models.provider import ProviderParkedError
+from models.provider import ProviderGate, ProviderParkedError
 from models.tenant import ensure_tenant
 from tests.waiting import wait_until
 
@@ -441,3 +441,13 @@ def test_no_row_of_the_ledger_holds_words_of_the_conversation(ask: Ask, empty_db
     with empty_db.begin() as db:
         rows = db.execute(select(LlmCall.__table__)).mappings().all()
     assert "berlin" not in json.dumps([dict(row) for row in rows], default=str)
+
+
+def test_what_a_provider_said_to_one_tenant_is_not_kept_for_all(ask: Ask, empty_db: Engine) -> None:
+    """The breaker of a model is everybody's, and no erasure of a tenant's rows reaches it."""
+    with pytest.raises(LlmFailure) as failed:
+        ask(Step(Mode.SERVER_ERROR, text="no room for Zanzibar"))
+    assert "Zanzibar" in failed.value.message
+    with empty_db.begin() as db:
+        reason = db.execute(select(ProviderGate.reason)).scalar_one()
+    assert reason == "retry-backoff (server)"

@@ -54,6 +54,13 @@ def test_a_status_that_arrived_names_the_cause(status: int, cause: Cause) -> Non
     assert cause_of(HttpError("no words", status), on_wire=status) is cause
 
 
+def test_what_is_said_of_an_answer_that_could_not_be_read_does_not_repeat_it() -> None:
+    error = HttpError("invalid response from the endpoint. Received: 'Zanzibar'", 500)
+    failure = failure_of(error, status_on_wire=200, secrets=[])
+    assert failure.cause is Cause.BAD_RESPONSE
+    assert failure.detail == "HttpError"
+
+
 def test_a_500_that_never_arrived_was_a_broken_connection() -> None:
     assert cause_of(HttpError("Connection error.", 500)) is Cause.CONNECTION
 

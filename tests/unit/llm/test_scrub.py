@@ -44,6 +44,20 @@ def test_a_quotation_of_the_prompt_becomes_a_mark() -> None:
     assert left == "could not parse: [prompt] (400)"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'no JSON {"error":{"code":"json_validate_failed","failed_generation":"Zanzibar was\nfine"}}',
+        "{'failed_generation': 'Zanzibar'}",
+        '"{\\"failed_generation\\": \\"Zanzibar\\"}"',
+    ],
+)
+def test_a_quotation_of_the_answer_does_not_survive(text: str) -> None:
+    left = scrub(text, [PROMPT])
+    assert "Zanzibar" not in left
+    assert "[answer]" in left
+
+
 def test_a_quotation_escaped_as_json_does_not_survive() -> None:
     prompt = "Код от сейфа знает только Анна, и больше никто."
     assert "Анна" not in scrub(f"bad message {json.dumps(prompt)}", [prompt])
