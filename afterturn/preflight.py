@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from api.preflight import load_policy
 from context.errors import InvalidInputError
@@ -94,7 +94,7 @@ def _show(found: Replay) -> None:
             :MOST_ROWS
         ]:
             table.add_row(category, tool, str(times))
-        Console().print(table)
+        print_tables(table)
     print(f"turns harmed {found.harmed} of {found.with_calls} ({_share(found.harmed, found.with_calls)})")
     print(f"verdict: {_SAYINGS[found.verdict]}")
 

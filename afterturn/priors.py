@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from models.prior import SetFacts, SetKind, SetPlace, activate_set, list_sets, roll_back
 
@@ -60,7 +60,7 @@ def list_all(
             drift,
             one.reason,
         )
-    Console().print(table)
+    print_tables(table)
 
 
 def _numbers(one: SetFacts) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from models.retention import Retention, find_retention, list_gone, put_retention
 from models.retention_run import LastRun, find_last_run
@@ -72,13 +72,15 @@ def _show(db: Transaction, tenant: str) -> None:
         )
     for words, days in _of_all(retention_settings()).items():
         rules.add_row(words, "for all tenants", str(days) if days else "for ever")
-    console = Console()
-    console.print(rules)
-    console.print(_told(find_last_run(db)))
+    print_tables(rules)
+    print(_told(find_last_run(db)))
     gone = Table("day", "rows of", "gone")
     for day, name, rows in list_gone(db, tenant_id, days=SHOWN_DAYS):
         gone.add_row(str(day), name, str(rows))
-    console.print(gone if gone.row_count else f"nothing went in the last {SHOWN_DAYS} days")
+    if gone.row_count:
+        print_tables(gone)
+    else:
+        print(f"nothing went in the last {SHOWN_DAYS} days")
 
 
 def _of_all(settings: RetentionSettings) -> Mapping[str, int]:

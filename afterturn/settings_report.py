@@ -26,7 +26,7 @@ SETTINGS_MODULES = (
 )
 PREFIX = "AFTERTURN_"
 MASK = "****"
-SECRET_NAME = re.compile(r"(^|_)(key|password|secret|token)$")
+SECRET_NAME = re.compile(r"(^|_)(key|password|secret|(?<!per_)token)$")
 URL_PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 
 OTHER_VARIABLES = frozenset(

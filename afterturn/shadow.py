@@ -8,12 +8,12 @@ from typing import Annotated
 
 import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from afterturn.client import ApiError, Client, UnreachableError
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.planting import Probe, plant_and_probe
+from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
 from api.shadow import MOST_DAYS, report_members
 from context.shadow.parts import Part, read_parts
@@ -88,7 +88,7 @@ def report(
     elif not reports:
         print(f"no reads in shadow in the last {days} days; `afterturn shadow on` begins")
     else:
-        Console().print(report_table(reports))
+        print_tables(report_table(reports))
         for one in reports:
             print(f"{one.tally.part}: {one.verdict}")
 
@@ -109,7 +109,7 @@ def plant(
     except (ApiError, NoTargetError, UnreachableError) as error:
         print(f"afterturn: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
-    Console().print(probe_table(probes))
+    print_tables(probe_table(probes))
 
 
 def probe_table(probes: Sequence[Probe]) -> Table:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from models.session import Transaction
 from models.text_columns import COLUMNS, count_cells
@@ -60,7 +60,7 @@ def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIR
         for column in COLUMNS:
             sealed, plain = count_cells(db, tenant_id, column)
             cells.add_row(column.cell, f"{sealed:,}", f"{plain:,}")
-    Console().print(keys, cells)
+    print_tables(keys, cells)
 
 
 @app.command()

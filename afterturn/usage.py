@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from models.budget import budget_settings
 from models.ledger import DayUsage, spent_today
@@ -30,7 +30,10 @@ def usage(
         first = now.date() - timedelta(days=days - 1)
         rows = all_usage_by_day(db, owner, first_day=first, last_day=now.date())
         spent = spent_today(db, owner, now=now)
-    Console().print(_table(rows) if rows else "no calls")
+    if rows:
+        print_tables(_table(rows))
+    else:
+        print("no calls")
     caps = budget_settings().caps
     print(f"today: {spent.tokens} tokens of {caps.tenant_tokens_per_day or 'no cap'}, ", end="")
     print(f"{spent.usd:.4f} USD of {caps.tenant_usd_per_day or 'no cap'} charged")

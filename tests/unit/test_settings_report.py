@@ -49,6 +49,8 @@ def test_a_wrong_value_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch) -
         ("AFTERTURN_BROKER_URL", "redis://:pw@host/0", f"redis://:{MASK}@host/0"),
         ("AFTERTURN_DATABASE_URL", "postgresql://localhost/db", "postgresql://localhost/db"),
         ("AFTERTURN_SUMMARIZER_MAX_OUTPUT_TOKENS", 4000, "4000"),
+        ("AFTERTURN_EXPENSIVE_USD_PER_TOKEN", 1e-05, "1e-05"),
+        ("AFTERTURN_METRICS_TOKEN", "a-token", MASK),
         ("AFTERTURN_X", None, "(unset)"),
     ],
 )
