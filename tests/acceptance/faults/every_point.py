@@ -97,9 +97,12 @@ def main(wanted: Sequence[str]) -> int:
 
 def tell(life: Life, ring: Ring) -> list[str]:
     """Go through a life once for each of its points, and say how each came out."""
-    points = points_of(life, ring)
-    say(f"{life.name}: {len(points)} points")
     faults = list[str]()
+    try:
+        points = points_of(life, ring)
+    except AssertionError as failure:
+        return [f"a healthy {life.name}: {failure}"]
+    say(f"{life.name}: {len(points)} points")
     for number, point in enumerate(points, 1):
         began = time.monotonic()
         try:

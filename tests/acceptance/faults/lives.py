@@ -14,6 +14,9 @@ from tests.oracle import find_violations
 BY_THE_CLOCK = ("models/counting.py flush", "workers/observe.py show_life")
 """What processes commit from time to time, whatever life goes through them."""
 
+RENEWAL = "workers/jobs/lifecycle.py keep"
+"""The commit of a lease that is renewed: only a long answer is sure to come to it."""
+
 LONG = Step(Mode.SUMMARY, delay_s=RENEW_S * 3)
 """An answer for which a lease is renewed."""
 
@@ -33,7 +36,7 @@ class Life(ABC):
 
     def takes(self, point: Point) -> bool:
         """Whether a point that was passed is one of its own."""
-        return not point.what.endswith(BY_THE_CLOCK)
+        return not point.what.endswith((*BY_THE_CLOCK, RENEWAL))
 
     @abstractmethod
     def live(self, ring: Ring, key: str) -> None:
@@ -53,6 +56,10 @@ class SummaryLife(Life):
     """A turn is accepted, its session is summarized and indexed, and the next context is read."""
 
     name = "summary"
+
+    def takes(self, point: Point) -> bool:
+        """Its answer is long enough for a renewal."""
+        return super().takes(point) or (point.what.endswith(RENEWAL) and point.times == 1)
 
     def live(self, ring: Ring, key: str) -> None:
         """Send as much in one turn as calls for a summary."""

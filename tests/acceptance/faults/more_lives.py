@@ -22,6 +22,10 @@ CATALOG = {
 }
 
 
+READ = [("general", "ready"), ("turn", "ready")]
+"""What is read of an artifact for its own sake, and for the turn that brought it."""
+
+
 class ArtifactLife(Life):
     """A tool returns more than a message may hold: it is read ahead, and planned when a context asks."""
 
@@ -31,6 +35,9 @@ class ArtifactLife(Life):
         """Send the turn, wait for what is read ahead, and ask for it."""
         with ring.platform.through(ring.client):
             ring.platform.send_until_accepted(key, f"{key}-1", report_turn(key))
+        wait_until(
+            lambda: readings(ring, key) == READ, within_s=SOON_S, what=f"the artifact of {key} is read"
+        )
         ring.rests()
         asked = {"role": "user", "content": f"What is the state of berth 12 of {key}?"}
         ring.ask("POST", f"/v1/sessions/{key}/context", {"model": "gpt-4o-mini", "messages": [asked]})
@@ -39,15 +46,18 @@ class ArtifactLife(Life):
     def faults(self, ring: Ring, key: str) -> Iterator[str]:
         """Each reading is there once and ready."""
         yield from faults_of_session(ring, key)
-        artifact_id = artifact_id_of(report(key))
-        query = "select origin, state from artifact_summary where artifact_id = %s order by origin"
-        found = ring.platform.rows(query, artifact_id)
-        if [one for one in found if one[0] in {"general", "turn"}] != [
-            ("general", "ready"),
-            ("turn", "ready"),
-        ]:
+        if (found := readings(ring, key)) != READ:
             yield f"{key}: its artifact was read as {found}"
-        yield from open_work(ring, artifact_id)
+        yield from open_work(ring, artifact_id_of(report(key)))
+
+
+def readings(ring: Ring, key: str) -> list[tuple[Any, ...]]:
+    """How the artifact of a life was read ahead."""
+    query = """
+        select origin, state from artifact_summary
+        where artifact_id = %s and origin in ('general', 'turn') order by origin
+    """
+    return ring.platform.rows(query, artifact_id_of(report(key)))
 
 
 def report(key: str) -> str:
@@ -174,7 +184,7 @@ class NightLife(Life):
             wait_until(
                 lambda: asked_to_learn(ring) > self._asked[key], within_s=SOON_S, what="the night begins"
             )
-            wait_until(lambda: not open_nights(ring), within_s=SOON_S, what=f"the night of {key} ends")
+            wait_until(lambda: not open_nights(ring), within_s=SOON_S, what=f"it ends: {open_nights(ring)}")
             if ring.triggers.is_armed:
                 wait_until(
                     lambda: ring.triggers.has_struck, within_s=SOON_S, what="a tick comes to the point"

@@ -47,7 +47,7 @@ class Restarts:
         with self._platform.paused(Role.DISPATCHER), self._platform.paused(Role.BEAT):
             nights = asked_to_learn(self._platform)
             self._platform.rows("delete from learning_night returning night")
-            with self._platform.traffic(["restarts-a", "restarts-b"]):
+            with self._platform.traffic(["restarts"]):
                 for number in range(rounds):
                     self._round(number)
             self._finally(nights)

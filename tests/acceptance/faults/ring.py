@@ -23,6 +23,7 @@ SETTINGS = {
     "AFTERTURN_POLL_S": "0.05",
     "AFTERTURN_HINT_LIFETIME_S": "0.3",
     "AFTERTURN_SUMMARIZE_DEBOUNCE_S": "0.1",
+    "AFTERTURN_LEARN_SPREAD_S": "0",
     # On a busy machine a lease so short is lost now and then; what dies of that is another test's.
     "AFTERTURN_MAX_CRASHES": "20",
 }

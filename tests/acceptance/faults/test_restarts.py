@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.acceptance.faults.restarts import Restarts
 from tests.acceptance.platform import Platform
 
-ROUNDS, SEED = 6, 20
+ROUNDS, SEED = 4, 20
 
 
 def test_dispatcher_and_beat_started_and_ended_again_and_again(platform: Platform, tmp_path: Path) -> None:
