@@ -256,7 +256,8 @@ def test_what_is_learned_holds_no_word_of_an_intent(taught: UUID) -> None:
     learn_now(taught)
     with session.reading() as db:
         for table in ("prior_set", "learning_state"):
-            rows = db.execute(text(f"select t::text from {table} as t")).scalars()  # noqa: S608
+            rows = db.execute(text(f"select t::text from {table} as t")).scalars().all()  # noqa: S608
+            assert rows
             assert not any("forecast" in row or "household" in row for row in rows)
 
 

@@ -86,6 +86,7 @@ def test_what_is_waited_for_can_come_true() -> None:
         for service in SERVICES.values()
         for target, wait in service.depends_on.items()
     ]
+    assert waits
     for target, condition in waits:
         if condition == "service_healthy":
             assert SERVICES[target].healthcheck

@@ -166,6 +166,12 @@ def test_any_process_answers_the_next_call(agent: Agent, writer: Agent) -> None:
     assert answer["structuredContent"]["entries"][0]["id"] == "mail.send"
 
 
+def is_held_up() -> bool:
+    waits = "select 1 from pg_locks where relation = 'message'::regclass and not granted"
+    with session.reading() as db:
+        return db.execute(text(waits)).first() is not None
+
+
 def test_a_call_that_waits_for_the_database_keeps_no_other_waiting(
     agent: Agent, writer: Agent, empty_db: Engine
 ) -> None:
@@ -180,6 +186,7 @@ def test_a_call_that_waits_for_the_database_keeps_no_other_waiting(
                 held = asyncio.create_task(
                     client.call_tool("expand_summary", {"session_id": "s", "from": 1, "to": 2})
                 )
+                await asyncio.to_thread(wait_until, is_held_up, within_s=30, what="the first waits")
                 ranked = await client.call_tool("rank_catalog", {"catalog": "main", "intent": "mail"})
                 waits = not held.done()
             return waits, ranked, await held

@@ -68,7 +68,7 @@ def test_steps_that_a_user_interrupts_stay_before_the_interruption() -> None:
 
 def test_messages_without_tools_have_no_steps() -> None:
     messages = number([says("system", "be kind"), says("user", "hi"), says("assistant", "hello")])
-    assert all(not one.reasoning_steps for one in read_conversation(messages))
+    assert [one.reasoning_steps for one in read_conversation(messages)] == [()] * len(messages)
     assert read_conversation([]) == []
 
 

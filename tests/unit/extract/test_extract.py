@@ -136,6 +136,7 @@ def test_a_text_on_one_line_is_placed_by_characters() -> None:
 
 def test_places_are_true() -> None:
     made = take(ContentKind.TEXT, "keeper of lighthouse 41")
+    assert made.places
     for place in made.places:
         assert texts.STORY[place.start : place.end] in made.text
         assert texts.STORY.count("\n", 0, place.start) + 1 == place.first

@@ -52,6 +52,7 @@ def test_a_heading_opens_the_first_piece_of_its_section() -> None:
 
 def test_a_comment_in_a_fence_is_no_heading() -> None:
     _, cut = piece_with(texts.MARKDOWN, ContentKind.MARKDOWN, "print('run')")
+    assert cut.frames
     assert all("not a heading" not in texts.MARKDOWN[frame.start : frame.end] for frame in cut.frames)
 
 
@@ -100,7 +101,7 @@ def test_json_lines_are_records() -> None:
 def test_json_that_lies_about_itself_is_read_as_text(text: str) -> None:
     cut, kind = cut_text(text, ContentKind.JSON)
     assert kind is ContentKind.TEXT
-    assert all(piece.path == "" for piece in cut.pieces)
+    assert [piece.path for piece in cut.pieces] == [""] * max(len(cut.pieces), 1)
 
 
 def test_rows_stay_whole_under_their_header() -> None:
@@ -118,7 +119,9 @@ def test_a_table_without_names_has_no_header() -> None:
 
 def test_a_line_break_in_quotes_does_not_end_a_row() -> None:
     text = "id,note\n" + "\n".join(f'{n},"first line\nsecond line {n}"' for n in range(50))
-    assert all(part.count('"') % 2 == 0 for part in shown(text, ContentKind.TABLE))
+    parts = shown(text, ContentKind.TABLE)
+    assert len(parts) > 1
+    assert all(part.count('"') % 2 == 0 for part in parts)
 
 
 def test_a_stray_quote_does_not_swallow_the_table() -> None:
