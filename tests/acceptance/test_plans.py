@@ -94,7 +94,7 @@ def test_a_plan_its_outcome_and_the_history_belong_together(client: httpx.Client
 def test_a_plan_survives_the_worker_that_makes_it(
     client: httpx.Client, stack: Stack, model: ScriptedServer
 ) -> None:
-    model.next(Step(Mode.SUMMARY, delay_s=3))
+    model.next(Mode.HANG)
     plan_id = ask(client).json()["plan_id"]
     wait_until(lambda: model.count == 1, within_s=SOON_S, what="the model is asked")
     stack.poll()

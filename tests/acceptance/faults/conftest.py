@@ -28,7 +28,7 @@ def faulty_platform() -> Iterator[Platform]:
 @pytest.fixture
 def platform(faulty_platform: Platform) -> Iterator[Platform]:
     """The stack at rest before a fault, and after it with every promise kept."""
+    faulty_platform.model.hold()
     yield faulty_platform
     faulty_platform.model.script.clear()
     faulty_platform.keeps_its_promises()
-    faulty_platform.model.hold()

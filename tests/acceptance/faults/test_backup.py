@@ -11,7 +11,7 @@ import psycopg
 
 from afterturn.stack.roles import Role, dispatcher_command, worker_command
 from afterturn.stack.servers import postgres_program
-from llm.scripted import Mode, Step
+from llm.scripted import Mode
 from tests.acceptance.faults.processes import api, process
 from tests.acceptance.platform import SOON_S, WISH, Platform, dialogue
 from tests.waiting import wait_until
@@ -38,6 +38,9 @@ def restored_from(dump: Path, platform: Platform) -> Iterator[str]:
         try:
             url = other_database(platform.database_url, RESTORED)
             run("pg_restore", "--no-owner", "--exit-on-error", "--dbname", url, str(dump))
+            with psycopg.connect(url) as restored:
+                under_way = "select 1 from due_work where key = 'interrupted' and state <> 'idle'"
+                assert restored.execute(under_way).fetchone(), "nothing was under way when it was dumped"
             yield url
         finally:
             database.execute(f"drop database {RESTORED} with (force)")
@@ -71,11 +74,12 @@ def test_a_dump_is_restored_and_its_conversations_go_on(platform: Platform, tmp_
     platform.is_summarized("saved")
     platform.keeps_its_promises()
     before = window(platform.client)
-    platform.model.next(Step(Mode.SUMMARY, delay_s=4))
+    platform.model.next(Mode.HANG)
     platform.begins_to_summarize("interrupted")
     with platform.traffic(["busy"]):
         platform.flows(5)
         run("pg_dump", "--format=custom", "--file", str(tmp_path / "dump"), platform.database_url)
+    platform.model.release()
     platform.keeps_its_promises()
     asked = platform.model.count
     with (

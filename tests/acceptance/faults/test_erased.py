@@ -6,13 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from llm.scripted import Mode, Step
+from llm.scripted import Mode
 from tests.acceptance.platform import SOON_S, Platform
 from tests.oracle import find_word, is_at_rest
 from tests.waiting import wait_until
-
-SLOW = Step(Mode.SUMMARY, delay_s=3)
-"""An answer that leaves time for a fault."""
 
 WORD = "quillfeather"
 """Said in these sessions and nowhere else."""
@@ -38,7 +35,7 @@ def read_a_report(session_id: str) -> list[dict[str, Any]]:
 
 
 def begins_to_read(platform: Platform, session_id: str) -> None:
-    platform.model.next(SLOW)
+    platform.model.next(Mode.HANG)
     before = platform.model.count
     assert platform.send(session_id, f"{session_id}-1", read_a_report(session_id))
     wait_until(lambda: platform.model.count > before, within_s=SOON_S, what="the model reads the report")
@@ -51,7 +48,7 @@ def begins_to_plan(platform: Platform, session_id: str) -> None:
         {"role": "assistant", "content": "Yes."},
     ]
     assert platform.send(session_id, f"{session_id}-1", words)
-    platform.model.next(SLOW)
+    platform.model.next(Mode.HANG)
     before = platform.model.count
     asked = {
         "intent": f"Draft a blog article about the {WORD} and generate an illustration for it",
@@ -87,6 +84,7 @@ def test_a_session_erased_while_it_is_worked_for_stays_erased(platform: Platform
     answer = platform.client.delete(f"/v1/sessions/{session_id}")
     assert answer.status_code == httpx.codes.OK, answer.text
     platform.log.forget(session_id)
+    platform.model.release()
     platform.is_ended(work_id)
     wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="nothing is left to do")
     assert find_word(platform.database_url, WORD) == []
@@ -102,6 +100,7 @@ def test_a_session_reset_while_it_is_worked_for_starts_empty(platform: Platform,
     session_id = f"{work}-reset"
     work_id = begin(platform, work, session_id)
     assert platform.client.post(f"/v1/sessions/{session_id}/reset").is_success
+    platform.model.release()
     platform.is_ended(work_id)
     wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="nothing is left to do")
     window = platform.window(session_id)

@@ -8,9 +8,6 @@ from tests.oracle import find_remains
 from tests.waiting import wait_until
 from workers.jobs.lifecycle import LEASE_LOST
 
-SLOW = Step(Mode.SUMMARY, delay_s=3)
-"""An answer that leaves time for a fault."""
-
 
 def settled(platform: Platform, session_id: str) -> bool:
     """Whether the call for a session that may be gone has its end in the ledger."""
@@ -25,12 +22,13 @@ def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform
 
     Red without "erase: work goes along".
     """
-    platform.model.next(SLOW)
+    platform.model.next(Mode.HANG)
     platform.begins_to_summarize("erased")
     work_id = platform.work_id("erased")
     answer = platform.client.delete("/v1/sessions/erased")
     assert answer.status_code == httpx.codes.OK, answer.text
     platform.log.forget("erased")
+    platform.model.release()
     platform.is_ended(work_id)
     assert find_remains(platform.database_url, ["erased"]) == []
     assert platform.rows("select state, last_outcome from due_work where key = 'erased'") == []
@@ -42,10 +40,11 @@ def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform)
     Behind it, the same look keeps one that is stored from being put in force.
     Red without "summary: the generation".
     """
-    platform.model.next(SLOW)
+    platform.model.next(Mode.HANG)
     platform.begins_to_summarize("reset")
     work_id = platform.work_id("reset")
     assert platform.client.post("/v1/sessions/reset/reset").is_success
+    platform.model.release()
     platform.is_ended(work_id)
     assert platform.client.get("/v1/sessions/reset/summaries").json()["summaries"] == []
     certificate = platform.window("reset")["certificate"]
@@ -78,10 +77,11 @@ def test_turns_that_come_while_the_model_answers_are_summarized_next(platform: P
 
     Red without "finish: what was wanted meanwhile".
     """
-    platform.model.next(SLOW)
+    platform.model.next(Mode.HANG)
     platform.begins_to_summarize("growing")
     for number in range(5, 11):
         assert platform.send("growing", f"growing-{number}", dialogue(number, "growing")) is not None
+    platform.model.release()
     covered = "select 1 from session where session_id = 'growing' and summarized_seq >= 14"
     wait_until(lambda: platform.rows(covered), within_s=SOON_S, what="the newer turns are covered too")
     ranges = platform.rows(
