@@ -18,13 +18,14 @@ from llm.call import RawReply, ask
 from llm.chain import first_answer
 from llm.counting import count_call, count_denial
 from llm.failures import Cause, LlmFailure
-from llm.pricing import billed_usd, cost_usd, declared_rates, known_rates
+from llm.pricing import FREE, Price, billed_usd, cost_usd, price_of
 from llm.requests import CompletionReply, CompletionRequest, Usage
-from llm.settings import EXTRACTIVE, LlmSettings, Rates, llm_settings
+from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
 from llm.trace import traced
 from models.budget import BudgetDeniedError, Caps, budget_settings
 from models.clock import present
 from models.ledger import Reservation, Settlement, reserve, settle
+from models.profile import load_prices
 from models.provider import BreakerRules, admit, note_failure, note_success
 from models.provider_pace import ProviderPacedError, take_turn
 from models.session import Transaction, transaction
@@ -42,7 +43,7 @@ class _Attempt:
 
     call_id: UUID
     request: CompletionRequest
-    rates: Rates | None
+    price: Price
     began_at: datetime
     started_s: float
 
@@ -129,30 +130,39 @@ class Gateway:
         return _reply(attempt, raw, price_usd)
 
     def _reserve(self, request: CompletionRequest, deadline_s: float) -> _Attempt:
-        rates = self._rates(request.model)
         builtin = request.model == EXTRACTIVE
-        most = Usage(input_tokens=request.input_tokens, output_tokens=request.max_output_tokens)
-        wanted = Reservation(
-            tenant_id=request.tenant_id,
-            purpose=request.purpose,
-            model=request.model,
-            tokens=0 if builtin else request.input_tokens + request.max_output_tokens,
-            usd=cost_usd(most, rates or self._settings.llm_unknown_rates) or Decimal(0),
-            session_id=request.session_id,
-            work_id=request.work_id,
-        )
         if not builtin:
+            door.load()  # it takes seconds the first time: no transaction is open yet
             self._wait_in_line(request.model)
         try:
             with self._transaction() as db:
                 now = self._now(db)
+                price = Price(FREE) if builtin else self._find_price(db, request)
+                wanted = self._wanted(request, price)
                 call_id = reserve(db, wanted, caps=Caps() if builtin else self._caps, now=now)
                 if not builtin:
                     admit(db, request.model, now=now, probe_s=deadline_s + _PROBE_GRACE_S)
         except BudgetDeniedError as denied:
             count_denial(denied.denial)
             raise
-        return _Attempt(call_id, request, rates, now, time.monotonic())
+        return _Attempt(call_id, request, price, now, time.monotonic())
+
+    def _wanted(self, request: CompletionRequest, price: Price) -> Reservation:
+        most = Usage(input_tokens=request.input_tokens, output_tokens=request.max_output_tokens)
+        tokens = request.input_tokens + request.max_output_tokens
+        return Reservation(
+            tenant_id=request.tenant_id,
+            purpose=request.purpose,
+            model=request.model,
+            tokens=0 if request.model == EXTRACTIVE else tokens,
+            usd=cost_usd(most, price.rates or self._settings.llm_unknown_rates) or Decimal(0),
+            session_id=request.session_id,
+            work_id=request.work_id,
+        )
+
+    def _find_price(self, db: Transaction, request: CompletionRequest) -> Price:
+        own, listed = load_prices(db, request.tenant_id, request.model)
+        return price_of(door.load(), request.model, self._settings.llm_prices, own=own, listed=listed)
 
     def _wait_in_line(self, model: str) -> None:
         """Take one of the model's calls, or say when to come again; what was taken is kept either way.
@@ -169,9 +179,6 @@ class Gateway:
         if until is not None:
             why = f"AFTERTURN_LLM_CALLS_PER_MINUTE is {per_minute}"
             raise ProviderPacedError(model, until=until, reason=why, now=now)
-
-    def _rates(self, model: str) -> Rates | None:
-        return declared_rates(model, self._settings.llm_prices) or known_rates(door.load(), model)
 
     def _ask(self, request: CompletionRequest, deadline_s: float) -> RawReply:
         if request.model == EXTRACTIVE:
@@ -214,7 +221,7 @@ class Gateway:
         if raw is None:
             billed = failure is not None and failure.may_be_billed
             return end if billed else replace(end, charged_tokens=0, charged_usd=Decimal(0))
-        usage, price_usd = raw.usage, self._price(attempt, raw)
+        usage, price_usd = raw.usage, _cost(attempt, raw)
         tokens = None
         if usage.input_tokens is not None and usage.output_tokens is not None:
             tokens = usage.input_tokens + usage.output_tokens
@@ -231,13 +238,6 @@ class Gateway:
             charged_usd=guess if price_usd is None else price_usd,
         )
 
-    def _price(self, attempt: _Attempt, raw: RawReply) -> Decimal | None:
-        model = attempt.request.model
-        declared = declared_rates(model, self._settings.llm_prices)
-        if declared is not None:
-            return cost_usd(raw.usage, declared)
-        return billed_usd(door.load(), model, raw.usage, raw.response_usage) if attempt.rates else None
-
     def _note(self, db: Transaction, attempt: _Attempt, failure: LlmFailure | None, now: datetime) -> None:
         model = attempt.request.model
         if failure is not None and (failure.transient or failure.parks):
@@ -252,6 +252,12 @@ class Gateway:
             )
         elif failure is None or failure.cause is not Cause.INTERRUPTED:
             note_success(db, model, began_at=attempt.began_at)
+
+
+def _cost(attempt: _Attempt, raw: RawReply) -> Decimal | None:
+    if attempt.price.is_mapped:
+        return billed_usd(door.load(), attempt.request.model, raw.usage, raw.response_usage)
+    return None if attempt.price.rates is None else cost_usd(raw.usage, attempt.price.rates)
 
 
 def _ask_builtin(request: CompletionRequest) -> RawReply:

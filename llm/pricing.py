@@ -1,14 +1,19 @@
 """What a call costs: known rates, or unknown. Never 0 because nobody knows."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
+from context.profiles.types import ModelPrice, ProfileOverride
 from llm.requests import Usage
 from llm.settings import EXTRACTIVE, Rates
 
 FREE = Rates(input=Decimal(0), output=Decimal(0))
+MOST_USD = Decimal(99_999_999)
+"""What a column of the ledger holds: a provider that tells of a senseless number of tokens costs no more."""
+
 _MILLION = Decimal(1_000_000)
 
 
@@ -19,12 +24,63 @@ def cost_usd(usage: Usage, rates: Rates) -> Decimal | None:
     cached = usage.cached_tokens or 0
     cached_rate = rates.input if rates.cached is None else rates.cached
     in_millions = (usage.input_tokens - cached) * rates.input + cached * cached_rate
-    return (in_millions + usage.output_tokens * rates.output) / _MILLION
+    return min((in_millions + usage.output_tokens * rates.output) / _MILLION, MOST_USD)
 
 
 def declared_rates(model: str, prices: Mapping[str, Rates]) -> Rates | None:
     """What the operator says, or that the built-in model is free; None where nobody said anything."""
     return FREE if model == EXTRACTIVE else prices.get(model)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a model costs a tenant.
+
+    Attributes:
+        rates: USD per million tokens; None where nobody knows.
+        is_mapped: Whether they are those of litellm's map, which knows more of a call than its rates.
+    """
+
+    rates: Rates | None
+    is_mapped: bool = False
+
+
+def price_of(
+    litellm: ModuleType,
+    model: str,
+    prices: Mapping[str, Rates],
+    *,
+    own: ProfileOverride | None,
+    listed: ModelPrice | None,
+) -> Price:
+    """Find what a model costs: by the tenant's profile, else as declared, else by litellm, else by the list.
+
+    Args:
+        litellm: Its module.
+        model: The model as it is asked.
+        prices: What the operator declares for every tenant.
+        own: The tenant's override for the model; a price that it leaves out is that of the others.
+        listed: What the imported price list says of exactly this id.
+    """
+    declared = declared_rates(model, prices)
+    mapped = None if declared else known_rates(litellm, model)
+    shared = declared or mapped or _listed(listed)
+    better = _better(own, shared)
+    return Price(shared, is_mapped=mapped is not None) if better is None else Price(better)
+
+
+def _listed(price: ModelPrice | None) -> Rates | None:
+    if price is None or price.input_usd is None or price.output_usd is None:
+        return None
+    return Rates(input=price.input_usd, output=price.output_usd, cached=price.cached_usd)
+
+
+def _better(own: ProfileOverride | None, shared: Rates | None) -> Rates | None:
+    """The shared rates with those of an override in their place; None where it names none, or too few."""
+    said = {"input": own.input_usd, "output": own.output_usd, "cached": own.cached_usd} if own else {}
+    known = {name: usd for name, usd in said.items() if usd is not None}
+    merged = {**(shared.model_dump() if shared else {}), **known}
+    return Rates(**merged) if known and {"input", "output"} <= merged.keys() else None
 
 
 _RATES_IN_MAP = {
@@ -71,4 +127,4 @@ def billed_usd(litellm: ModuleType, model: str, usage: Usage, response_usage: ob
         )
     except Exception:  # noqa: BLE001 - a price is not worth an answer, and the flat one is near
         return flat
-    return sum((Decimal(str(half)) for half in halves), Decimal(0))
+    return min(sum((Decimal(str(half)) for half in halves), Decimal(0)), MOST_USD)

@@ -10,6 +10,7 @@ from typing import Annotated, Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from context.profiles.types import MOST_USD
 from models.budget import Caps
 
 EXTRACTIVE = "extractive"
@@ -45,9 +46,11 @@ class Rates(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    input: Decimal = Field(ge=0)
-    output: Decimal = Field(ge=0)
-    cached: Decimal | None = Field(None, ge=0, description="None: cached tokens cost as much as others.")
+    input: Decimal = Field(ge=0, le=MOST_USD)
+    output: Decimal = Field(ge=0, le=MOST_USD)
+    cached: Decimal | None = Field(
+        None, ge=0, le=MOST_USD, description="None: cached tokens cost as much as others."
+    )
 
 
 class LlmSettings(BaseSettings):
@@ -89,7 +92,8 @@ class LlmSettings(BaseSettings):
     llm_lost_after_s: float = Field(900, gt=0, description="Calls unsettled for longer were cut by a crash.")
 
     llm_prices: dict[str, Rates] = Field(
-        default_factory=dict, description="JSON: a model's USD per million tokens; overrides the known ones."
+        default_factory=dict,
+        description="JSON: a model's USD per million tokens; before the known ones, behind a tenant's.",
     )
     llm_unknown_rates: Rates = Field(
         Rates(input=Decimal(3), output=Decimal(15)),

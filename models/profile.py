@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, Double, Numeric, Text, delete, func, or_
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.profiles.find import price_ids, resolve_profile
+from context.profiles.find import find_override, price_ids, resolve_profile
 from context.profiles.types import ModelPrice, ModelProfile, ProfileOverride, Tier
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
@@ -133,6 +133,16 @@ def load_profile(db: Transaction, tenant_id: UUID, model: str) -> ModelProfile:
         overrides=list_overrides(db, tenant_id),
         prices=find_prices(db, [model]),
     )
+
+
+def load_prices(
+    db: Transaction, tenant_id: UUID, model: str
+) -> tuple[ProfileOverride | None, ModelPrice | None]:
+    """What a tenant's operator knows better about a model, and what the price list says of exactly its id."""
+    own = find_override(model, list_overrides(db, tenant_id))
+    listed = db.execute(select(*_PRICE).where(StoredPrice.model == model.strip().lower())).mappings()
+    row = listed.one_or_none()
+    return own, ModelPrice(**row) if row else None
 
 
 def price_per_input_token(db: Transaction, tenant_id: UUID, model: str) -> Decimal | None:

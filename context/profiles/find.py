@@ -47,13 +47,18 @@ def resolve_profile(
         The profile. Its input is no larger than a known window leaves, unless the operator says so.
     """
     profile = _priced(model, find_profile(model, profiles), prices)
-    better = _longest(model, overrides)
+    better = find_override(model, overrides)
     if better is None:
         return profile
     known = {
         field.name: value for field in fields(better) if (value := getattr(better, field.name)) is not None
     }
     return replace(profile, **known)
+
+
+def find_override(model: str, overrides: Iterable[ProfileOverride]) -> ProfileOverride | None:
+    """What an operator knows better about a model: the override of its id, else of the longest prefix."""
+    return _longest(model, overrides)
 
 
 def catalog_budget(profile: ModelProfile, model: str, *, reserve_tokens: int = 0) -> CatalogBudget:

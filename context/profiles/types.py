@@ -106,7 +106,10 @@ class ProfileOverride:
                 raise ValueError(f"{name} must be {least} to {most}")
 
 
-_SIZE, _USD = 2**31 - 1, 10_000_000
+MOST_USD = 10_000_000
+"""The highest price of a million tokens; what is above is a slip."""
+
+_SIZE, _USD = 2**31 - 1, MOST_USD
 _RANGES = {
     "input_tokens": (1, _SIZE),
     "output_tokens": (1, _SIZE),

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -14,6 +15,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, select, text
 
+from context.profiles.types import ProfileOverride
 from context.prompts import SummaryInput
 from context.render import LineKind, RenderedLine
 from context.types import Role
@@ -24,6 +26,7 @@ from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import EXTRACTIVE, LlmSettings, Rates
 from models.budget import BudgetDeniedError, Caps
 from models.ledger import LlmCall
+from models.profile import set_override
 from models.provider import ProviderGate, ProviderParkedError
 from models.tenant import ensure_tenant
 from tests.waiting import wait_until
@@ -154,6 +157,25 @@ def test_a_declared_price_wins(ask: Ask) -> None:
     rates = {MODEL: Rates(input=Decimal(10), output=Decimal(0))}
     reply = ask(Mode.OK, llm_prices=rates)
     assert reply.price_usd == Decimal(reply.usage.input_tokens) * 10 / 1_000_000
+
+
+def test_a_model_costs_what_the_tenants_profile_says(ask: Ask, empty_db: Engine, tenant: UUID) -> None:
+    own = ProfileOverride("openai/scripted", input_usd=Decimal(20), output_usd=Decimal(0))
+    with empty_db.begin() as db:
+        set_override(db, tenant, own)
+        set_override(db, ensure_tenant(db, "other"), replace(own, input_usd=Decimal(7)))
+    reply = ask(Mode.OK, llm_prices={MODEL: Rates(input=Decimal(10), output=Decimal(0))})
+    row = calls(empty_db)[0]
+    assert reply.price_usd == Decimal(reply.usage.input_tokens) * 20 / 1_000_000
+    assert (row.price_usd, row.charged_usd) == (reply.price_usd, reply.price_usd)
+
+
+def test_a_cap_reserves_what_the_tenants_profile_says(ask: Ask, empty_db: Engine, tenant: UUID) -> None:
+    with empty_db.begin() as db:
+        set_override(db, tenant, ProfileOverride(MODEL, input_usd=Decimal(0), output_usd=Decimal(1_000_000)))
+    with pytest.raises(BudgetDeniedError) as denied:
+        ask(caps=Caps(tenant_usd_per_day=Decimal(99)))
+    assert denied.value.denial.wanted == 100
 
 
 EVERY_FAILURE = [

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llm.pricing import FREE, cost_usd, declared_rates, known_rates
+from context.profiles.types import ModelPrice, ProfileOverride
+from llm.pricing import FREE, MOST_USD, Price, cost_usd, declared_rates, known_rates, price_of
 from llm.requests import Usage
 from llm.settings import EXTRACTIVE, Rates
 
@@ -82,3 +83,55 @@ def test_rates_of_the_map_are_exact_decimals(name: str) -> None:
 @pytest.mark.parametrize("name", ["free", "silent", "unheard-of", "other/known"])
 def test_a_model_that_the_map_does_not_price_is_unknown(name: str) -> None:
     assert known_rates(MAP, name) is None
+
+
+MAP = price_map(known={"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6})
+LISTED = ModelPrice("known", input_usd=Decimal(3), output_usd=Decimal(9))
+
+
+def found(
+    model: str,
+    *,
+    declared: Rates | None = None,
+    listed: ModelPrice | None = None,
+    own: ProfileOverride | None = None,
+) -> Price:
+    return price_of(MAP, model, {model: declared} if declared else {}, own=own, listed=listed)
+
+
+def test_a_tenants_profile_says_what_its_models_cost_whatever_others_say() -> None:
+    own = ProfileOverride("known", input_usd=Decimal(1), output_usd=Decimal(4), cached_usd=Decimal(0))
+    price = found("known", declared=RATES, listed=LISTED, own=own)
+    assert price == Price(Rates(input=Decimal(1), output=Decimal(4), cached=Decimal(0)))
+
+
+def test_what_a_profile_leaves_out_is_as_it_was() -> None:
+    price = found("known", own=ProfileOverride("known", input_usd=Decimal(1)))
+    assert price.rates == Rates(input=Decimal(1), output=Decimal(8))
+
+
+def test_half_a_price_is_none() -> None:
+    assert found("other", own=ProfileOverride("other", input_usd=Decimal(1))) == Price(None)
+
+
+def test_a_profile_without_a_price_leaves_the_price() -> None:
+    own = ProfileOverride("known", input_tokens=9_000)
+    assert price_of(MAP, "known", {}, own=own, listed=None).is_mapped
+
+
+def test_the_imported_list_is_asked_last() -> None:
+    assert found("known", listed=LISTED).is_mapped
+    assert found("other", listed=LISTED).rates == Rates(input=Decimal(3), output=Decimal(9))
+    assert found("other", listed=ModelPrice("other")) == Price(None)
+
+
+def test_no_number_of_tokens_costs_more_than_the_ledger_holds() -> None:
+    dearest = Rates(input=Decimal(10_000_000), output=Decimal(10_000_000))
+    assert cost_usd(Usage(2**31 - 1, 0, 2**31 - 1), dearest) == MOST_USD
+
+
+@pytest.mark.parametrize("usd", ["-0.01", "10000000.01", "NaN", "Infinity"])
+def test_a_price_that_can_be_none_is_refused(usd: str) -> None:
+    with pytest.raises(ValueError, match="input"):
+        Rates(input=Decimal(usd), output=Decimal(1))
+    assert Rates(input=Decimal(10_000_000), output=Decimal(0)).input == 10_000_000
