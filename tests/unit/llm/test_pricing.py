@@ -85,7 +85,7 @@ def test_a_model_that_the_map_does_not_price_is_unknown(name: str) -> None:
     assert known_rates(MAP, name) is None
 
 
-MAP = price_map(known={"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6})
+SHIPPED = price_map(known={"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6})
 LISTED = ModelPrice("known", input_usd=Decimal(3), output_usd=Decimal(9))
 
 
@@ -96,7 +96,7 @@ def found(
     listed: ModelPrice | None = None,
     own: ProfileOverride | None = None,
 ) -> Price:
-    return price_of(MAP, model, {model: declared} if declared else {}, own=own, listed=listed)
+    return price_of(SHIPPED, model, {model: declared} if declared else {}, own=own, listed=listed)
 
 
 def test_a_tenants_profile_says_what_its_models_cost_whatever_others_say() -> None:
@@ -116,7 +116,7 @@ def test_half_a_price_is_none() -> None:
 
 def test_a_profile_without_a_price_leaves_the_price() -> None:
     own = ProfileOverride("known", input_tokens=9_000)
-    assert price_of(MAP, "known", {}, own=own, listed=None).is_mapped
+    assert price_of(SHIPPED, "known", {}, own=own, listed=None).is_mapped
 
 
 def test_the_imported_list_is_asked_last() -> None:
