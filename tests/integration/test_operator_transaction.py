@@ -26,7 +26,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 def test_a_database_that_says_nothing_is_given_up(
     elsewhere: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A firewall that drops packets, or a server that stands still: without a limit it would be waited for ever."""
+    """A firewall that drops packets, or a server that stands still: it would be waited for without end."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         elsewhere.setenv(
             "AFTERTURN_DATABASE_URL", f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/nothing"
