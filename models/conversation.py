@@ -233,6 +233,31 @@ def lock_existing(db: Transaction, tenant_id: UUID, session_ids: Sequence[str]) 
     return {row[0]: SessionState(*row) for row in rows}
 
 
+_CLAIM = text(
+    """
+    insert into session (tenant_id, session_id, generation)
+    select tenant_id, :session_id, erased_generation + 1 from tenant where tenant_id = :tenant_id
+    on conflict (tenant_id, session_id) do update set last_seq = session.last_seq
+    returning old.session_id is not null
+    """
+)
+
+
+def claim_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
+    """Lock a session's id until the transaction ends, session or not: nobody begins it meanwhile.
+
+    To be called by a transaction that deletes the session: a row that is made here stands for the id alone.
+
+    Returns:
+        The session as it stood; None where there was none.
+    """
+    found = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    if found is not None:
+        return found
+    begun = db.execute(_CLAIM, {"tenant_id": tenant_id, "session_id": session_id}).scalar_one_or_none()
+    return lock_existing(db, tenant_id, [session_id]).get(session_id) if begun else None
+
+
 def hold_generation(db: Transaction, tenant_id: UUID, session_id: str, generation: int) -> bool:
     """Hold a session as it is until the transaction ends, so that nothing of what was read of it is erased.
 

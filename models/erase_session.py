@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from models.artifact_attachment import drop_session_attachments, drop_user_attachments
-from models.conversation import lock_existing
+from models.conversation import SessionState, claim_session
 from models.erase import remove_messages
 from models.erase_derived import (
     drop_plans_of_session,
@@ -49,16 +49,21 @@ def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
     """Erase a session: its log, all that was made of it, its work, and what was uploaded for it.
 
     What it cost stays in the ledger, but not that it was this session. A turn that comes later begins a new
-    session of a later generation. Safe to call twice: the second time the receipt is empty.
+    session of a later generation. Safe to call twice: the second time the receipt is empty. Turns that come
+    meanwhile wait, also where there is no session yet: each is erased whole or begins the session anew.
 
     Args:
         db: A transaction.
         tenant_id: Whose session.
         session_id: Which one.
     """
-    receipt = Receipt()
     take_time(db)
-    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    return _erase(db, tenant_id, session_id, claim_session(db, tenant_id, session_id))
+
+
+def _erase(db: Transaction, tenant_id: UUID, session_id: str, session: SessionState | None) -> Receipt:
+    """Erase a session that is claimed: all of it, the row that stands for its id included."""
+    receipt = Receipt()
     drop_session_work(db, tenant_id, session_id, receipt)
     drop_plans_of_session(db, tenant_id, session_id, receipt)
     drop_readings(db, tenant_id, session_id, receipt)
@@ -70,8 +75,9 @@ def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
     release(db, tenant_id, {*used, *attached}, receipt)
     receipt.count("shadow_read", unlink_reads(db, tenant_id, session_id))
     receipt.count("llm_call", forget_session(db, tenant_id, session_id))
-    receipt.count("session", _delete_rows(db, "session", tenant_id, session_id))
+    gone = _delete_rows(db, "session", tenant_id, session_id)
     if session is not None:
+        receipt.count("session", gone)
         _remember(db, tenant_id, session.generation)
     return receipt
 
@@ -151,9 +157,9 @@ def erase_user_from(db: Transaction, tenant_id: UUID, user_id: str, session_id: 
     """
     place = {"tenant_id": tenant_id, "session_id": session_id, "user_id": user_id}
     take_time(db)
-    lock_existing(db, tenant_id, [session_id])
+    session = claim_session(db, tenant_id, session_id)
     if not db.execute(_IS_SHARED, place).scalar_one():
-        return erase_session(db, tenant_id, session_id)
+        return _erase(db, tenant_id, session_id, session)
     seqs = db.execute(_SEQS, place).scalars().all()
     changed = remove_messages(db, tenant_id, session_id, seqs, reach=WHOLE_LOG) if seqs else None
     receipt = changed.receipt if changed else Receipt()

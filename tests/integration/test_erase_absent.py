@@ -1,0 +1,87 @@
+"""Erasing a session that is not there, or is there no more: a turn that comes meanwhile keeps whole."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from models import session
+from models.erase_receipt import Receipt
+from models.erase_session import erase_session, erase_user_from
+from models.session import Transaction
+from tests.integration.erasing import tables_with, tool_turn
+from tests.waiting import wait_until
+
+SESSION = "walk"
+USER = "anna"
+WORD = "zqxmarker"
+WAITS = text(
+    "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+)
+    "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+)
+
+Erase = Callable[[Transaction, UUID], Receipt]
+
+
+def of_session(db: Transaction, tenant_id: UUID) -> Receipt:
+    return erase_session(db, tenant_id, SESSION)
+
+
+def of_user(db: Transaction, tenant_id: UUID) -> Receipt:
+    return erase_user_from(db, tenant_id, USER, SESSION)
+
+
+each_erasure = pytest.mark.parametrize("erase", [of_session, of_user])
+
+
+def say(client: TestClient) -> int:
+    event = tool_turn("t1", WORD, user_id=USER)
+    return int(client.post(f"/v1/sessions/{SESSION}/turns", json=event).status_code)
+
+
+@each_erasure
+def test_a_turn_waits_for_the_erasure_of_a_session_that_is_not_there(
+    client: TestClient, tenant_id: UUID, erase: Erase
+) -> None:
+    """Else statements of one erasure see more of it than others, and contents stay that nothing uses."""
+    with ThreadPoolExecutor(1) as pool, session.transaction() as db:
+        assert erase(db, tenant_id).is_empty
+        turn = pool.submit(say, client)
+        with session.reading() as watch:
+            wait_until(lambda: watch.execute(WAITS).first() or turn.done(), within_s=30, what="it waits")
+        assert not turn.done()
+        db.commit()
+        assert turn.result(30) == 202
+    assert len(client.get(f"/v1/sessions/{SESSION}/turns").json()["turns"]) == 1
+    client.delete(f"/v1/sessions/{SESSION}")
+    assert tables_with(WORD) == {}
+
+
+@each_erasure
+def test_an_erasure_of_nothing_leaves_no_session_and_tells_of_none(
+    client: TestClient, tenant_id: UUID, erase: Erase
+) -> None:
+    with session.transaction() as db:
+        assert erase(db, tenant_id).is_empty
+    assert client.get(f"/v1/sessions/{SESSION}").status_code == 404
+    assert client.delete(f"/v1/sessions/{SESSION}").status_code == 404
+
+
+def test_two_erasures_and_a_turn_between_them_leave_no_content(client: TestClient, tenant_id: UUID) -> None:
+    """The second found the session gone when it had waited for it, and went on beside the turn that came."""
+    assert say(client) == 202
+    with ThreadPoolExecutor(2) as pool, session.transaction() as db:
+        erase_session(db, tenant_id, SESSION)
+        second = pool.submit(client.delete, f"/v1/sessions/{SESSION}")
+        turn = pool.submit(say, client)
+        with session.reading() as watch:
+            wait_until(lambda: len(watch.execute(WAITS).all()) == 2, within_s=30, what="both wait")
+        db.commit()
+        assert turn.result(30) == 202
+        assert second.result(30).status_code in {200, 404}
+    client.delete(f"/v1/sessions/{SESSION}")
+    assert tables_with(WORD) == {}
