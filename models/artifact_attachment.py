@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -194,3 +195,59 @@ def drop_user_attachments(db: Transaction, tenant_id: UUID, user_id: str) -> lis
 def _drop(db: Transaction, tenant_id: UUID, owned: ColumnElement[bool]) -> list[str]:
     gone = delete(Attachment).where(Attachment.tenant_id == tenant_id, owned)
     return list(db.execute(gone.returning(Attachment.artifact_id)).scalars())
+
+
+_TITLES = (
+    select(
+        StoredArtifact.artifact_id,
+        StoredArtifact.title,
+        Attachment.title.label("given"),
+        Attachment.session_id,
+        Attachment.user_id,
+    )
+    .outerjoin(
+        Attachment,
+        (Attachment.tenant_id == StoredArtifact.tenant_id)
+        & (Attachment.artifact_id == StoredArtifact.artifact_id)
+        & (Attachment.title != ""),
+    )
+    .where(
+        StoredArtifact.tenant_id == bindparam("tenant_id"),
+        StoredArtifact.artifact_id == func.any(bindparam("artifact_ids", type_=ARRAY(Text))),
+        StoredArtifact.title != "",
+    )
+    .order_by(StoredArtifact.artifact_id, Attachment.uploaded_at)
+)
+
+
+def retitle(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> list[str]:
+    """Take from artifacts the titles that none of their uploads gives any more; the oldest one names them.
+
+    Args:
+        db: A transaction, which holds the artifacts.
+        tenant_id: Whose they are.
+        artifact_ids: Those of which an upload is forgotten.
+
+    Returns:
+        The ids of those that have another title now, or none.
+    """
+    rows = db.execute(_TITLES, {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))})
+    cells, changed = Cells(db, tenant_id), []
+    for artifact_id, group in groupby(rows, key=lambda row: str(row.artifact_id)):
+        uploads = list(group)
+        title = cells.open("artifact.title", uploads[0].title, artifact_id)
+        given = [
+            cells.open("artifact_attachment.title", row.given, artifact_id, row.session_id, row.user_id)
+            for row in uploads
+            if row.given is not None
+        ]
+        if title not in given:
+            sealed = cells.seal("artifact.title", given[0] if given else "", artifact_id)
+            db.execute(_RETITLE, {"tenant_id": tenant_id, "artifact_id": artifact_id, "title": sealed})
+            changed.append(artifact_id)
+    return changed
+
+
+_RETITLE = text(
+    "update artifact set title = :title where tenant_id = :tenant_id and artifact_id = :artifact_id"
+)

@@ -15,7 +15,7 @@ from models.erase_derived import (
     drop_session_work,
 )
 from models.erase_receipt import Receipt
-from models.erase_uses import release
+from models.erase_uses import forget_titles, release
 from models.habits import forget_profile
 from models.ledger import forget_session
 from models.session import Transaction
@@ -73,6 +73,7 @@ def _erase(db: Transaction, tenant_id: UUID, session_id: str, session: SessionSt
     attached = drop_session_attachments(db, tenant_id, session_id)
     receipt.count("artifact_attachment", len(attached))
     release(db, tenant_id, {*used, *attached}, receipt)
+    forget_titles(db, tenant_id, attached, receipt)
     receipt.count("shadow_read", unlink_reads(db, tenant_id, session_id))
     receipt.count("llm_call", forget_session(db, tenant_id, session_id))
     gone = _delete_rows(db, "session", tenant_id, session_id)
@@ -181,5 +182,6 @@ def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Rec
     attached = drop_user_attachments(db, tenant_id, user_id)
     receipt.count("artifact_attachment", len(attached))
     release(db, tenant_id, attached, receipt)
+    forget_titles(db, tenant_id, attached, receipt)
     receipt.count("user_profile", forget_profile(db, tenant_id, user_id))
     return receipt

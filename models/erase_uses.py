@@ -7,6 +7,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from models.artifact import NewArtifact, drop_unused, store_artifacts
+from models.artifact_attachment import retitle
 from models.artifact_use import NewUse, PlacedUse, add_uses
 from models.erase_derived import drop_artifact_work
 from models.erase_receipt import Receipt
@@ -155,6 +156,29 @@ def release(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], rec
     gone = drop_unused(db, tenant_id, artifact_ids)
     receipt.count("artifact", len(gone))
     drop_artifact_work(db, tenant_id, gone, receipt)
+
+
+_TITLED_READINGS = text(
+    "delete from artifact_summary where tenant_id = :tenant_id and artifact_id = any(:artifact_ids)"
+)
+_TITLED_PLANS = text(
+    "delete from artifact_plan where tenant_id = :tenant_id and artifact_ids && cast(:artifact_ids as text[])"
+)
+
+
+def forget_titles(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
+    """Take from artifacts that stay the titles of uploads that went, and what was read with such a title.
+
+    The caller has released them: it holds those that are still there.
+    """
+    retitled = retitle(db, tenant_id, artifact_ids)
+    if not retitled:
+        return
+    asked = {"tenant_id": tenant_id, "artifact_ids": retitled}
+    receipt.count("artifact_summary", db.execute(_TITLED_READINGS, asked).rowcount)
+    receipt.count("artifact_plan", db.execute(_TITLED_PLANS, asked).rowcount)
+    drop_artifact_work(db, tenant_id, retitled, receipt)
+    read_again(db, tenant_id, retitled, receipt)
 
 
 _THERE = text("select artifact_id from artifact where tenant_id = :tenant_id and artifact_id = any(:ids)")
