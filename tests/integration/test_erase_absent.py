@@ -21,8 +21,6 @@ WORD = "zqxmarker"
 WAITS = text(
     "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 )
-    "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-)
 
 Erase = Callable[[Transaction, UUID], Receipt]
 
