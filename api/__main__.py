@@ -2,6 +2,7 @@
 
 import uvicorn
 
+from api.heads import BoundedHeads
 from api.settings import api_settings
 from models.observe import configure_logging
 from models.settings import require_settings
@@ -17,6 +18,7 @@ def main() -> None:
     uvicorn.run(
         "api.app:make_app",
         factory=True,
+        http=BoundedHeads,
         host=settings.api_host,
         port=settings.api_port,
         log_config=None,

@@ -41,6 +41,10 @@ class ApiSettings(BaseSettings):
     )
     metrics_cache_s: float = Field(5.0, ge=0, description="How old what Postgres says in `/metrics` may be.")
     body_timeout_s: float = Field(30, gt=0, description="How long the body of a request may take to arrive.")
+    max_head_bytes: int = Field(
+        65_536, ge=4_096, description="The largest head of a request: its address and its headers."
+    )
+    head_timeout_s: float = Field(30, gt=0, description="How long the head of a request may take to arrive.")
     rate_per_s: float = Field(
         1_000, ge=0, le=1e6, description="Calls of a key in a second, in the long run; 0 for no limit."
     )

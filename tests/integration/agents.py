@@ -17,6 +17,7 @@ from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from afterturn.stack.ports import ReservedPorts
 from api.app import make_app
+from api.heads import BoundedHeads
 from tests.waiting import wait_until
 
 Found = TypeVar("Found")
@@ -32,7 +33,13 @@ def listening() -> Iterator[str]:
     with ReservedPorts() as ports:
         port = ports.reserve(0)
         config = uvicorn.Config(
-            make_app(), host="127.0.0.1", port=port, log_level="critical", ws="none", lifespan="on"
+            make_app(),
+            host="127.0.0.1",
+            port=port,
+            http=BoundedHeads,
+            log_level="critical",
+            ws="none",
+            lifespan="on",
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run)
