@@ -68,6 +68,8 @@ def test_where_traces_are_off_a_step_is_nothing_and_its_errors_go_on() -> None:
 def test_the_nearest_name_of_a_collector_counts(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], collector: str
 ) -> None:
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert TracingSettings().collector == collector
