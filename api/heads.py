@@ -86,6 +86,9 @@ class BoundedHeads(HttpToolsProtocol):
             self._wait()  # an earlier request of this connection is still being answered
             return
         self._waiting = None
+        if not self._read:  # a connection opened ahead: what is said now would answer a request of later
+            self.transport.close()
+            return
         self._end(408, "Head timeout", f"head: did not arrive within {self._most_s:g} s")
 
     def _is_answering(self) -> bool:
