@@ -97,6 +97,7 @@ def context(rng: Random, scribe: Scribe, attachments: list[str]) -> Body:
     sometimes(
         rng, 0.05, body, wait_ms=rng.choice((0, 1, 20)), planner_model="extractive", summarizer_model="x"
     )
+    sometimes(rng, 0.1, body, dry_run=rng.random() < 0.9)
     return body
 
 
@@ -109,6 +110,7 @@ def plain_context(wire: str) -> Body:
 def compress(rng: Random, scribe: Scribe, attachments: list[str]) -> Body:
     """A request whose window was refused, and the provider's words."""
     body = {**context(rng, scribe, attachments), "model": rng.choice(REFUSED_MODELS)}
+    body.pop("dry_run", None)
     error = {
         "error": {
             "message": f"maximum context length is {rng.choice((900, 4_096))} tokens",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fastapi.testclient import TestClient
 
 from api.app import make_app
-from tests.integration.fuzz import others, sessions
+from tests.integration.fuzz import agents, others, sessions
 from tests.integration.fuzz.actor import Actor
 from tests.integration.fuzz.document import fuzz_operation, operations
 from tests.integration.fuzz.door import Door, Witness, encode
@@ -41,6 +41,9 @@ STEPS: tuple[tuple[Callable[[Actor], None], float], ...] = (
     (others.want_summary, 2),
     (others.look, 4),
     (others.wander, 6),
+    (agents.agent, 5),
+    (agents.probe, 2),
+    (agents.keeping, 1),
 )
 """What a platform does, and how often: once in so many steps of the sum."""
 

@@ -7,6 +7,9 @@ from sqlalchemy import text
 
 from models import session
 from models.hints import take_hints
+from models.retention_run import OPERATOR, RETENTION
+from models.tenant import ensure_tenant
+from models.work import WorkKind, want
 from tests.integration.fuzz.door import Door, Fault
 from workers.jobs.lifecycle import run_work
 from workers.settings import worker_settings
@@ -31,6 +34,9 @@ class Background:
     def work(self, most: int = 20) -> None:
         """Do what is due, and what is not due for a moment yet."""
         with session.transaction() as db:
+            operator = ensure_tenant(db, OPERATOR)
+            for key in ("tables", RETENTION):
+                want(db, operator, WorkKind.SWEEP, key)
             db.execute(_MAKE_DUE)
             hints = take_hints(db, limit=most, hint_lifetime_s=60)
         for hint in hints:
