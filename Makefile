@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test lint format bench soak soak-fuzz soak-load soak-chaos soak-guards clean
+.PHONY: venv lock demo up test lint format bench soak soak-fuzz soak-load soak-chaos soak-points soak-guards clean
 
 venv: $(STAMP)
 
@@ -46,7 +46,7 @@ bench: venv
 	$(PY) -m benchmarks
 
 # What takes too long for `make test`. A run that found something repeats: make soak-fuzz FUZZ="--seed N --round R".
-soak: soak-fuzz soak-load soak-chaos soak-guards
+soak: soak-fuzz soak-load soak-chaos soak-points soak-guards
 
 FUZZ ?= --requests 100000
 
@@ -64,6 +64,15 @@ CHAOS ?= --seconds 300
 
 soak-chaos: venv
 	$(PY) -m tests.acceptance.faults.chaos $(CHAOS)
+
+# A process is killed at each trigger point of each kind of work; dispatcher and beat come and go 40 times.
+# Some of it: make soak-points POINTS="plan erase" RESTARTS="--rounds 10".
+POINTS ?=
+RESTARTS ?= --rounds 40
+
+soak-points: venv
+	$(PY) -m tests.acceptance.faults.every_point $(POINTS)
+	$(PY) -m tests.acceptance.faults.restarts $(RESTARTS)
 
 # Each guard of ours is taken away in a copy of the tree, and a test must go red.
 soak-guards: venv
