@@ -230,6 +230,16 @@ def test_the_rules_are_those_that_the_scrape_configuration_loads() -> None:
     assert [job["job_name"] for job in settings["scrape_configs"]] == ["afterturn"]
 
 
+def test_every_container_of_the_api_is_scraped_by_itself() -> None:
+    """Behind one name, each scrape meets another process, whose counts are older: they seem to begin anew."""
+    [job] = yaml.safe_load((OPERATIONS / "prometheus.yml").read_text())["scrape_configs"]
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    [found] = job["dns_sd_configs"]
+    assert "static_configs" not in job
+    assert (found["names"], found["type"]) == (["api"], "A")
+    assert f":{found['port']}" in services["api"]["ports"][0]
+
+
 def test_without_a_database_a_page_says_only_that() -> None:
     away = Watched(Reading(None, None, 0.0, 0.0))
     assert [metric.name for metric in away.collect()] == ["afterturn_database_up"]
