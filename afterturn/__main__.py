@@ -8,6 +8,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from models.observe import configure_logging
+
 COMMANDS = (
     "up",
     "demo",
@@ -56,4 +58,5 @@ def afterturn() -> None:
 
 
 if __name__ == "__main__":
+    configure_logging()
     app(prog_name="afterturn")

@@ -8,6 +8,7 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
+from models.counting import flushing
 from models.learning_settings import learning_settings
 from models.prior import SetKind, list_sets
 from models.session import transaction
@@ -42,14 +43,15 @@ def learn_now(
         return
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
-    if catalog is not None:
-        _print(catalog, _do(owner, CATALOG + catalog))
-        return
-    _print("habits", _do(owner, NIGHT))
-    with transaction() as db:
-        names = ask_for_catalogs(db, owner)
-    for name in names:
-        _print(name or "(no catalog)", _do(owner, CATALOG + name))
+    with flushing():
+        if catalog is not None:
+            _print(catalog, _do(owner, CATALOG + catalog))
+            return
+        _print("habits", _do(owner, NIGHT))
+        with transaction() as db:
+            names = ask_for_catalogs(db, owner)
+        for name in names:
+            _print(name or "(no catalog)", _do(owner, CATALOG + name))
 
 
 def _do(tenant_id: UUID, key: str) -> str:

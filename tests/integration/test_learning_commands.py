@@ -8,7 +8,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
+from models import session
+from models.counting import Counted, read_counts
 from tests.integration.learning import NAME, catalog_document, put, sets, shuffled, store_plans
+from tests.integration.watching import forget_counts
 
 
 def run(*arguments: str) -> Result:
@@ -28,6 +31,16 @@ def test_learn_makes_a_set_now(taught: UUID) -> None:
     assert result.exit_code == 0, result.output
     assert f"{NAME}: set 1 active" in result.output
     assert [one.state for one in sets(taught)] == ["active"]
+
+
+def test_what_is_learned_by_hand_is_counted_as_what_workers_learn(taught: UUID) -> None:
+    del taught
+    forget_counts()
+    assert run("learn", "--tenant", "first").exit_code == 0
+    with session.reading() as db:
+        counted = {(name, labels) for name, labels, _, _ in read_counts(db)}
+    assert (Counted.PRIOR_SETS, ("ranking", "active")) in counted
+    assert (Counted.WORK, ("learn", "done")) in counted
 
 
 def test_learn_of_one_catalog_leaves_others_alone(taught: UUID) -> None:
