@@ -1,6 +1,6 @@
 """Attachments: documents that somebody uploaded; each is an artifact, and stays until its owner goes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -27,7 +27,7 @@ from models.artifact import ArtifactFacts, StoredArtifact, artifact_value, read_
 from models.artifact_use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
-from models.text_keys import Cells
+from models.text_keys import Cells, TextUnavailableError
 
 
 class Attachment(Base):
@@ -234,18 +234,27 @@ def retitle(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> li
     rows = db.execute(_TITLES, {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))})
     cells, changed = Cells(db, tenant_id), []
     for artifact_id, group in groupby(rows, key=lambda row: str(row.artifact_id)):
-        uploads = list(group)
+        title = _other_title(cells, artifact_id, list(group))
+        if title is not None:
+            db.execute(_RETITLE, {"tenant_id": tenant_id, "artifact_id": artifact_id, "title": title})
+            changed.append(artifact_id)
+    return changed
+
+
+def _other_title(cells: Cells, artifact_id: str, uploads: Sequence[Any]) -> str | None:
+    """What stands in place of an artifact's title; None where an upload gives that too."""
+    try:
         title = cells.open("artifact.title", uploads[0].title, artifact_id)
         given = [
             cells.open("artifact_attachment.title", row.given, artifact_id, row.session_id, row.user_id)
             for row in uploads
             if row.given is not None
         ]
-        if title not in given:
-            sealed = cells.seal("artifact.title", given[0] if given else "", artifact_id)
-            db.execute(_RETITLE, {"tenant_id": tenant_id, "artifact_id": artifact_id, "title": sealed})
-            changed.append(artifact_id)
-    return changed
+        if title in given:
+            return None
+        return cells.seal("artifact.title", given[0], artifact_id) if given else ""
+    except TextUnavailableError:
+        return ""  # whose title it is nobody can tell without the key; what is erased goes all the same
 
 
 _RETITLE = text(

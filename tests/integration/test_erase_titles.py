@@ -9,7 +9,7 @@ from models import session
 from models.artifact_summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
 from models.work import WorkKind, find_work
 from tests.integration.erasing import PAD, tables_with
-from tests.integration.sealing import Environment
+from tests.integration.sealing import FIRST, SECOND, Environment
 
 WORD = "zqxmarker"
 DOCUMENT = PAD * 200
@@ -48,6 +48,15 @@ def test_sealed_titles_go_the_same_way(client: TestClient, keys: Environment) ->
     upload(client, "A plain title", user_id="bert")
     client.delete("/v1/users/anna")
     assert title_of(client, artifact_id) == "A plain title"
+
+
+def test_a_title_goes_also_where_its_key_is_lost(client: TestClient, keys: Environment) -> None:
+    artifact_id = upload(client, WORD, user_id="anna")
+    upload(client, "A plain title", user_id="bert")
+    keys.use(SECOND)
+    assert client.delete("/v1/users/anna").status_code == 200
+    keys.use(FIRST)
+    assert title_of(client, artifact_id) == ""
 
 
 def test_where_no_other_upload_has_a_title_there_is_none(client: TestClient) -> None:
