@@ -17,7 +17,7 @@ from context.plans.projection import project_plans
 from context.plans.types import PlanMode
 from context.types import JsonObject
 from models.catalog import find_digest
-from models.conversation import find_session
+from models.conversation import hold_session
 from models.plan import Plan, PlanStatus, WantedPlan, find_plan, list_past, want_plan
 from models.plan_outcome import join_outcomes
 from models.session import Transaction, reading, transaction
@@ -103,7 +103,7 @@ def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest, features: In
     digest = find_digest(db, tenant_id, request.catalog)
     if digest is None:
         raise not_found("catalog")
-    if request.session_id is not None and find_session(db, tenant_id, request.session_id) is None:
+    if request.session_id is not None and not hold_session(db, tenant_id, request.session_id):
         raise not_found("session")
     return WantedPlan(
         intent=request.intent,

@@ -266,12 +266,26 @@ def hold_generation(db: Transaction, tenant_id: UUID, session_id: str, generatio
     Returns:
         False where it is not of this generation any more: what was read of it may be gone.
     """
-    found = db.execute(
+    return _held_generation(db, tenant_id, session_id) == generation
+
+
+def hold_session(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
+    """Hold a session until the transaction ends, so that what is stored for it is erased with it.
+
+    To be called before anything else of the transaction is locked.
+
+    Returns:
+        False where there is no such session.
+    """
+    return _held_generation(db, tenant_id, session_id) is not None
+
+
+def _held_generation(db: Transaction, tenant_id: UUID, session_id: str) -> int | None:
+    return db.execute(
         select(Session.generation)
         .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
         .with_for_update(read=True)
     ).scalar_one_or_none()
-    return found == generation
 
 
 def remember_request(

@@ -1,4 +1,4 @@
-"""Erasing a session that is not there, or is there no more: a turn that comes meanwhile keeps whole."""
+"""Erasing beside others: what comes at the same moment is erased whole, or stays whole."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -82,4 +82,19 @@ def test_two_erasures_and_a_turn_between_them_leave_no_content(client: TestClien
         assert turn.result(30) == 202
         assert second.result(30).status_code in {200, 404}
     client.delete(f"/v1/sessions/{SESSION}")
+    assert tables_with(WORD) == {}
+
+
+def test_a_plan_for_a_session_that_is_being_erased_is_not_stored(client: TestClient, tenant_id: UUID) -> None:
+    """Else its words come after the plans of the session went, and stay."""
+    assert say(client) == 202
+    client.put("/v1/catalogs/tools", json={"tools": [{"name": "read", "description": "Read a file."}]})
+    wish = {"intent": f"find {WORD}", "catalog": "tools", "model": "extractive", "session_id": SESSION}
+    with ThreadPoolExecutor(1) as pool, session.transaction() as db:
+        erase_session(db, tenant_id, SESSION)
+        plan = pool.submit(client.post, "/v1/plans", json=wish)
+        with session.reading() as watch:
+            wait_until(lambda: watch.execute(WAITS).first() or plan.done(), within_s=30, what="it waits")
+        db.commit()
+        assert plan.result(30).status_code == 404
     assert tables_with(WORD) == {}
