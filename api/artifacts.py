@@ -20,7 +20,7 @@ from context.focus import Focus, SizeClass, nearest, normalise
 from context.language import UNKNOWN
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from context.sanitize import clean_text
-from models.artifact import ArtifactFacts, find_artifact, load_slice
+from models.artifact import ArtifactFacts, find_artifact, hold_artifact, load_slice
 from models.artifact_cache import count_readings, touch_used
 from models.artifact_lookup import ReadySummary, find_candidates, find_exact, find_standing, load_ready
 from models.artifact_summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
@@ -92,7 +92,7 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
     body = call.body(SummaryWish)
     focus, in_force = normalise(body.focus), summarizer.find()
     with transaction() as db:
-        facts = find_artifact(db, caller.tenant_id, artifact_id)
+        facts = hold_artifact(db, caller.tenant_id, artifact_id)
         if facts is None:
             raise not_found("artifact")
         state, reason = _want(db, caller.tenant_id, facts, focus, again=body.again, in_force=in_force)

@@ -191,6 +191,16 @@ def find_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> Artifac
     return read_facts(Cells(db, tenant_id), row) if row else None
 
 
+def hold_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactFacts | None:
+    """The same, held until the transaction ends: nobody drops it meanwhile.
+
+    To be called before anything else of the transaction is locked.
+    """
+    held = _FIND.with_for_update(key_share=True, read=True)
+    row = db.execute(held, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
+    return read_facts(Cells(db, tenant_id), row) if row else None
+
+
 def read_facts(cells: Cells, row: Sequence[Any]) -> ArtifactFacts:
     """What is known of an artifact, of a row of the columns that `ArtifactFacts` names."""
     facts = ArtifactFacts(row[0], ArtifactType(row[1]), ContentKind(row[2]), *row[3:])

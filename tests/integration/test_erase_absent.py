@@ -98,3 +98,20 @@ def test_a_plan_for_a_session_that_is_being_erased_is_not_stored(client: TestCli
         db.commit()
         assert plan.result(30).status_code == 404
     assert tables_with(WORD) == {}
+
+
+def test_a_summary_asked_of_an_artifact_that_is_being_erased_is_not_stored(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    assert say(client) == 202
+    with session.reading() as db:
+        artifact_id = db.execute(text("select artifact_id from artifact")).scalar_one()
+    path = f"/v1/artifacts/{artifact_id}/summaries"
+    with ThreadPoolExecutor(1) as pool, session.transaction() as db:
+        erase_session(db, tenant_id, SESSION)
+        asked = pool.submit(client.put, path, json={"focus": f"what of {WORD}?"})
+        with session.reading() as watch:
+            wait_until(lambda: watch.execute(WAITS).first() or asked.done(), within_s=30, what="it waits")
+        db.commit()
+        assert asked.result(30).status_code == 404
+    assert tables_with(WORD) == {}
