@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.attachments import MOST_CONTENT_CHARS, check_parameters
 from api.call import Body, BodyCall, Call, documented, reader
 from api.errors import ProblemError, not_found
+from api.tries import committed
 from api.waiting import wait_for_work
 from api.window.in_force import summarizer
 from context.artifacts.content import is_artifact_id
@@ -24,7 +25,7 @@ from models.artifact import ArtifactFacts, find_artifact, hold_artifact, load_sl
 from models.artifact_cache import count_readings, touch_used
 from models.artifact_lookup import ReadySummary, find_candidates, find_exact, find_standing, load_ready
 from models.artifact_summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
-from models.session import Transaction, hinting, reading, transaction
+from models.session import Transaction, hinting, reading
 from models.settings import artifact_settings
 from models.work import WorkKind, want
 
@@ -91,11 +92,14 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
     caller = call.caller("write")
     body = call.body(SummaryWish)
     focus, in_force = normalise(body.focus), summarizer.find()
-    with transaction() as db:
+
+    def ask(db: Transaction) -> tuple[ArtifactFacts, ReadingState, str | None]:
         facts = hold_artifact(db, caller.tenant_id, artifact_id)
         if facts is None:
             raise not_found("artifact")
-        state, reason = _want(db, caller.tenant_id, facts, focus, again=body.again, in_force=in_force)
+        return facts, *_want(db, caller.tenant_id, facts, focus, again=body.again, in_force=in_force)
+
+    facts, state, reason = committed(ask)
     if state is ReadingState.WANTED and body.wait_ms:
         wait_for_work(caller.tenant_id, WorkKind.ARTIFACT, artifact_id, body.wait_ms)
         with reading() as db:

@@ -15,13 +15,14 @@ from api.call import Body, Call, check_id, documented, read_as, reader
 from api.documents.media import PDF, read_media_type
 from api.documents.read import Document, read_document, read_inline
 from api.errors import ProblemError, not_found
+from api.tries import committed
 from api.validation import validation_error
 from context.artifacts.content import is_artifact_id
 from context.artifacts.steps import document_artifact
 from context.sanitize import clean_text
 from models.artifact import NewArtifact, load_slice, new_artifact, store_artifacts
 from models.artifact_attachment import NewAttachment, StoredAttachment, add_attachment, load_attachments
-from models.session import Transaction, reading, transaction
+from models.session import Transaction, reading
 from models.settings import artifact_settings
 from models.work import WorkKind, want
 
@@ -90,9 +91,12 @@ def upload(request: Request, call: UploadCall) -> Response:
     sent = _read(request, call)
     new = _artifact(sent)
     attachment_id = new.artifact.artifact_id
-    with transaction() as db:
+
+    def store(db: Transaction) -> tuple[bool, StoredAttachment]:
         added = _store(db, caller.tenant_id, new, replace(sent.said, artifact_id=attachment_id))
-        stored = load_attachments(db, caller.tenant_id, [attachment_id])[attachment_id]
+        return added, load_attachments(db, caller.tenant_id, [attachment_id])[attachment_id]
+
+    added, stored = committed(store)
     answer = _short(stored)
     answer["duplicate"] = not added
     if sent.document.notes:

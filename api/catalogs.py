@@ -14,6 +14,7 @@ from api.catalog_cache import LoadedCatalog, catalogs
 from api.errors import ProblemError, not_found
 from api.prior_cache import prior_sets
 from api.settings import api_settings
+from api.tries import committed
 from context.catalog.fit import Fitted, fit_catalog
 from context.catalog.ladder import Ladder
 from context.catalog.read import CatalogLimits, read_catalog
@@ -27,7 +28,7 @@ from context.tokens import count_text
 from context.types import JsonObject
 from models.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
 from models.clock import present
-from models.session import reading, transaction
+from models.session import reading
 from models.settings import catalog_settings
 
 log = structlog.get_logger()
@@ -91,8 +92,8 @@ def store_catalog(name: Name, call: CatalogCall) -> Response:
     catalog = read_catalog(_document(call), limits)
     ladder = Ladder(catalog)
     body = ladder.text(range(ladder.entries), 0, "")
-    with transaction() as db:
-        changed = put_catalog(
+    changed = committed(
+        lambda db: put_catalog(
             db,
             caller.tenant_id,
             name,
@@ -102,6 +103,7 @@ def store_catalog(name: Name, call: CatalogCall) -> Response:
             now=present(db),
             keep_versions=settings.catalog_keep_versions,
         )
+    )
     answer = {
         "name": name,
         "digest": catalog.digest,
@@ -153,8 +155,7 @@ def list_all(call: BodyCall) -> Response:
 def delete(name: Name, call: BodyCall) -> Response:
     """Delete a catalog with every version of it; plans that were made with it stay, and name its digest."""
     caller = call.caller("write")
-    with transaction() as db:
-        removed = delete_catalog(db, caller.tenant_id, name)
+    removed = committed(lambda db: delete_catalog(db, caller.tenant_id, name))
     if not removed:
         raise not_found("catalog")
     answer = {"removed": removed, "invalidated": {}, "requeued": 0}

@@ -10,6 +10,7 @@ from pydantic import Field
 from api.call import BodyCall, SessionId, documented
 from api.errors import ProblemError
 from api.intake import MAX_WINDOW
+from api.tries import committed
 from api.window.gather import Filled, Sought, fill_window, gather, load_tail
 from api.window.prepare import Place, prepare
 from api.window.request import ContextRequest, ask, budget_of, read_request, with_known_window
@@ -22,7 +23,7 @@ from context.types import JsonObject
 from models.conversation import cut_session
 from models.freshness import Standing, find_standing
 from models.limit import LimitSource, find_limit, learn_limit
-from models.session import reading, transaction
+from models.session import Transaction, reading
 from models.summary import activate_prepared
 from models.work import WorkKind, want
 
@@ -121,8 +122,8 @@ def _learn(tenant_id: UUID, model: str, refusal: _Refusal) -> int | None:
     """Remember the limit, whatever becomes of the window. Returns the one in force."""
     if refusal.limit_tokens is None:
         return None
-    with transaction() as db:
-        return learn_limit(db, tenant_id, model, refusal.limit_tokens, refusal.source)
+    limit_tokens = refusal.limit_tokens
+    return committed(lambda db: learn_limit(db, tenant_id, model, limit_tokens, refusal.source))
 
 
 def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | None:
@@ -130,8 +131,7 @@ def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | No
     if seen is None or not seen.session.has_prepared:
         return seen
     session = seen.session
-    with transaction() as db:
-        activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+    committed(lambda db: activate_prepared(db, tenant_id, session.session_id, generation=session.generation))
     with reading() as db:
         return find_standing(db, tenant_id, session.session_id, model)
 
@@ -139,10 +139,14 @@ def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | No
 def _cut(tenant_id: UUID, seen: Standing, cut: EmergencyCut) -> bool:
     """Remember the cut and have what it leaves out summarized at once, in one transaction."""
     session = seen.session
-    with transaction() as db:
+
+    def leave_out(db: Transaction) -> bool:
         was_cut = cut_session(db, tenant_id, session, cut)
         if was_cut:
             want(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+        return was_cut
+
+    was_cut = committed(leave_out)
     log.info(
         "window_compressed",
         session_id=session.session_id,

@@ -7,7 +7,7 @@ import orjson
 import structlog
 from fastapi import FastAPI, Request, Response, status
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
@@ -125,6 +125,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(OperationalError)
     def _database(_: Request, error: Exception) -> Response:
         return problem("unavailable", 503, why_unavailable(error))
+
+    @app.exception_handler(IntegrityError)
+    def _refused(request: Request, error: IntegrityError) -> Response:
+        return _database(request, error) if is_contention(error) else _unknown(request, error)
 
     @app.exception_handler(Exception)
     def _unknown(_: Request, error: Exception) -> Response:

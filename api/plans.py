@@ -10,6 +10,7 @@ from pydantic import Field
 from api.call import Body, BodyCall, Parameters, check_id, documented
 from api.encoding import encode
 from api.errors import ProblemError, not_found
+from api.tries import committed
 from api.waiting import wait_for_work
 from context.plans.features import IntentFeatures, intent_sha, read_features
 from context.plans.outcomes import Merged, Outcome, StepOutcome
@@ -20,7 +21,7 @@ from models.catalog import find_digest
 from models.conversation import hold_session
 from models.plan import Plan, PlanStatus, WantedPlan, find_plan, list_past, want_plan
 from models.plan_outcome import join_outcomes
-from models.session import Transaction, reading, transaction
+from models.session import Transaction, reading
 from models.work import DueWork, WorkKind, WorkState, find_work
 
 router = APIRouter(prefix="/v1", tags=["plans"])
@@ -84,9 +85,12 @@ def ask_for_plan(call: BodyCall) -> Response:
     if not request.intent.strip():
         raise ProblemError("invalid-input", "intent: says nothing", field="intent")
     features = read_features(request.intent)
-    with transaction() as db:
+
+    def ask(db: Transaction) -> UUID:
         wanted = _wanted(db, caller.tenant_id, request, features)
-        plan_id = want_plan(db, caller.tenant_id, wanted, awaited=bool(request.wait_ms))
+        return want_plan(db, caller.tenant_id, wanted, awaited=bool(request.wait_ms))
+
+    plan_id = committed(ask)
     if request.wait_ms:
         wait_for_work(caller.tenant_id, WorkKind.PLAN, str(plan_id), request.wait_ms)
     return _answer(caller.tenant_id, plan_id, pending=status.HTTP_202_ACCEPTED)
@@ -200,8 +204,7 @@ def report_outcome(plan_id: PlanId, call: BodyCall) -> Response:
     """Join what happened to what was planned. The same report again changes nothing."""
     caller = call.caller("write")
     outcomes = _read_report(call.body(OutcomeReport))
-    with transaction() as db:
-        joined = join_outcomes(db, caller.tenant_id, plan_id, outcomes)
+    joined = committed(lambda db: join_outcomes(db, caller.tenant_id, plan_id, outcomes))
     if joined is None:
         raise not_found("plan")
     if joined.merged is None:

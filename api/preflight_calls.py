@@ -10,13 +10,14 @@ from pydantic.alias_generators import to_camel
 from api.call import Body, BodyCall, check_id, documented
 from api.errors import ProblemError
 from api.preflight import Policy, load_factors, load_policy, policies, preflight_for
+from api.tries import committed
 from context.catalog.tools import tool_name
 from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.config import read_config, write_config
 from context.preflight.types import Kind, Preflight, ThinkingLevel
 from context.types import JsonObject
 from models.preflight import put_policy
-from models.session import reading, transaction
+from models.session import Transaction, reading
 from models.settings import preflight_settings
 
 router = APIRouter(prefix="/v1/preflight", tags=["preflight"])
@@ -142,9 +143,12 @@ def put_config(call: BodyCall) -> Response:
     caller = call.caller("admin")
     given = call.body(PreflightPolicy).model_dump(mode="json", by_alias=True, exclude_none=True)
     config = read_config(given, base=preflight_settings().policy)
-    with transaction() as db:
+
+    def put(db: Transaction) -> Policy:
         stored = put_policy(db, caller.tenant_id, given)
-        policy = Policy(config, stored.version, load_factors(db, caller.tenant_id))
+        return Policy(config, stored.version, load_factors(db, caller.tenant_id))
+
+    policy = committed(put)
     return _json(_policy_json(policies.keep(caller.tenant_id, policy)))
 
 

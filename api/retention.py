@@ -8,9 +8,10 @@ from fastapi import APIRouter, Response
 from pydantic import Field, field_validator
 
 from api.call import Body, BodyCall, documented
+from api.tries import committed
 from models.retention import Retention, find_retention, list_gone, put_retention
 from models.retention_settings import retention_settings
-from models.session import Transaction, reading, transaction
+from models.session import Transaction, reading
 
 router = APIRouter(prefix="/v1", tags=["keeping"])
 
@@ -52,9 +53,12 @@ def show_retention(call: BodyCall) -> Response:
 def wish_retention(call: BodyCall) -> Response:
     """Put wishes in the place of those before; old things go within the next hours."""
     caller, wishes = call.caller("admin"), call.body(Wishes)
-    with transaction() as db:
+
+    def put(db: Transaction) -> Response:
         put_retention(db, caller.tenant_id, Retention(**wishes.model_dump()))
         return _answer(db, caller.tenant_id)
+
+    return committed(put)
 
 
 def _answer(db: Transaction, tenant_id: Any) -> Response:

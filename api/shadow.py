@@ -11,6 +11,7 @@ from pydantic import Field
 
 from api.call import BodyCall, Parameters, SessionId, documented
 from api.errors import not_found
+from api.tries import committed
 from api.window.answers import certificate_members
 from api.window.request import ContextRequest, read_request
 from api.window.shadow import numbers_of, shadows
@@ -20,7 +21,7 @@ from context.shadow.parts import EVERY_PART, Part, applied_beside, trials
 from context.shadow.report import PartReport, Share
 from models.freshness import find_standing
 from models.limit import find_limit
-from models.session import reading, transaction
+from models.session import reading
 from models.shadow import ReadState, record_reads
 from models.shadow_report import report_shadow
 from models.shadow_settings import shadow_settings
@@ -78,8 +79,8 @@ def try_window(session_id: SessionId, call: BodyCall) -> Response:
     served = lay_window(asking, applied_beside(tried))
     laid = lay_trials(asking, trials(tried))
     held = holds(served.history, asked.facts)
-    with transaction() as db:
-        record_reads(db, tenant_id, _planted(asking, served, laid, asked.facts))
+    planted = _planted(asking, served, laid, asked.facts)
+    committed(lambda db: record_reads(db, tenant_id, planted))
     answer = {
         "tried": sorted(tried),
         "served": {**_window(served), "held": held},

@@ -1,10 +1,10 @@
-"""Do a call's work in a transaction, and once more where the database ends one of two that met."""
+"""Do a call's work in a transaction, and once more where others ended it or took away what it had found."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 import structlog
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, NoResultFound
 
 from models.error_facts import kind_of
 from models.session import Transaction, transaction
@@ -15,6 +15,9 @@ MOST_TRIES = 3
 """How often a call is tried where others take the same rows in another order, or change them meanwhile."""
 
 _CONFLICTS = frozenset({"40P01", "40001"})
+_GONE = frozenset({"23503"})
+"""What a row refers to was erased after it was found."""
+
 _HELD = frozenset({"55P03", "57014"})
 
 Result = TypeVar("Result")
@@ -22,6 +25,8 @@ Result = TypeVar("Result")
 
 def committed(work: Callable[[Transaction], Result]) -> Result:
     """Do work in a transaction of its own; after a deadlock or a lost race, from the start.
+
+    Work that had found what is erased a moment later does not find it the next time, and says so.
 
     Args:
         work: What to do; it may be done several times, each on what is there then.
@@ -33,8 +38,8 @@ def committed(work: Callable[[Transaction], Result]) -> Result:
         try:
             with transaction() as db:
                 return work(db)
-        except OperationalError as error:
-            if _state_of(error) not in _CONFLICTS or not tries_left:
+        except (DBAPIError, NoResultFound) as error:
+            if not _is_lost_race(error) or not tries_left:
                 raise
             log.info("call_repeated", error=kind_of(error))
     raise AssertionError  # pragma: no cover - the last try returns or raises
@@ -42,8 +47,12 @@ def committed(work: Callable[[Transaction], Result]) -> Result:
 
 def is_contention(error: Exception) -> bool:
     """Whether the database is well, and others held what a call needed."""
-    return isinstance(error, OperationalError) and _state_of(error) in _CONFLICTS | _HELD
+    return isinstance(error, DBAPIError) and _state_of(error) in _CONFLICTS | _HELD | _GONE
 
 
-def _state_of(error: OperationalError) -> str | None:
+def _is_lost_race(error: DBAPIError | NoResultFound) -> bool:
+    return isinstance(error, NoResultFound) or _state_of(error) in _CONFLICTS | _GONE
+
+
+def _state_of(error: DBAPIError) -> str | None:
     return getattr(error.orig, "sqlstate", None)

@@ -1,6 +1,7 @@
-"""Two calls meet in the database and it ends one of them: that one is done again, and nobody hears of it."""
+"""Two calls meet in the database and one of them loses: that one is done again, and nobody hears of it."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from models.session import transaction
+from models.session import reading, transaction
 from tests.integration.summarizing import dialogue
+from tests.waiting import wait_until
 
 TURN = {"turn_id": "t1", "messages": dialogue(1)}
 
@@ -69,3 +71,93 @@ def test_who_loses_each_time_is_told_what_was_in_the_way(client: TestClient, cod
     assert "nothing was changed" in answer.json()["detail"]
     assert count("turn") == count("session") == 0
     assert client.post("/v1/sessions/s1/turns", json=TURN).status_code == 202
+
+
+SKIPPING = """
+create function skip_first() returns trigger language plpgsql as $$ begin
+    return case when nextval('skipped') = 1 then null else new end;
+end $$;
+create sequence skipped;
+create trigger skip_first before insert on {table} for each row execute function skip_first()
+"""
+
+
+@contextmanager
+def losing_the_first(table: str) -> Iterator[None]:
+    """Let the first row be taken for one that is there, and be gone when it is looked for."""
+    with transaction() as db:
+        db.execute(text(SKIPPING.format(table=table)))
+    try:
+        yield
+    finally:
+        with transaction() as db:
+            db.execute(text(f"drop trigger skip_first on {table}"))
+            db.execute(text("drop function skip_first(); drop sequence skipped"))
+
+
+TOOLS = {"tools": [{"name": "crate.weigh", "description": "Weigh a crate."}]}
+DOCUMENT = "The crane driver reports that the box is wet. " * 200
+PLAN = {"intent": "weigh the crate", "catalog": "c", "model": "extractive", "session_id": "s1"}
+
+
+def test_a_catalog_that_is_deleted_while_it_is_put_is_put(client: TestClient) -> None:
+    with losing_the_first("catalog"):
+        assert client.put("/v1/catalogs/c", json=TOOLS).status_code == 200
+    assert client.get("/v1/catalogs/c").status_code == 200
+
+
+@pytest.fixture
+def artifact_id(client: TestClient) -> str:
+    """A session, a catalog, and a document of that session."""
+    assert client.post("/v1/sessions/s1/turns", json=TURN).status_code == 202
+    assert client.put("/v1/catalogs/c", json=TOOLS).status_code == 200
+    uploaded = client.post("/v1/attachments", json={"content": DOCUMENT, "session_id": "s1"})
+    return str(uploaded.json()["attachment_id"])
+
+
+@contextmanager
+def erased_meanwhile(statement: str, **values: str) -> Iterator[None]:
+    """Hold a deletion open until the block's call waits for it; it is committed then."""
+    with ThreadPoolExecutor(1) as pool, transaction() as db:
+        db.execute(text(statement), values)
+        pid = db.execute(text("select pg_backend_pid()")).scalar_one()
+
+        def commit() -> None:
+            wait_until(lambda: _somebody_waits_for(pid), within_s=20, what="the call meets the erasure")
+            db.commit()
+
+        done = pool.submit(commit)
+        yield
+        done.result()
+
+
+def _somebody_waits_for(pid: int) -> bool:
+    waiting = "select count(*) from pg_stat_activity where :pid = any(pg_blocking_pids(pid))"
+    with reading() as db:
+        return bool(db.execute(text(waiting), {"pid": pid}).scalar_one())
+
+
+def test_a_plan_is_not_asked_for_in_a_session_that_is_erased_meanwhile(
+    client: TestClient, artifact_id: str
+) -> None:
+    assert artifact_id
+    with erased_meanwhile("delete from session where session_id = 's1'"):
+        answer = client.post("/v1/plans", json=PLAN)
+    assert (answer.status_code, answer.json()["detail"]) == (404, "there is no such session")
+    assert count("plan_history") == 0
+
+
+def test_a_reading_is_not_asked_of_an_artifact_that_is_erased_meanwhile(
+    client: TestClient, artifact_id: str
+) -> None:
+    erasure = "with gone as (delete from artifact_attachment) delete from artifact where artifact_id = :gone"
+    with erased_meanwhile(erasure, gone=artifact_id):
+        answer = client.put(f"/v1/artifacts/{artifact_id}/summaries", json={"focus": "what is wet"})
+    assert (answer.status_code, answer.json()["detail"]) == (404, "there is no such artifact")
+
+
+def test_what_is_lost_each_time_is_no_fault_of_ours(client: TestClient, artifact_id: str) -> None:
+    assert artifact_id
+    with meeting("plan_history", times=99, code="23503"):
+        answer = client.post("/v1/plans", json=PLAN)
+    assert (answer.status_code, answer.json()["type"]) == (503, "unavailable")
