@@ -16,7 +16,7 @@ from models.erase_derived import (
 )
 from models.erase_receipt import Receipt
 from models.erase_uses import forget_titles, release
-from models.habits import forget_profile
+from models.habits import forget_profile, hold_profiles
 from models.ledger import forget_session
 from models.session import Transaction
 from models.shadow import unlink_reads
@@ -38,6 +38,9 @@ WITH_THE_SESSION = (
 WHOLE_LOG = 2**62
 STATEMENT_TIMEOUT_MS = 120_000
 """A very long log takes longer to delete than a request's statement may."""
+
+COUNT_TIMEOUT_MS = 30_000
+"""The nightly count of habits may hold the erasure of a user up for so long."""
 
 
 def take_time(db: Transaction) -> None:
@@ -178,6 +181,8 @@ def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Rec
     """
     receipt = Receipt()
     take_time(db)
+    db.execute(text(f"set local lock_timeout = {COUNT_TIMEOUT_MS}"))
+    hold_profiles(db, tenant_id)
     drop_plans_of_user(db, tenant_id, user_id, receipt)
     attached = drop_user_attachments(db, tenant_id, user_id)
     receipt.count("artifact_attachment", len(attached))

@@ -176,6 +176,7 @@ def count_categories(db: Transaction, tenant_id: UUID, *, half_life_days: float)
     Safe to call twice. Returns the rows of both tables.
     """
     values = {"tenant_id": tenant_id, "half_life_days": half_life_days}
+    hold_profiles(db, tenant_id)
     db.execute(delete(CategoryStatistic).where(CategoryStatistic.tenant_id == tenant_id))
     db.execute(delete(UserProfile).where(UserProfile.tenant_id == tenant_id))
     return db.execute(_COUNT_CATEGORIES, values).rowcount + db.execute(_COUNT_PROFILES, values).rowcount
@@ -193,6 +194,17 @@ def find_profile(db: Transaction, tenant_id: UUID, user_id: str) -> Mapping[str,
     rows = db.execute(_PROFILE, {"tenant_id": tenant_id, "user_id": user_id}).all()
     total = sum(row.weight for row in rows)
     return {row.category: row.weight / max(total, FULL_WEIGHT) for row in rows}
+
+
+_HOLD_PROFILES = text("select pg_advisory_xact_lock(hashtextextended(:name, 0))")
+
+
+def hold_profiles(db: Transaction, tenant_id: UUID) -> None:
+    """Wait for whoever counts or forgets a tenant's profiles, until this transaction ends.
+
+    A count that had read what is erased a moment later would else bring a user's profile back.
+    """
+    db.execute(_HOLD_PROFILES, {"name": f"user_profile {tenant_id}"})
 
 
 def forget_profile(db: Transaction, tenant_id: UUID, user_id: str) -> int:

@@ -16,6 +16,7 @@ from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import LlmSettings
 from models import session
 from models.artifact_plan import PlanKey, PlanWish, want_plan
+from models.habits import count_categories
 from models.settings import RecallSettings
 from models.summary import NewSummary, store_summary
 from models.work import WorkKind, find_work, want
@@ -247,6 +248,34 @@ def test_a_plan_under_way_is_thrown_away(client: TestClient, room: Room, change:
     )
     assert done == LEASE_LOST
     assert tables_with(WORD) == {}
+
+
+DECIDED = """
+insert into preflight_decision (tenant_id, session_id, turn_index, policy_version, categories, scores,
+    features, chars, confidence, reasons, pinned, used, joined_at)
+values (:tenant_id, :session_id, 1, 1, '{coding}', '{}', '{}', 9, 0.5, '{}', '{}', '{}', now())
+"""
+
+
+def test_a_profile_that_is_counted_meanwhile_does_not_outlive_its_user(
+    client: TestClient, room: Room
+) -> None:
+    with session.transaction() as db:
+        db.execute(text(DECIDED), {"tenant_id": room.tenant_id, "session_id": SESSION})
+    with ThreadPoolExecutor(1) as pool:
+        with session.transaction() as night:
+            count_categories(night, room.tenant_id, half_life_days=30)
+            found = "select user_id from user_profile"
+            assert set(night.execute(text(found)).scalars()) == {USER}
+            erased = pool.submit(lambda: ok(client.delete(f"/v1/users/{USER}")))
+            waits = "select 1 from pg_locks where not granted"
+            with session.reading() as db:
+                wait_until(
+                    lambda: erased.done() or db.execute(text(waits)).first(), within_s=30, what="they meet"
+                )
+        erased.result(timeout=60)
+    with session.reading() as db:
+        assert db.execute(text(found)).all() == []
 
 
 def test_a_session_that_comes_anew_is_of_a_later_generation(client: TestClient, room: Room) -> None:
