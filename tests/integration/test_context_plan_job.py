@@ -12,6 +12,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from context.profiles.types import ProfileOverride
+from llm.gateway import preload
 from llm.scripted import Mode, ScriptedServer, Step
 from models import session
 from models.budget import Caps
@@ -123,6 +124,8 @@ def test_the_next_request_follows_the_models_plan_and_says_what_it_cost(platform
 
 
 def test_a_caller_that_waits_gets_the_plan_in_the_same_request(platform: Platform) -> None:
+    preload()  # or the first call of a model would take the seconds of the wait
+
     def work_soon() -> None:
         wait_until(
             lambda: (found := platform.work(WorkKind.CONTEXT_PLAN, "s1")) is not None and found.awaited,

@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
+from llm.gateway import preload
 from llm.scripted import Mode, ScriptedServer, Step
 from models import session
 from models.tenant import ensure_tenant
@@ -65,6 +66,8 @@ def test_a_plan_and_its_work_are_committed_together(room: Planning) -> None:
 
 
 def test_whoever_waits_gets_the_plan_itself(room: Planning) -> None:
+    preload()  # or the first call of a model would take the seconds of the wait
+
     def work_soon() -> None:
         wait_until(_awaited, within_s=10, what="a plan that is waited for")
         with session.reading() as db:
