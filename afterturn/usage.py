@@ -1,42 +1,57 @@
 """What models cost: the ledger by day, purpose and model, as a table."""
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.operating import known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
-from models.budget import budget_settings
-from models.ledger import DayUsage, spent_today
+from models.budget import Caps, budget_settings
+from models.ledger import DayUsage, Spent, charged_today, spent_today
 from models.ledger_days import all_usage_by_day
+from models.tenant import name_tenants
+
+MOST_TENANTS = 20
+"""So many tenants' charges of today are shown, the highest first."""
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
 def usage(
-    tenant: Annotated[str, typer.Option(help="Whose calls.")] = FIRST_TENANT,
+    tenant: Annotated[str | None, typer.Option(help="Whose calls; everybody's where none is named.")] = None,
     days: Annotated[int, typer.Option(min=1, max=400, help="How many days, today included.")] = 30,
     data_dir: Annotated[Path, typer.Option(help="Where a stack may run.")] = DATA_DIRECTORY,
 ) -> None:
     """Show what models cost by day, purpose and model, and what is left of today's caps."""
     now = datetime.now(UTC)
     with operator_transaction(data_dir) as db:
-        owner = known_tenant(db, tenant)
+        owner = None if tenant is None else known_tenant(db, tenant)
         first = now.date() - timedelta(days=days - 1)
         rows = all_usage_by_day(db, owner, first_day=first, last_day=now.date())
-        spent = spent_today(db, owner, now=now)
+        spent = charged_today(db, now=now) if owner is None else {owner: spent_today(db, owner, now=now)}
+        names = name_tenants(db, set(spent))
     if rows:
         print_tables(_table(rows))
     else:
         print("no calls")
-    caps = budget_settings().caps
-    print(f"today: {spent.tokens} tokens of {caps.tenant_tokens_per_day or 'no cap'}, ", end="")
-    print(f"{spent.usd:.4f} USD of {caps.tenant_usd_per_day or 'no cap'} charged")
+    for tenant_id, used in list(spent.items())[:MOST_TENANTS]:
+        print(f"today, {names.get(tenant_id, tenant_id)}: {_charged(used, budget_settings().caps)}")
+    if len(spent) > MOST_TENANTS:
+        print(f"and {len(spent) - MOST_TENANTS} tenants more, which used less")
+    if not spent:
+        print(f"today: {_charged(Spent(0, Decimal()), budget_settings().caps)}")
+
+
+def _charged(used: Spent, caps: Caps) -> str:
+    """What of a tenant's caps is used up."""
+    tokens = f"{used.tokens} tokens of {caps.tenant_tokens_per_day or 'no cap'}"
+    return f"{tokens}, {used.usd:.4f} USD of {caps.tenant_usd_per_day or 'no cap'} charged"
 
 
 def _table(rows: list[DayUsage]) -> Table:

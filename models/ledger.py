@@ -22,6 +22,7 @@ from sqlalchemy import (
     literal,
     select,
     text,
+    true,
     update,
 )
 from sqlalchemy import Date as SqlDate
@@ -291,8 +292,26 @@ _SUMMED = (
 )
 
 
-def usage_by_day(db: Transaction, tenant_id: UUID, *, first_day: date, last_day: date) -> list[DayUsage]:
-    """A tenant's calls by day (UTC), purpose and model, newest day first; both days included."""
+def charged_today(db: Transaction, *, now: datetime) -> dict[UUID, Spent]:
+    """What each tenant has used since midnight UTC, open reservations included; the highest sums first."""
+    tokens, usd = func.sum(LlmCall.charged_tokens), func.sum(LlmCall.charged_usd)
+    query = (
+        select(LlmCall.tenant_id, tokens, usd)
+        .where(LlmCall.created_at >= next_day(now) - timedelta(days=1))
+        .group_by(LlmCall.tenant_id)
+        .order_by(usd.desc(), tokens.desc(), LlmCall.tenant_id)
+    )
+    return {tenant_id: Spent(int(used), Decimal(cost)) for tenant_id, used, cost in db.execute(query)}
+
+
+def usage_by_day(
+    db: Transaction, tenant_id: UUID | None, *, first_day: date, last_day: date
+) -> list[DayUsage]:
+    """Calls of a tenant by day (UTC), purpose and model, newest day first; both days included.
+
+    Without a tenant, they are those of all of them, added up.
+    """
+    whose = true() if tenant_id is None else LlmCall.tenant_id == tenant_id
     day = cast(func.timezone("UTC", LlmCall.created_at), SqlDate)
     begins = datetime(first_day.year, first_day.month, first_day.day, tzinfo=UTC)
     ends = datetime(last_day.year, last_day.month, last_day.day, tzinfo=UTC) + timedelta(days=1)
@@ -310,7 +329,7 @@ def usage_by_day(db: Transaction, tenant_id: UUID, *, first_day: date, last_day:
             *(func.coalesce(func.sum(column), 0).label(column.key) for column in _SUMMED),
             func.count().filter(unpriced).label("unpriced_calls"),
         )
-        .where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= begins, LlmCall.created_at < ends)
+        .where(whose, LlmCall.created_at >= begins, LlmCall.created_at < ends)
         .group_by(day, LlmCall.purpose, LlmCall.model)
         .order_by(day.desc(), LlmCall.purpose, LlmCall.model)
     )

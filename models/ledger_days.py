@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Date, Numeric, select
+from sqlalchemy import BigInteger, Date, Numeric, select, true
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, TenantKey
@@ -37,15 +37,16 @@ _KEY = ("day", "purpose", "model")
 _SUMS = tuple(field.name for field in fields(DayUsage) if field.name not in _KEY)
 
 
-def all_usage_by_day(db: Transaction, tenant_id: UUID, *, first_day: date, last_day: date) -> list[DayUsage]:
-    """A tenant's calls by day (UTC), purpose and model, newest day first; both days included.
+def all_usage_by_day(
+    db: Transaction, tenant_id: UUID | None, *, first_day: date, last_day: date
+) -> list[DayUsage]:
+    """Calls of a tenant, or of all, by day (UTC), purpose and model, newest day first; both days included.
 
     A call is in one of the two tables at any time; a day may have calls in both.
     """
     columns = [getattr(LlmCallDay, field.name) for field in fields(DayUsage)]
-    folded = select(*columns).where(
-        LlmCallDay.tenant_id == tenant_id, LlmCallDay.day >= first_day, LlmCallDay.day <= last_day
-    )
+    whose = true() if tenant_id is None else LlmCallDay.tenant_id == tenant_id
+    folded = select(*columns).where(whose, LlmCallDay.day >= first_day, LlmCallDay.day <= last_day)
     rows = usage_by_day(db, tenant_id, first_day=first_day, last_day=last_day)
     rows += [DayUsage(**row) for row in db.execute(folded).mappings()]
     summed: dict[tuple[object, ...], DayUsage] = {}
