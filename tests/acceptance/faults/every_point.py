@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from afterturn.stack.stack import Stack
+from afterturn.stopping import stop_signals
 from llm.scripted import ScriptedServer
 from tests.acceptance.faults.chaos import say, unkept
 from tests.acceptance.faults.lives import Life, SummaryLife
@@ -79,7 +80,7 @@ def main(wanted: Sequence[str]) -> int:
     Returns:
         0 where none was, else 1.
     """
-    with ScriptedServer() as model:
+    with stop_signals(), ScriptedServer() as model:
         os.environ.update(environment(model))
         with Stack(roles=ROLES) as stack:
             platform = Platform(stack, model)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from afterturn.stack.roles import Role, beat_command, dispatcher_command
 from afterturn.stack.stack import Stack
+from afterturn.stopping import stop_signals
 from llm.scripted import ScriptedServer
 from tests.acceptance.faults.chaos import say, unkept
 from tests.acceptance.faults.processes import STOP_S
@@ -160,7 +161,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
     given = parser.parse_args()
     say(f"seed {given.seed}, {given.rounds} rounds")
-    with ScriptedServer() as model, tempfile.TemporaryDirectory() as place:
+    with stop_signals(), ScriptedServer() as model, tempfile.TemporaryDirectory() as place:
         os.environ.update(environment(model))
         with Stack(roles=ROLES) as stack:
             platform = Platform(stack, model)

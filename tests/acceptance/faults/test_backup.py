@@ -89,7 +89,9 @@ def test_a_dump_is_restored_and_its_conversations_go_on(platform: Platform, tmp_
     ):
         # Recall may be late in a process that has just begun.
         wait_until(lambda: window(client) == before, within_s=SOON_S, what="the window that was before")
-        again = client.post("/v1/sessions/saved/turns", json={"turn_id": "saved-1", "messages": dialogue(1)})
+        again = client.post(
+            "/v1/sessions/saved/turns", json={"turn_id": "saved-1", "messages": dialogue(1, "saved")}
+        )
         assert again.json()["duplicate"] is True
         done = "select 1 from due_work where kind = 'summarize' and key = 'interrupted' and state = 'idle'"
         wait_until(
@@ -98,7 +100,7 @@ def test_a_dump_is_restored_and_its_conversations_go_on(platform: Platform, tmp_
             what="what was under way is done",
         )
         for number in range(5, 9):
-            turn = {"turn_id": f"saved-{number}", "messages": dialogue(number)}
+            turn = {"turn_id": f"saved-{number}", "messages": dialogue(number, "saved")}
             assert client.post("/v1/sessions/saved/turns", json=turn).status_code == httpx.codes.ACCEPTED
         wait_until(
             lambda: len(client.get("/v1/sessions/saved/summaries").json()["summaries"]) > 1,
