@@ -16,15 +16,15 @@ from tests.acceptance.platform import SOON_S, Platform, dialogue
 from tests.oracle import Messages
 from tests.waiting import wait_until
 
-LEASE_S = 30
+LEASE_S = 90
 """Longer than the database is away."""
 
 PATIENT = {
     "AFTERTURN_LEASE_S": str(LEASE_S),
     "AFTERTURN_RENEW_S": "0.2",
-    "AFTERTURN_LLM_DEADLINE_BASE_S": "90",
-    "AFTERTURN_LLM_DEADLINE_MAX_S": "90",
-    "AFTERTURN_LLM_LOST_AFTER_S": "120",
+    "AFTERTURN_LLM_DEADLINE_BASE_S": "150",
+    "AFTERTURN_LLM_DEADLINE_MAX_S": "150",
+    "AFTERTURN_LLM_LOST_AFTER_S": "170",
 }
 
 FREEZE_S, PATIENCE_S = 3, 1
