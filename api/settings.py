@@ -6,6 +6,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from context.rate import Rate
+from models.address import AddressOrNone
 
 
 class ApiSettings(BaseSettings):
@@ -49,7 +50,7 @@ class ApiSettings(BaseSettings):
         1_000, ge=0, le=1e6, description="Calls of a key in a second, in the long run; 0 for no limit."
     )
     rate_burst: int = Field(3_000, ge=1, description="Calls of a key at once, after a rest.")
-    rate_url: str = Field(
+    rate_url: AddressOrNone = Field(
         "",
         description="A Redis or Valkey where all processes count calls; without it each counts for itself.",
     )

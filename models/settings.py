@@ -10,6 +10,7 @@ from context.compression import Thresholds
 from context.cool_down import cool_down_s
 from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.config import PreflightConfig
+from models.address import Address
 from models.shadow_settings import shadow_settings
 from models.text_settings import text_settings
 
@@ -21,7 +22,7 @@ class DatabaseSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    database_url: str = Field("postgresql://localhost/afterturn", description="Where Postgres is.")
+    database_url: Address = Field("postgresql://localhost/afterturn", description="Where Postgres is.")
     pool_size: int = Field(16, ge=1, description="Connections a process keeps open.")
     pool_overflow: int = Field(24, ge=0, description="Connections it may add under load.")
     pool_timeout_s: float = Field(5, gt=0, description="How long a call waits for a connection.")

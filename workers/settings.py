@@ -6,6 +6,8 @@ from typing import Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from models.address import Address
+
 
 class WorkerSettings(BaseSettings):
     """Read once from `AFTERTURN_*`; pairs that would undo each other are refused."""
@@ -14,7 +16,7 @@ class WorkerSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    broker_url: str = Field("redis://127.0.0.1:6379/0", description="Redis or Valkey, for hints only.")
+    broker_url: Address = Field("redis://127.0.0.1:6379/0", description="Redis or Valkey, for hints only.")
     lease_s: float = Field(20, gt=0, description="A lease that nobody renews is free after this.")
     renew_s: float = Field(5, gt=0, description="How often a worker renews its lease.")
     poll_s: float = Field(0.25, gt=0, description="How often the dispatcher looks for due work.")
