@@ -1,12 +1,13 @@
 """What models cost a tenant: the ledger by day, purpose and model; the caps, and what is left of them."""
 
+import re
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Query, Response
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from api.call import BodyCall, Parameters
 from api.errors import ProblemError
@@ -24,13 +25,29 @@ LAST_DAY = date.max - timedelta(days=1)
 """The last day that another one follows: a day ends where the next begins."""
 
 
+_WRITTEN = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def _read_day(given: object) -> date:
+    """A day as people write it: no time of day, and no number that is taken for seconds since 1970."""
+    try:
+        if isinstance(given, str) and _WRITTEN.fullmatch(given):
+            return date.fromisoformat(given)
+    except ValueError:
+        pass  # such as the 30th of February
+    raise ValueError("must be a day, such as 2026-01-31")
+
+
+Day = Annotated[date, BeforeValidator(_read_day)]
+
+
 class DayRange(Parameters):
     """Which days to answer for, in UTC; both ends are included."""
 
-    first: date | None = Field(
+    first: Day | None = Field(
         None, alias="from", description="The first day; without it, 29 before the last."
     )
-    last: date | None = Field(None, alias="to", description="The last day; without it, today.")
+    last: Day | None = Field(None, alias="to", description="The last day; without it, today.")
 
 
 @router.get("/usage")

@@ -86,3 +86,12 @@ def test_a_range_has_a_day_at_least_and_400_at_most(
     client: TestClient, days: dict[str, str], status: int
 ) -> None:
     assert client.get("/v1/usage", params=days).status_code == status
+
+
+@pytest.mark.parametrize(
+    "day", ["20261101", "2026-02-30", "2026-11-01T00:00:00Z", "1764288000", "-1", "1e400", "", "2026-11-1"]
+)
+def test_what_is_no_day_is_refused_in_words(client: TestClient, day: str) -> None:
+    answer = client.get("/v1/usage", params={"from": day})
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "from: must be a day, such as 2026-01-31"
