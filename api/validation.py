@@ -8,7 +8,9 @@ from pydantic import ValidationError
 
 from context.errors import InvalidInputError
 
-_PLACES = frozenset({"body", "path", "query"})
+_PLACES = frozenset({"body", "header", "path", "query"})
+"""Where the framework read a parameter: it says so before the name. A field may have such a name itself."""
+
 _EXAMPLE = "2026-01-31T12:00:00Z"
 _A_TIME = f"must be a date and time with a zone, such as {_EXAMPLE}"
 _EMPTY = "must not be empty"
@@ -58,6 +60,8 @@ def validation_error(error: ValidationError | RequestValidationError) -> Invalid
     """
     first = error.errors()[0]
     place = tuple(first["loc"])
+    if isinstance(error, RequestValidationError) and place[:1] and place[0] in _PLACES:
+        return _named(place[1:], first)
     if place and place[-1] in _BRANCHES:
         kinds = " or ".join(
             _BRANCHES[each["loc"][-1]]
@@ -65,13 +69,16 @@ def validation_error(error: ValidationError | RequestValidationError) -> Invalid
             if tuple(each["loc"][:-1]) == place[:-1] and each["loc"][-1] in _BRANCHES
         )
         return InvalidInputError(_field(place[:-1]) or "body", f"must be {kinds}")
-    text, numbers = _in_words(first)
+    return _named(place, first)
+
+
+def _named(place: Sequence[str | int], complaint: Mapping[str, Any]) -> InvalidInputError:
+    text, numbers = _in_words(complaint)
     return InvalidInputError(_field(place) or "body", text, **numbers)
 
 
 def _field(place: Sequence[str | int]) -> str:
-    steps = (part for part in place if part not in _PLACES)
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in steps).lstrip(".")
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
 
 
 def _in_words(complaint: Mapping[str, Any]) -> tuple[str, dict[str, object]]:

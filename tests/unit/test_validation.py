@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from api.intake import TurnCompleted
+from api.mcp.arguments import FindArguments
 from api.preflight_calls import PreflightRequest
 from api.validation import validation_error
 from api.window.request import ContextRequest
@@ -22,6 +23,18 @@ COMPLAINTS: dict[str, tuple[type[Any], Any, str, object]] = {
         TurnCompleted,
         TURN | {"messages": ["x"]},
         "messages[0]: must be an object",
+        None,
+    ),
+    "a field that is called as a place is": (
+        FindArguments,
+        {"catalog": "main"},
+        "query: is missing",
+        None,
+    ),
+    "an unknown field that is called so": (
+        TurnCompleted,
+        TURN | {"path": 1},
+        "path: is not a known field; remove it",
         None,
     ),
     "an unknown field": (TurnCompleted, TURN | {"hue": 1}, "hue: is not a known field; remove it", None),
