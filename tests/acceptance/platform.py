@@ -20,6 +20,7 @@ from afterturn.stack.stack import Stack
 from llm.scripted import ScriptedServer
 from tests.acceptance.command import afterturn
 from tests.acceptance.ledger import find_uncounted, marked
+from tests.acceptance.logs import Logs
 from tests.acceptance.windows import broken_window
 from tests.oracle import AckLog, Messages, find_violations, is_at_rest
 from tests.waiting import wait_until
@@ -108,12 +109,8 @@ class Platform:
         return self._stack.at.broker_url
 
     @property
-    def logs(self) -> Path:
-        return self._stack.at.directory / "logs"
-
-    def log_texts(self) -> dict[str, str]:
-        """What every log holds now, by the file's name."""
-        return {path.name: path.read_text(errors="replace") for path in self.logs.iterdir()}
+    def logs(self) -> Logs:
+        return Logs(self._stack.at.directory / "logs", SOON_S)
 
     def pid(self, role: Role) -> int:
         """The process that has this role now."""
@@ -133,23 +130,6 @@ class Platform:
         """Make the same call from several threads together."""
         with ThreadPoolExecutor(times) as pool:
             return [one.result() for one in [pool.submit(call) for _ in range(times)]]
-
-    def lines_of(self, role: str) -> list[dict[str, Any]]:
-        """What a process has logged; a line that is being written is left out."""
-        whole, _, _ = (self.logs / f"{role}.log").read_text(errors="replace").rpartition("\n")
-        return [json.loads(line) for line in whole.split("\n") if line.startswith("{")]
-
-    def told_by(self, role: str, event: str) -> list[dict[str, Any]]:
-        """The lines of such an event in a process's log."""
-        return [line for line in self.lines_of(role) if line.get("event") == event]
-
-    def outcomes(self, work_id: int) -> list[str]:
-        """What workers said that came of a piece of work; they say it after their last commit for it."""
-        return [line["outcome"] for line in self.told_by("worker", "work_done") if line["work_id"] == work_id]
-
-    def is_ended(self, work_id: int) -> None:
-        """Wait until a worker is done with a piece of work, also with one whose row is gone."""
-        wait_until(lambda: self.outcomes(work_id), within_s=SOON_S, what=f"the end of work {work_id}")
 
     def environment_of(self, role: Role) -> dict[str, str]:
         """What a process of the stack was given."""

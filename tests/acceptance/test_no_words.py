@@ -82,8 +82,8 @@ def tried(platform: Platform) -> bool:
 
 def is_told_of_all(platform: Platform) -> bool:
     """Whether both the worker and the API have logged what they did last of all this."""
-    outcomes = platform.outcomes(platform.work_id(SESSION))
-    answered = {line["request_id"] for line in platform.told_by("api", "preflight_classified")}
+    outcomes = platform.logs.outcomes(platform.work_id(SESSION))
+    answered = {line["request_id"] for line in platform.logs.told_by("api", "preflight_classified")}
     return any(outcome.startswith("rejected") for outcome in outcomes) and LAST in answered
 
 
@@ -93,7 +93,7 @@ def shown_by_flower(stack: Stack) -> str:
 
 def test_no_log_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
     platform, _, _ = told
-    logs = platform.log_texts()
+    logs = platform.logs.texts()
     assert {"api.log", "worker.log", "dispatcher.log", "beat.log", "flower.log", "postgres.log"} <= set(logs)
     assert "preflight_classified" in logs["api.log"]
     assert "work_done" in logs["worker.log"]
@@ -104,7 +104,7 @@ def test_no_log_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
 def test_every_line_of_ours_says_whose_it_is(told: tuple[Platform, Stack, list[str]]) -> None:
     platform, _, _ = told
     for file in ("api", "worker"):
-        ours = [line for line in platform.lines_of(file) if "logger" not in line]
+        ours = [line for line in platform.logs.lines_of(file) if "logger" not in line]
         assert ours
         for line in ours:
             assert {"request_id", "work_id"} & line.keys(), line

@@ -145,7 +145,9 @@ def test_lines_of_the_log_name_their_trace(traced: Traced) -> None:
     traced.platform.is_summarized("logged")
     # A worker writes its line after the commit that others wait for.
     wait_until(
-        lambda: trace in {line.get("trace_id") for line in traced.platform.told_by("worker", "work_done")},
+        lambda: (
+            trace in {line.get("trace_id") for line in traced.platform.logs.told_by("worker", "work_done")}
+        ),
         within_s=SOON_S,
         what="the worker's line",
     )

@@ -173,5 +173,5 @@ def refused(platform: Platform) -> bool:
 
 def is_noted(platform: Platform) -> bool:
     """Whether the dispatcher has missed a column, and said so."""
-    lines = (platform.logs / "dispatcher.log").read_text().splitlines()
-    return any("dispatch_failed" in line and "ProgrammingError" in line for line in lines)
+    told = platform.logs.told_by("dispatcher", "dispatch_failed")
+    return any(line["error"] == "ProgrammingError" for line in told)

@@ -85,7 +85,7 @@ def test_a_session_erased_while_it_is_worked_for_stays_erased(platform: Platform
     assert answer.status_code == httpx.codes.OK, answer.text
     platform.log.forget(session_id)
     platform.model.release()
-    platform.is_ended(work_id)
+    platform.logs.is_ended(work_id)
     wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="nothing is left to do")
     assert find_word(platform.database_url, WORD) == []
 
@@ -101,7 +101,7 @@ def test_a_session_reset_while_it_is_worked_for_starts_empty(platform: Platform,
     work_id = begin(platform, work, session_id)
     assert platform.client.post(f"/v1/sessions/{session_id}/reset").is_success
     platform.model.release()
-    platform.is_ended(work_id)
+    platform.logs.is_ended(work_id)
     wait_until(lambda: is_at_rest(platform.database_url), within_s=SOON_S, what="nothing is left to do")
     window = platform.window(session_id)
     assert window["certificate"]["tail"] is None

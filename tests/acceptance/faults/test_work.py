@@ -29,7 +29,7 @@ def test_a_session_erased_while_it_is_summarized_stays_erased(platform: Platform
     assert answer.status_code == httpx.codes.OK, answer.text
     platform.log.forget("erased")
     platform.model.release()
-    platform.is_ended(work_id)
+    platform.logs.is_ended(work_id)
     assert find_remains(platform.database_url, ["erased"]) == []
     assert platform.rows("select state, last_outcome from due_work where key = 'erased'") == []
 
@@ -45,7 +45,7 @@ def test_a_session_reset_while_it_is_summarized_starts_empty(platform: Platform)
     work_id = platform.work_id("reset")
     assert platform.client.post("/v1/sessions/reset/reset").is_success
     platform.model.release()
-    platform.is_ended(work_id)
+    platform.logs.is_ended(work_id)
     assert platform.client.get("/v1/sessions/reset/summaries").json()["summaries"] == []
     certificate = platform.window("reset")["certificate"]
     assert (certificate["summary_covers"], certificate["tail"]) == (None, None)
@@ -66,7 +66,7 @@ def test_a_lease_that_runs_out_while_the_model_answers(platform: Platform) -> No
     platform.is_summarized("overdue")
     wait_until(lambda: settled(platform, "overdue"), within_s=SOON_S, what="both calls are settled")
     dropped = platform.work_id("overdue")
-    wait_until(lambda: LEASE_LOST in platform.outcomes(dropped), within_s=SOON_S, what="one is dropped")
+    wait_until(lambda: LEASE_LOST in platform.logs.outcomes(dropped), within_s=SOON_S, what="one is dropped")
     assert platform.calls("overdue") == ["ok", "ok"]
     [(stored,)] = platform.rows("select count(*) from summary where session_id = 'overdue'")
     assert stored == 1
