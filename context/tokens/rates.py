@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 
 from context.tokens.media import Media, MediaKind
@@ -66,6 +67,11 @@ def media_tokens(media: Media, model: str) -> int:
     return max(1, media.size_bytes // _BYTES_PER_TOKEN[media.kind])
 
 
+def _scale(side: int, most: int) -> Fraction:
+    """By what a side is shrunk to a most; exact, as a pixel's trillionth more would be a tile more."""
+    return min(Fraction(1), Fraction(most, side))
+
+
 @dataclass(frozen=True)
 class Tiles:
     """Tiles of 512 pixels, after fitting into 2048 pixels and 768 on the short side (OpenAI)."""
@@ -75,8 +81,7 @@ class Tiles:
 
     def __call__(self, width: int, height: int) -> int:
         """Bill an image of this size."""
-        scale = min(1.0, 2_048 / max(width, height))
-        scale = min(scale, 768 / min(width, height))
+        scale = min(_scale(max(width, height), 2_048), _scale(min(width, height), 768))
         return self.base + self.tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
 
 
@@ -101,7 +106,7 @@ class Area:
 
     def __call__(self, width: int, height: int) -> int:
         """Bill an image of this size."""
-        scale = min(1.0, self.long_side / max(width, height))
+        scale = _scale(max(width, height), self.long_side)
         return min(self.most, math.ceil(width * scale * height * scale / self.pixels_per_token) + 4)
 
 
@@ -115,7 +120,7 @@ class Grid:
 
     def __call__(self, width: int, height: int) -> int:
         """Bill an image of this size."""
-        scale = min(1.0, self.long_side / max(width, height))
+        scale = _scale(max(width, height), self.long_side)
         columns, rows = (math.ceil(side * scale / self.patch) for side in (width, height))
         return rows * (columns + self.row_end)
 

@@ -17,6 +17,7 @@ ALLOWED = {
     "api/documents/sandbox.py": {
         "subprocess"
     },  # our own reader of PDFs, with nothing of the request but bytes
+    "api/heads.py": {"asyncio"},  # what a connection that was taken says, and when it is given up
     "llm/call.py": {"httpx"},  # time limits of litellm's calls
     "llm/door.py": {"httpx"},  # litellm's transport
     "llm/scripted/server.py": {"socket"},  # the model of tests, which listens

@@ -126,6 +126,13 @@ _MODELS += [
 ]
 
 
+@pytest.mark.parametrize("model", _MODELS)
+def test_an_image_that_is_shrunk_has_no_tile_more_for_what_a_division_leaves(model: str) -> None:
+    most = media_tokens(Media(MediaKind.IMAGE), model)
+    squares = (Media(MediaKind.IMAGE, width=side, height=side) for side in range(3_585, 9_000, 7))
+    assert [square for square in squares if media_tokens(square, model) > most] == []
+
+
 @given(model=st.sampled_from(_MODELS), width=st.integers(1, 6_000), height=st.integers(1, 6_000))
 def test_unknown_dimensions_cost_at_least_what_any_known_ones_do(model: str, width: int, height: int) -> None:
     known = media_tokens(Media(MediaKind.IMAGE, width=width, height=height), model)

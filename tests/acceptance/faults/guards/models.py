@@ -106,8 +106,8 @@ GUARDS = (
     Guard(
         "what was read of a session: the generation",
         "models/conversation.py",
-        "return found == generation",
-        "return found is not None",
+        "return _held_generation(db, tenant_id, session_id) == generation",
+        "return _held_generation(db, tenant_id, session_id) is not None",
         _ERASED,
     ),
     Guard(
