@@ -12,11 +12,12 @@ from pydantic import Field
 
 from api.call import Body, BodyCall, SessionId, documented, read_as
 from api.edits import read_edit
-from api.errors import ProblemError, not_found
+from api.errors import not_found
 from api.intake import CLEANED
-from api.tries import MOST_TRIES, committed
+from api.tries import committed
 from context.sanitize import clean_text
 from context.types import JsonObject, Message
+from models.conversation import lock_existing
 from models.erase import Changed, edit_message, remove_messages
 from models.erase_kept import Erased, find_message_receipt, find_receipt, keep_message_receipt, keep_receipt
 from models.erase_receipt import Receipt
@@ -58,13 +59,24 @@ def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     """
     tenant_id = call.caller("write").tenant_id
     body, cleaned = read_as(EditedMessage, call.raw)
-    for _ in range(MOST_TRIES):
-        turn, index = _find(tenant_id, session_id, seq)
-        new = read_edit(turn, index, body.message)
-        changed = committed(partial(edit_message, tenant_id=tenant_id, session_id=session_id, edit=new))
-        if changed is not None:
-            return _json({**_changed(changed), **({"notes": [CLEANED]} if cleaned else {})})
-    raise ProblemError("unavailable", "others change this message at the same moment; nothing was changed")
+    with reading() as db:
+        turn, index = _find(db, tenant_id, session_id, seq)
+    new = read_edit(turn, index, body.message)
+    changed = committed(partial(edit_message, tenant_id=tenant_id, session_id=session_id, edit=new))
+    if changed is None:  # others changed it meanwhile: now they wait
+        held = partial(_edit_held, tenant_id=tenant_id, session_id=session_id, seq=seq, body=body.message)
+        changed = committed(held)
+    return _json({**_changed(changed), **({"notes": [CLEANED]} if cleaned else {})})
+
+
+def _edit_held(db: Transaction, *, tenant_id: UUID, session_id: str, seq: int, body: JsonObject) -> Changed:
+    """Read and edit a message while its session is held."""
+    lock_existing(db, tenant_id, [session_id])
+    turn, index = _find(db, tenant_id, session_id, seq)
+    changed = edit_message(db, tenant_id, session_id, read_edit(turn, index, body))
+    if changed is None:
+        raise not_found("message")
+    return changed
 
 
 @router.delete("/sessions/{session_id}/messages/{seq}")
@@ -148,12 +160,9 @@ def _told(db: Transaction, tenant_id: UUID, erased: Erased, subject: str, receip
     return kept.as_json()
 
 
-def _find(tenant_id: UUID, session_id: str, seq: int) -> tuple[list[Message], int]:
+def _find(db: Transaction, tenant_id: UUID, session_id: str, seq: int) -> tuple[list[Message], int]:
     """The turn of a message, and its place there."""
-    with reading() as db:
-        turns, _ = load_turns(
-            db, tenant_id, session_id, from_seq=seq, to_seq=seq, most_messages=1, most_bytes=1
-        )
+    turns, _ = load_turns(db, tenant_id, session_id, from_seq=seq, to_seq=seq, most_messages=1, most_bytes=1)
     messages = [message for turn in turns for message in turn.messages]
     found = next((index for index, message in enumerate(messages) if message.seq == seq), None)
     if found is None:

@@ -115,3 +115,19 @@ def test_a_summary_asked_of_an_artifact_that_is_being_erased_is_not_stored(
         db.commit()
         assert asked.result(30).status_code == 404
     assert tables_with(WORD) == {}
+
+
+def test_of_many_edits_of_one_message_at_once_none_is_sent_away(client: TestClient) -> None:
+    """Whoever comes second waits for the first: every edit is done once, and the last one stands."""
+    assert say(client) == 202
+
+    def edit(number: int) -> int:
+        message = {"role": "user", "content": f"words of edit {number}"}
+        return client.patch(f"/v1/sessions/{SESSION}/messages/1", json={"message": message}).status_code
+
+    with ThreadPoolExecutor(12) as pool:
+        assert set(pool.map(edit, range(24))) == {200}
+    found = client.get(f"/v1/sessions/{SESSION}").json()
+    assert found["generation"] == 1 + 24
+    said = client.get(f"/v1/sessions/{SESSION}/turns").json()["turns"][0]["messages"][0]["content"]
+    assert said.startswith("words of edit")
