@@ -16,7 +16,9 @@ from sqlalchemy import (
     Numeric,
     Text,
     Uuid,
+    case,
     cast,
+    exists,
     func,
     insert,
     literal,
@@ -30,7 +32,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, TenantKey, Timestamp
 from models.budget import BudgetDeniedError, Caps, Denial, next_day
+from models.conversation import Session
 from models.session import Transaction
+from models.work import DueWork
 
 _MONEY = Numeric(18, 10)
 
@@ -214,8 +218,18 @@ def spent_today(db: Transaction, tenant_id: UUID, session_id: str | None = None,
     return Spent(int(tokens), Decimal(usd))
 
 
+_HAS_WORK = exists().where(DueWork.tenant_id == LlmCall.tenant_id, DueWork.work_id == LlmCall.work_id)
+"""Work goes when what it was asked for is erased, and a call that was made for it forgets that it was."""
+_HAS_SESSION = LlmCall.session_id.is_(None) | exists().where(
+    Session.tenant_id == LlmCall.tenant_id, Session.session_id == LlmCall.session_id
+)
+
+
 def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, now: datetime) -> bool:
     """Write down how a call ended. A call that was thought lost may still settle: the truth wins.
+
+    Of what was erased while the call was under way, the numbers are kept, and neither whose it was nor what
+    the provider said.
 
     Returns:
         False where the call is not open any more, or is gone with its tenant.
@@ -232,7 +246,8 @@ def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, 
         .values(
             state=CallState.FAILED if end.failure else CallState.OK,
             failure=end.failure,
-            detail=end.detail,
+            detail=case((_HAS_WORK & _HAS_SESSION, literal(end.detail, Text)), else_=None),
+            session_id=case((_HAS_SESSION, LlmCall.session_id), else_=None),
             answered_by=end.answered_by,
             input_tokens=end.input_tokens,
             cached_tokens=end.cached_tokens,

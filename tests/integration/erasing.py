@@ -25,7 +25,7 @@ from models.preflight import remember_topic
 from models.shadow import record_reads
 from models.summary import NewSummary, store_summary
 from models.summary_part import keep_part
-from models.work import WorkKind, want
+from models.work import WorkKind, find_work, want
 from tests.integration.summarizing import dialogue
 
 PAD = "The crane driver reports that the box is wet and asks where it should go now. "
@@ -146,7 +146,6 @@ def plant_everywhere(tenant_id: UUID, client: TestClient, session_id: str, word:
     with session.transaction() as db:
         _plant_call(db, tenant_id, session_id, word)
         _plant_shadow(db, tenant_id, session_id)
-        want(db, tenant_id, WorkKind.SUMMARIZE, session_id)
     stain(word, session_id)
 
 
@@ -232,8 +231,12 @@ def _plant_decision(db: Connection, tenant_id: UUID, session_id: str, word: str)
 
 
 def _plant_call(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:
+    """A call that failed with words of the provider, made for work that is there."""
     now = datetime.now(UTC)
-    call = Reservation(tenant_id, "summarize", "m", 100, Decimal("0.01"), session_id, 1)
+    want(db, tenant_id, WorkKind.SUMMARIZE, session_id)
+    work = find_work(db, tenant_id, WorkKind.SUMMARIZE, session_id)
+    assert work is not None
+    call = Reservation(tenant_id, "summarize", "m", 100, Decimal("0.01"), session_id, work.work_id)
     call_id = reserve(db, call, caps=Caps(), now=now)
     settle(db, tenant_id, call_id, Settlement(0.1, failure="invalid", detail=f"bad: {word}"), now=now)
 

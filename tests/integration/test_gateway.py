@@ -29,10 +29,12 @@ from models.ledger import LlmCall
 from models.profile import set_override
 from models.provider import ProviderGate, ProviderParkedError
 from models.tenant import ensure_tenant
+from tests.integration.works import plant_work
 from tests.waiting import wait_until
 
 SECRET_KEY = "sk-verysecret0123456789"
 PROMPT = "Deploy build 4711 from /srv/app/release.toml to berlin-3 before Friday, said Ana."
+
 MODEL = "openai/scripted"
 
 Ask = Callable[..., Any]
@@ -46,8 +48,11 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def tenant(empty_db: Engine) -> UUID:
+    """A tenant with the session and the work of the questions here."""
     with empty_db.begin() as db:
-        return ensure_tenant(db, "acme")
+        tenant_id = ensure_tenant(db, "acme")
+        plant_work(db, tenant_id, "s-1", 5)
+        return tenant_id
 
 
 @pytest.fixture
@@ -287,7 +292,9 @@ def test_a_late_answer_after_the_deadline_settles_nothing_twice(
 def test_an_error_text_holds_neither_the_prompt_nor_the_key(ask: Ask, empty_db: Engine, mode: Mode) -> None:
     with pytest.raises(LlmFailure) as failed:
         ask(Step(mode, text=f"Cannot use key {SECRET_KEY} for the prompt: {PROMPT}"))
-    stored = f"{failed.value} {failed.value.detail} {calls(empty_db)[0].detail}"
+    kept = calls(empty_db)[0].detail
+    assert kept
+    stored = f"{failed.value} {failed.value.detail} {kept}"
     assert SECRET_KEY not in stored
     assert "berlin" not in stored
     assert "4711" not in stored

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, select, update
 from sqlalchemy.exc import IntegrityError
 
 from models.budget import BudgetDeniedError, Caps
+from models.erase_session import erase_session
 from models.ledger import (
     CallState,
     LlmCall,
@@ -24,6 +25,7 @@ from models.ledger import (
     usage_by_day,
 )
 from models.tenant import ensure_tenant
+from tests.integration.works import plant_work
 
 NOW = datetime(2026, 3, 9, 22, 30, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 3, 10, tzinfo=UTC)
@@ -43,7 +45,10 @@ USED = Settlement(
 
 @pytest.fixture
 def tenant(db: Connection) -> UUID:
-    return ensure_tenant(db, f"ledger-{uuid4()}")
+    """A tenant with the session and the work of the calls here."""
+    tenant_id = ensure_tenant(db, f"ledger-{uuid4()}")
+    plant_work(db, tenant_id, "s", 7)
+    return tenant_id
 
 
 def wanted(tenant: UUID, tokens: int = 100, usd: str = "0.01", session_id: str | None = "s") -> Reservation:
@@ -93,6 +98,29 @@ def test_a_failed_call_says_why(db: Connection, tenant: UUID) -> None:
     settle(db, tenant, call_id, Settlement(latency_s=0.1, failure="auth", detail="no such key"), now=NOW)
     row = row_of(db, call_id)
     assert (row.state, row.failure, row.detail, row.latency_ms) == ("failed", "auth", "no such key", 100)
+
+
+FAILED = Settlement(latency_s=0.1, failure="server", detail="it said: zqxmarker")
+
+
+def test_a_call_under_way_tells_nothing_of_a_session_that_was_erased_meanwhile(
+    db: Connection, tenant: UUID
+) -> None:
+    call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
+    erase_session(db, tenant, "s")
+    assert settle(db, tenant, call_id, FAILED, now=NOW)
+    row = row_of(db, call_id)
+    assert (row.failure, row.detail, row.session_id, row.work_id) == ("server", None, None, None)
+
+
+def test_a_call_that_begins_after_its_session_was_erased_does_not_keep_its_name(
+    db: Connection, tenant: UUID
+) -> None:
+    """Such as that of the next model, where the first one failed."""
+    erase_session(db, tenant, "s")
+    call_id = reserve(db, wanted(tenant), caps=NO_CAPS, now=NOW)
+    settle(db, tenant, call_id, FAILED, now=NOW)
+    assert (row_of(db, call_id).detail, row_of(db, call_id).session_id) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from uuid import UUID
 from sqlalchemy import Connection, text
 
 from models import session
+from models.conversation import lock_sessions
 from models.work import Claim, DueWork, WorkKind, claim, find_work, want
 from workers.settings import WorkerSettings
 
@@ -28,6 +29,18 @@ class Clock:
             ),
             {"s": seconds},
         )
+
+
+def plant_work(db: Connection, tenant: UUID, session_id: str, work_id: int) -> None:
+    """A session without a turn, and work for it under a number of the test's own."""
+    lock_sessions(db, tenant, [session_id])
+    db.execute(
+        text(
+            "insert into due_work (tenant_id, kind, key, work_id, state, due_at) overriding system value "
+            "values (:tenant, 'summarize', :session_id, :work_id, 'ready', now())"
+        ),
+        {"tenant": tenant, "session_id": session_id, "work_id": work_id},
+    )
 
 
 def row(db: Connection, tenant: UUID, key: str = "s1") -> DueWork:
