@@ -131,3 +131,31 @@ def test_of_many_edits_of_one_message_at_once_none_is_sent_away(client: TestClie
     assert found["generation"] == 1 + 24
     said = client.get(f"/v1/sessions/{SESSION}/turns").json()["turns"][0]["messages"][0]["content"]
     assert said.startswith("words of edit")
+
+
+LOCK_WORK = text("select from due_work where kind = 'artifact' and key = :artifact_id for update")
+LOCK_ARTIFACT = text("select from artifact where artifact_id = :artifact_id for update")
+
+
+@pytest.mark.parametrize("asks", ["upload", "summary"])
+def test_whoever_loses_to_others_in_another_order_is_served_all_the_same(
+    client: TestClient, asks: str
+) -> None:
+    """The database ends the call, which waited first, and it is made once more."""
+    document = {"content": "The crane driver reports that the box is wet. " * 200}
+    artifact = {"artifact_id": client.post("/v1/attachments", json=document).json()["artifact_id"]}
+
+    def call() -> int:
+        if asks == "upload":
+            return client.post("/v1/attachments", json={**document, "user_id": USER}).status_code
+        path = f"/v1/artifacts/{artifact['artifact_id']}/summaries"
+        return client.put(path, json={"focus": "which box is wet?"}).status_code
+
+    with ThreadPoolExecutor(1) as pool, session.transaction() as db:
+        db.execute(LOCK_WORK, artifact)
+        called = pool.submit(call)
+        with session.reading() as watch:
+            wait_until(lambda: watch.execute(WAITS).first() or called.done(), within_s=30, what="it waits")
+        db.execute(LOCK_ARTIFACT, artifact)
+        db.commit()
+        assert called.result(30) in {201, 202}
