@@ -309,12 +309,13 @@ class Platform:
         wait_until(lambda: self.model.count > before, within_s=SOON_S, what="the model is asked")
 
     def is_summarized(self, session_id: str) -> None:
-        """Wait for the summary: it must come soon, be the only one, and leave nothing to do."""
+        """Wait for the summary: it must come soon, be the only one, and leave nothing to do.
+
+        Nor to index: what a window recalls is there as well.
+        """
+        query = "select kind, state = 'idle' and finished_at is not null from due_work where key = %s"
         wait_until(
-            lambda: self.rows(
-                "select 1 from due_work where key = %s and state = 'idle' and finished_at is not null",
-                session_id,
-            ),
+            lambda: "summarize" in (work := dict(self.rows(query, session_id))) and all(work.values()),
             within_s=SOON_S,
             what=f"a summary of {session_id}: {self.told(session_id)}",
         )
