@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test lint format bench soak soak-fuzz soak-load soak-chaos soak-points soak-guards clean
+.PHONY: venv lock demo up test lint format bench soak soak-fuzz soak-load soak-chaos soak-faults soak-points soak-guards clean
 
 venv: $(STAMP)
 
@@ -30,7 +30,7 @@ up: venv
 	@$(PY) -m afterturn up --port $(PORT)
 
 test: venv lint
-	$(PY) -m pytest -n 2 --dist loadfile
+	$(PY) -m pytest -n 2 --dist loadfile -m 'not soak'
 
 lint: venv
 	$(PY) -m ruff check .
@@ -46,7 +46,7 @@ bench: venv
 	$(PY) -m benchmarks
 
 # What takes too long for `make test`. A run that found something repeats: make soak-fuzz FUZZ="--seed N --round R".
-soak: soak-fuzz soak-load soak-chaos soak-points soak-guards
+soak: soak-fuzz soak-load soak-chaos soak-faults soak-points soak-guards
 
 FUZZ ?= --requests 100000
 
@@ -64,6 +64,10 @@ CHAOS ?= --seconds 300
 
 soak-chaos: venv
 	$(PY) -m tests.acceptance.faults.chaos $(CHAOS)
+
+# The faults that take longer than 20 s each.
+soak-faults: venv
+	$(PY) -m pytest -m soak
 
 # A process is killed at each trigger point of each kind of work; dispatcher and beat come and go 40 times.
 # Some of it: make soak-points POINTS="plan erase" RESTARTS="--rounds 10".

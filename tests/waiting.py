@@ -9,13 +9,13 @@ T = TypeVar("T")
 TICK_S = 0.02
 
 
-def wait_until(condition: Callable[[], T], *, within_s: float, what: str) -> T:
+def wait_until(condition: Callable[[], T], *, within_s: float, what: str | Callable[[], str]) -> T:
     """Ask until the answer is true.
 
     Args:
         condition: What to ask.
         within_s: How long it may take.
-        what: Named in the failure.
+        what: Named in the failure; where it is called, it says how things are then.
 
     Returns:
         The first true answer.
@@ -28,5 +28,6 @@ def wait_until(condition: Callable[[], T], *, within_s: float, what: str) -> T:
         answer = condition()
         if answer:
             return answer
-        assert time.monotonic() < deadline, f"not within {within_s:g} s: {what}"
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {within_s:g} s: {what if isinstance(what, str) else what()}")
         time.sleep(TICK_S)

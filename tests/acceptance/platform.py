@@ -309,15 +309,15 @@ class Platform:
         wait_until(lambda: self.model.count > before, within_s=SOON_S, what="the model is asked")
 
     def is_summarized(self, session_id: str) -> None:
-        """Wait for the summary: it must come soon, be the only one, and leave nothing to do.
-
-        Nor to index: what a window recalls is there as well.
+        """Wait for the summary: it must come soon, be the only one, and leave nothing to summarize."""
+        query = """
+            select 1 from due_work
+            where key = %s and kind = 'summarize' and state = 'idle' and finished_at is not null
         """
-        query = "select kind, state = 'idle' and finished_at is not null from due_work where key = %s"
         wait_until(
-            lambda: "summarize" in (work := dict(self.rows(query, session_id))) and all(work.values()),
+            lambda: self.rows(query, session_id),
             within_s=SOON_S,
-            what=f"a summary of {session_id}: {self.told(session_id)}",
+            what=lambda: f"a summary of {session_id}: {self.told(session_id)}",
         )
         found = self.client.get(f"/v1/sessions/{session_id}/summaries").json()["summaries"]
         assert [(one["version"], one["state"], one["from_seq"], one["to_seq"]) for one in found] == [
@@ -327,7 +327,7 @@ class Platform:
     def told(self, session_id: str) -> Any:
         """What the work says of itself, for a failure."""
         return self.rows(
-            "select state, attempts, crashes, last_error, last_outcome from due_work where key = %s",
+            "select kind, state, attempts, crashes, last_error, last_outcome from due_work where key = %s",
             session_id,
         )
 

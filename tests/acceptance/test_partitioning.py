@@ -58,6 +58,7 @@ def test_messages_get_their_parts_under_traffic_and_nothing_is_lost(platform: Pl
     table, twice, copy, call, compare, switch, drop = STEP.findall(PAGE.read_text())
     platform.talk("quiet")
     platform.is_summarized("quiet")
+    platform.keeps_its_promises()
     for session_id in ("early", "late", "whole"):
         say(platform, session_id)
     before = platform.window("quiet")["messages"]

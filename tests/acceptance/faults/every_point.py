@@ -49,7 +49,7 @@ def _healthy(life: Life, ring: Ring, name: str) -> list[Point]:
     ring.rests()
     ring.triggers.begin()
     life.live(ring, key)
-    wait_until(lambda: not open_acts(), within_s=SOON_S, what=f"what began has ended: {open_acts()}")
+    wait_until(lambda: not open_acts(), within_s=SOON_S, what=lambda: f"what began has ended: {open_acts()}")
     faults = list(life.faults(ring, key))
     assert faults == [], faults
     return [point for point in ring.triggers.found() if life.takes(point)]

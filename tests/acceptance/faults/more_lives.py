@@ -184,7 +184,9 @@ class NightLife(Life):
             wait_until(
                 lambda: asked_to_learn(ring) > self._asked[key], within_s=SOON_S, what="the night begins"
             )
-            wait_until(lambda: not open_nights(ring), within_s=SOON_S, what=f"it ends: {open_nights(ring)}")
+            wait_until(
+                lambda: not open_nights(ring), within_s=SOON_S, what=lambda: f"it ends: {open_nights(ring)}"
+            )
             if ring.triggers.is_armed:
                 wait_until(
                     lambda: ring.triggers.has_struck, within_s=SOON_S, what="a tick comes to the point"

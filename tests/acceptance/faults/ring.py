@@ -75,7 +75,7 @@ class Ring:
         wait_until(
             lambda: (found := self.platform.rows(query, key)) and {state for state, *_ in found} == {"idle"},
             within_s=SOON_S,
-            what=f"{key} is done: {self.platform.rows(query, key)}",
+            what=lambda: f"{key} is done: {self.platform.rows(query, key)}",
         )
 
     def rests(self) -> None:
