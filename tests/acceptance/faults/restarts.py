@@ -70,6 +70,9 @@ class Restarts:
     def _finally(self, nights: int) -> None:
         started = {role: self._start(role) for role in (Role.DISPATCHER, Role.BEAT)}
         self._are_at_work(started)
+        wait_until(
+            lambda: asked_to_learn(self._platform) > nights, within_s=SOON_S, what="the night has begun"
+        )
         once = "select 1 from due_work where kind = 'learn' and key = 'tenants' and state = 'idle'"
         wait_until(lambda: self._platform.rows(once), within_s=SOON_S, what="the night has ended")
         for role, process in started.items():
