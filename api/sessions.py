@@ -16,7 +16,8 @@ from models.freshness import find_standing
 from models.session import Transaction, reading
 from models.summary import Summary, activate_version, list_summaries, retire_summaries
 from models.summary_levels import added_ranges
-from models.work import DueWork, WorkKind, find_work, forget_refusals
+from models.work import DueWork, WorkKind, find_work
+from models.work_rest import forget_refusals
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 

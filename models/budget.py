@@ -80,13 +80,22 @@ def next_day(now: datetime) -> datetime:
 
 @dataclass(frozen=True)
 class Denial:
-    """Which cap said no: its scope (`tenant`, `session`), its unit (`tokens`, `usd`) and the numbers."""
+    """Which cap said no: its scope (`tenant`, `session`), its unit (`tokens`, `usd`) and the numbers.
+
+    `open` is the part of what is used that was reserved by calls still under way: they may take less.
+    """
 
     scope: str
     unit: str
     used: int | Decimal
     wanted: int | Decimal
     cap: int | Decimal
+    open: int | Decimal = 0
+
+    @property
+    def needs(self) -> int | Decimal:
+        """What would do: so much room in a tenant's cap, which its work shares; so large a session's cap."""
+        return self.wanted if self.scope == "tenant" else self.used - self.open + self.wanted
 
 
 class BudgetDeniedError(AfterturnError):
@@ -94,8 +103,9 @@ class BudgetDeniedError(AfterturnError):
 
     Attributes:
         denial: The cap and the numbers.
-        retry_at: When it can succeed; None when the call alone is larger than the cap.
+        retry_at: When it can succeed at the latest; None when the call alone is larger than the cap.
         retry_in_s: How long the work waits: until then, or for a day in which somebody may raise the cap.
+            Where there is room earlier, the work is brought forward.
     """
 
     code = "budget-denied"
@@ -103,10 +113,11 @@ class BudgetDeniedError(AfterturnError):
     def __init__(self, denial: Denial, *, now: datetime) -> None:
         """Say how much is left and when there is more."""
         retry_at = next_day(now) if denial.wanted <= denial.cap else None
-        when = f"again at {retry_at:%Y-%m-%dT%H:%M:%SZ}" if retry_at else "never under this cap"
+        when = f"again at {retry_at:%Y-%m-%dT%H:%M:%SZ}" if retry_at else "never"
+        sooner = ", sooner if there is room" if retry_at else " under this cap, soon under a larger one"
         super().__init__(
             f"the {denial.scope}'s cap of {denial.cap} {denial.unit} a day has "
-            f"{max(denial.cap - denial.used, 0)} left and the call may take {denial.wanted}: {when}",
+            f"{max(denial.cap - denial.used, 0)} left and the call may take {denial.wanted}: {when}{sooner}",
             scope=denial.scope,
             unit=denial.unit,
             used=denial.used,

@@ -12,7 +12,8 @@ from models.ledger import forget_calls
 from models.plan import Plan
 from models.plan_erasure import note_erased_plans
 from models.session import Transaction
-from models.work import WorkKind, forget_refusals
+from models.work import WorkKind
+from models.work_rest import forget_refusals
 
 KEYED_OTHERWISE = frozenset({"sweep", "plan", "artifact", "learn", "shadow"})
 """Kinds of work whose key is no session."""

@@ -204,14 +204,27 @@ def _check_caps(db: Transaction, call: Reservation, caps: Caps, now: datetime) -
         limits = (("tokens", spent.tokens, call.tokens, tokens_cap), ("usd", spent.usd, call.usd, usd_cap))
         for unit, used, wanted, cap in limits:
             if cap is not None and used + wanted > cap:
-                raise BudgetDeniedError(Denial(scope, unit, used, wanted, cap), now=now)
+                open_now = _open_today(db, call.tenant_id, session_id, now=now)
+                still = open_now.tokens if unit == "tokens" else open_now.usd
+                raise BudgetDeniedError(Denial(scope, unit, used, wanted, cap, still), now=now)
 
 
 def spent_today(db: Transaction, tenant_id: UUID, session_id: str | None = None, *, now: datetime) -> Spent:
     """What a tenant, or one of its sessions, has used since midnight UTC, open reservations included."""
+    return _sum_today(db, tenant_id, session_id, now=now)
+
+
+def _open_today(db: Transaction, tenant_id: UUID, session_id: str | None, *, now: datetime) -> Spent:
+    """What of it is reserved by calls that are still under way."""
+    return _sum_today(db, tenant_id, session_id, LlmCall.state == CallState.RESERVED, now=now)
+
+
+def _sum_today(
+    db: Transaction, tenant_id: UUID, session_id: str | None, *also: ColumnElement[bool], now: datetime
+) -> Spent:
     query = select(
         func.coalesce(func.sum(LlmCall.charged_tokens), 0), func.coalesce(func.sum(LlmCall.charged_usd), 0)
-    ).where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= next_day(now) - timedelta(days=1))
+    ).where(LlmCall.tenant_id == tenant_id, LlmCall.created_at >= next_day(now) - timedelta(days=1), *also)
     if session_id is not None:
         query = query.where(LlmCall.session_id == session_id)
     tokens, usd = db.execute(query).one()

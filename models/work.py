@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from uuid import UUID, uuid4
@@ -16,7 +17,6 @@ from sqlalchemy import (
     Index,
     Interval,
     Text,
-    Update,
     Uuid,
     bindparam,
     case,
@@ -87,6 +87,20 @@ class DueWork(Base):
             "due_at",
             postgresql_where=text("state = 'running' or (state = 'ready' and crashes > 0)"),
         ),
+        CheckConstraint(
+            "denied_by in ('tenant tokens', 'tenant usd', 'session tokens', 'session usd')",
+            name="denial_is_known",
+        ),
+        CheckConstraint(
+            "num_nulls(denied_by, denied_needs, denied_cap, denied_at) in (0, 4)", name="denial_is_whole"
+        ),
+        Index(
+            "ix_due_work_denied",
+            "tenant_id",
+            "denied_by",
+            "denied_needs",
+            postgresql_where=text("state = 'ready' and denied_by is not null"),
+        ),
         {"postgresql_with": _BUSY},
     )
 
@@ -112,6 +126,10 @@ class DueWork(Base):
     rests_until: Mapped[datetime | None]
     refused_because: Mapped[str | None]
     trace: Mapped[str | None]
+    denied_by: Mapped[str | None]
+    denied_needs: Mapped[Decimal | None]
+    denied_cap: Mapped[Decimal | None]
+    denied_at: Mapped[datetime | None]
 
 
 @dataclass(frozen=True)
@@ -207,6 +225,9 @@ def _after_rest(due_at: ColumnElement[datetime]) -> ColumnElement[datetime]:
     return func.greatest(due_at, DueWork.rests_until)
 
 
+NOT_DENIED = {"denied_by": None, "denied_needs": None, "denied_cap": None, "denied_at": None}
+
+
 def claim(
     db: Transaction, work_id: int, *, lease_s: float, max_crashes: int, until: datetime | None = None
 ) -> Claim | None:
@@ -243,6 +264,7 @@ def claim(
             claimed=DueWork.wanted,
             hinted_until=None,
             last_error=case((expired, "the worker died or its lease ran out"), else_=DueWork.last_error),
+            **NOT_DENIED,
         )
         .returning(DueWork.__table__)
     ).one_or_none()
@@ -311,38 +333,6 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
 def forget_done(db: Transaction, held: Claim) -> None:
     """Delete work that was done once and for all; called after `finish`. What is wanted again stays."""
     db.execute(delete(DueWork).where(DueWork.work_id == held.work_id, DueWork.state == WorkState.IDLE))
-
-
-def rest(db: Transaction, held: Claim, because: str, *, seconds: float) -> None:
-    """Note that what the work made was refused, and let it rest; called before its end is written."""
-    db.execute(
-        _of(held).values(
-            refusals=DueWork.refusals + 1,
-            rests_until=func.now() + timedelta(seconds=seconds),
-            refused_because=because[:500],
-        )
-    )
-
-
-_RESTED = {"refusals": 0, "rests_until": None, "refused_because": None}
-
-
-def end_rest(db: Transaction, held: Claim) -> None:
-    """Forget earlier refusals: what the work made is good."""
-    db.execute(_of(held).values(_RESTED))
-
-
-def forget_refusals(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> None:
-    """Forget earlier refusals from outside: what was refused is not asked for any more."""
-    db.execute(
-        update(DueWork)
-        .where(DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key)
-        .values(_RESTED)
-    )
-
-
-def _of(held: Claim) -> Update:
-    return update(DueWork).where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
 
 
 def put_off(

@@ -30,6 +30,9 @@ class WorkerSettings(BaseSettings):
     task_soft_limit_s: int = Field(1_500, ge=1, description="After this a task is asked to stop.")
     task_hard_limit_s: int = Field(1_560, ge=1, description="After this its process is killed.")
     visibility_timeout_s: int = Field(1_800, ge=1, description="Kombu redelivers a hint after this.")
+    cap_look_s: float = Field(
+        60, gt=0, description="How often work that waits for a cap is looked at: has it room by now?"
+    )
     plan_wait_s: float = Field(900, gt=0, description="A plan that nobody could make for longer is given up.")
     tick_s: float = Field(20, gt=0, description="How often beat has the queues looked after.")
 

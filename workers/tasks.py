@@ -9,6 +9,7 @@ from celery import current_task
 from context.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import llm_settings
+from models.budget import budget_settings
 from models.clock import present
 from models.dead_work import redrive
 from models.learning_settings import learning_settings
@@ -29,7 +30,7 @@ from workers.jobs.recall import index_session
 from workers.jobs.relabel import relabel_session
 from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
-from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, sweep
+from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, CAPS, sweep
 from workers.observe import models_in_use, show_life
 from workers.schedule import HINTED_UNTIL, TaskName
 from workers.settings import precompute_settings, worker_settings
@@ -52,7 +53,9 @@ def _handlers() -> Mapping[WorkKind, Handler]:
             activation=settings.activation_settings,
         ),
         WorkKind.RECALL: partial(index_session, settings=recall_settings()),
-        WorkKind.SWEEP: partial(sweep, llm=llm_settings()),
+        WorkKind.SWEEP: partial(
+            sweep, llm=llm_settings(), caps=budget_settings().caps, cap_look_s=worker_settings().cap_look_s
+        ),
         WorkKind.LEARN: partial(learn, settings=learning_settings()),
         WorkKind.PLAN: partial(make_plan, complete=complete, most_wait_s=worker_settings().plan_wait_s),
         WorkKind.ARTIFACT: partial(
@@ -140,6 +143,7 @@ def tick() -> str:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)
         want(db, operator, WorkKind.SWEEP, "tables")
+        want(db, operator, WorkKind.SWEEP, CAPS, delay_s=worker_settings().cap_look_s)
         ask_for_the_night(db, operator, present(db), learning_settings())
         want(db, operator, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
         want(db, operator, WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)

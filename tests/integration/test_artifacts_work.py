@@ -14,6 +14,7 @@ from models import session
 from models.artifact import drop_unused
 from models.artifact_results import load_results
 from models.artifact_summary import SummaryKey, Wish, want_summary
+from models.budget import Caps
 from models.history import load_oldest
 from models.settings import RecallSettings
 from models.work import Claim, WorkKind, claim, find_work, want
@@ -103,7 +104,10 @@ def test_the_sweep_keeps_what_is_used_and_drops_the_rest(client: TestClient, ten
         db.execute(text("update artifact set last_used_at = now() - interval '2 days'"))
         db.execute(text("update artifact_summary set expires_at = now()"))
     held = held_work(tenant_id, WorkKind.SWEEP, ARTIFACTS)
-    assert sweep(held, llm=LlmSettings()) == "1 summaries expired, 0 made room, 1 artifacts dropped"
+    assert (
+        sweep(held, llm=LlmSettings(), caps=Caps(), cap_look_s=60)
+        == "1 summaries expired, 0 made room, 1 artifacts dropped"
+    )
     assert [row[0] for row in rows("select artifact_id from artifact")] == [kept]
 
 

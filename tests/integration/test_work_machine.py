@@ -30,9 +30,9 @@ from models.work import (
     hold,
     put_off,
     renew,
-    rest,
     want,
 )
+from models.work_rest import rest
 from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts
 
 LEASE_S = 20.0

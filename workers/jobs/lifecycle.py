@@ -15,7 +15,8 @@ from structlog.contextvars import bound_contextvars
 
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
-from models.budget import BudgetDeniedError
+from models.budget import BudgetDeniedError, Denial
+from models.capped_work import note_denial
 from models.error_facts import facts_of, kind_of
 from models.provider import ProviderParkedError
 from models.session import transaction
@@ -103,7 +104,7 @@ def _attempt(held: Claim, handler: Handler, settings: WorkerSettings) -> str:
     except Exception as error:  # noqa: BLE001 (any fault of a handler is one attempt, never the worker's end)
         if not isinstance(error, AfterturnError):
             log.warning("work_failed", work_id=held.work_id, kind=held.kind, **facts_of(error))
-        return _put_off(held, _delay_after(error, held, settings))
+        return _put_off(held, _delay_after(error, held, settings), settings)
 
 
 @dataclass(frozen=True)
@@ -113,12 +114,13 @@ class _Delay:
     error: str
     delay_s: float
     max_attempts: int | None
+    denial: Denial | None = None
 
 
 def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _Delay:
     delay = backoff_s(held.attempts, settings)
     if isinstance(error, BudgetDeniedError):
-        return _Delay(error.message, error.retry_in_s, None)
+        return _Delay(error.message, error.retry_in_s, None, error.denial)
     if isinstance(error, ProviderParkedError):
         return _Delay(error.message, error.retry_in_s, None)
     if isinstance(error, LlmFailure):
@@ -143,9 +145,13 @@ def _spread(delay_s: float) -> float:
     return delay_s + random.uniform(0.05, 0.5)  # noqa: S311 (jitter, not a secret)
 
 
-def _put_off(held: Claim, wait: _Delay) -> str:
+def _put_off(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
     delay_s = _spread(wait.delay_s)
+    if held.kind is WorkKind.PLAN:
+        delay_s = min(delay_s, settings.plan_wait_s)  # it is given up then, and whoever asked is told
     with transaction() as db:
+        if wait.denial is not None:
+            note_denial(db, held, wait.denial)
         kept = put_off(db, held, wait.error, delay_s=delay_s, max_attempts=wait.max_attempts)
     if not kept:
         return LEASE_LOST

@@ -36,7 +36,8 @@ from models.summary import (
 from models.summary_levels import thin_summaries
 from models.summary_part import drop_parts
 from models.tracing import span
-from models.work import Claim, end_rest, finish, rest
+from models.work import Claim, finish
+from models.work_rest import end_rest, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
 

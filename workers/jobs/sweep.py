@@ -1,14 +1,17 @@
-"""Look after the tables: calls that a crash cut off, signs of life of processes that are gone."""
+"""Look after the tables: calls that a crash cut off, processes that are gone, work that waits for a cap."""
 
 from datetime import timedelta
 
 from llm.settings import LlmSettings
+from models.budget import Caps
+from models.capped_work import find_capped, release_capped
+from models.clock import present
 from models.heartbeat import forget_older_than
 from models.ledger import sweep_lost
 from models.preflight_record import forget_old_decisions
 from models.retention_run import RETENTION
 from models.retention_settings import retention_settings
-from models.session import transaction
+from models.session import reading, transaction
 from models.settings import artifact_settings, preflight_settings
 from models.shadow import forget_old_reads
 from models.shadow_settings import shadow_settings
@@ -23,19 +26,39 @@ ARTIFACTS = "artifacts"
 
 ARTIFACTS_EVERY_S = 3_600
 
+CAPS = "caps"
+"""The key of the work that looks for room in the caps."""
 
-def sweep(held: Claim, *, llm: LlmSettings) -> str:
+
+def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> str:
     """Settle what nobody will settle any more. Idempotent, bounded, and no model is called."""
     if held.key == ARTIFACTS:
         return sweep_artifacts(held, settings=artifact_settings())
     if held.key == RETENTION:
         return retain(held, settings=retention_settings())
+    if held.key == CAPS:
+        return _look_at_caps(held, caps, look_s=cap_look_s)
     with transaction() as db:
         lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)
         old = forget_old_decisions(db, keep=timedelta(days=preflight_settings().preflight_keep_days))
         old += forget_old_reads(db, keep=timedelta(days=shadow_settings().shadow_keep_days))
         outcome = f"{lost} calls lost, {gone} heartbeats and {old} decisions forgotten"
+        if not finish(db, held, outcome):
+            raise LeaseLostError
+    return outcome
+
+
+def _look_at_caps(held: Claim, caps: Caps, *, look_s: float) -> str:
+    """Bring forward what has room by now, each tenant's work in a transaction of its own."""
+    with reading() as db:
+        tenants = find_capped(db)
+    released = 0
+    for tenant_id in tenants:
+        with transaction() as db:
+            released += release_capped(db, tenant_id, caps, now=present(db), look_s=look_s)
+    with transaction() as db:
+        outcome = f"{released} pieces of work of {len(tenants)} tenants over a cap go on"
         if not finish(db, held, outcome):
             raise LeaseLostError
     return outcome

@@ -6,7 +6,7 @@ GUARDS = (
     Guard(
         "work: a failure is put off",
         "workers/jobs/lifecycle.py",
-        "        return _put_off(held, _delay_after(error, held, settings))",
+        "        return _put_off(held, _delay_after(error, held, settings), settings)",
         "        raise",
         (),
     ),
@@ -36,9 +36,9 @@ GUARDS = (
         "caps: what is denied waits for its day",
         "workers/jobs/lifecycle.py",
         """    if isinstance(error, BudgetDeniedError):
-        return _Delay(error.message, error.retry_in_s, None)""",
+        return _Delay(error.message, error.retry_in_s, None, error.denial)""",
         """    if isinstance(error, BudgetDeniedError):
-        return _Delay(error.message, delay, None)""",
+        return _Delay(error.message, delay, None, error.denial)""",
         (),
     ),
     Guard(

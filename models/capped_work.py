@@ -1,0 +1,141 @@
+"""Work that waits for a cap: what it needs is noted, and it goes on as soon as there is room for it.
+
+It is due at midnight UTC, when the caps are whole again. A look now and then brings it forward: after
+somebody raised a cap, or after calls took less than was reserved for them.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import func, text, update
+
+from models.budget import Caps, Denial
+from models.ledger import spent_today
+from models.session import Transaction
+from models.work import Claim, DueWork
+
+MOST_AT_ONCE = 500
+"""So much of what waits for one cap of a tenant goes on after one look."""
+
+NO_CAP = Decimal("Infinity")
+
+
+def note_denial(db: Transaction, held: Claim, denial: Denial) -> None:
+    """Note which cap has no room for the work, and what it needs; called before it is put off."""
+    db.execute(
+        update(DueWork)
+        .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
+        .values(
+            denied_by=f"{denial.scope} {denial.unit}",
+            denied_needs=denial.needs,
+            denied_cap=denial.cap,
+            denied_at=func.now(),
+        )
+    )
+
+
+_TENANTS = text(
+    """
+    with recursive waiting (tenant_id) as (
+        (select tenant_id from due_work where state = 'ready' and denied_by is not null
+            order by tenant_id limit 1)
+        union all
+        select (select tenant_id from due_work
+            where state = 'ready' and denied_by is not null and due_work.tenant_id > waiting.tenant_id
+            order by tenant_id limit 1)
+        from waiting where waiting.tenant_id is not null
+    )
+    select tenant_id from waiting where tenant_id is not null
+    """
+)
+"""One step on the index for each tenant, however much of its work waits."""
+
+_OF = "tenant_id = :tenant_id and denied_by = :by and state = 'ready'"
+
+_ON_THEIR_WAY = text(f"select coalesce(sum(denied_needs), 0) from due_work where {_OF} and due_at <= :soon")  # noqa: S608
+
+_HEAD = text(
+    f"""
+    select work_id, denied_needs as needs, denied_at > :since and denied_cap < :cap as is_other_cap,
+        denied_at > :since as is_new
+    from due_work where {_OF} and denied_needs <= :room and due_at > :soon
+    order by denied_needs, work_id limit :most for update skip locked
+    """  # noqa: S608 (parts of our own)
+)
+
+_RELEASE = text(
+    """
+    update due_work set due_at = now() + make_interval(secs => :spread_s * random()), hinted_until = null
+    where work_id = any(:work_ids)
+    """
+)
+
+
+def find_capped(db: Transaction) -> list[UUID]:
+    """The tenants some of whose work waits for a cap."""
+    return list(db.execute(_TENANTS).scalars())
+
+
+def release_capped(db: Transaction, tenant_id: UUID, caps: Caps, *, now: datetime, look_s: float) -> int:
+    """Bring forward what the caps have room for by now, the smallest needs first.
+
+    What goes on is due at times spread over one interval. What was denied less than an interval ago is left
+    alone; and where that was by a smaller cap, so is all that waits for this cap: some worker does not know
+    the larger one yet, and would deny it all again.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose work.
+        caps: The caps in force.
+        now: The time, by the database's clock.
+        look_s: Seconds between two looks, > 0.
+
+    Returns:
+        How many pieces of work go on.
+    """
+    at = {"tenant_id": tenant_id, "since": now - timedelta(seconds=look_s)}
+    at["soon"] = now + timedelta(seconds=look_s)
+    released = 0
+    for by, (cap, room) in _rooms(db, tenant_id, caps, now).items():
+        head = db.execute(_HEAD, {**at, "by": by, "cap": cap, "room": room, "most": MOST_AT_ONCE}).all()
+        if not head or any(one.is_other_cap for one in head):
+            continue
+        if by.startswith("tenant"):
+            taken = db.execute(_ON_THEIR_WAY, {**at, "by": by}).scalar_one()
+            fitting = _fitting(head, room - taken)
+        else:
+            fitting = [one.work_id for one in head if not one.is_new]
+        released += db.execute(_RELEASE, {"work_ids": fitting, "spread_s": look_s}).rowcount
+    return released
+
+
+def _rooms(db: Transaction, tenant_id: UUID, caps: Caps, now: datetime) -> dict[str, tuple[Decimal, Decimal]]:
+    """Each cap, and what may be needed at most: of a tenant's cap what is left, of a session's all of it."""
+    spent = spent_today(db, tenant_id, now=now)
+    tokens, usd = _cap(caps.tenant_tokens_per_day), _cap(caps.tenant_usd_per_day)
+    session_tokens, session_usd = _cap(caps.session_tokens_per_day), _cap(caps.session_usd_per_day)
+    return {
+        "tenant tokens": (tokens, tokens - spent.tokens),
+        "tenant usd": (usd, usd - spent.usd),
+        "session tokens": (session_tokens, session_tokens),
+        "session usd": (session_usd, session_usd),
+    }
+
+
+def _cap(cap: int | Decimal | None) -> Decimal:
+    return NO_CAP if cap is None else Decimal(cap)
+
+
+def _fitting(head: Sequence[Any], room: Decimal) -> list[int]:
+    """As many as fit into the room together, in their order."""
+    fitting = []
+    for one in head:
+        if one.needs > room:
+            break
+        if not one.is_new:
+            fitting.append(one.work_id)
+            room -= one.needs
+    return fitting
