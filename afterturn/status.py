@@ -18,6 +18,7 @@ from afterturn.status_view import Frame, draw, draw_trouble
 from afterturn.stopping import Stopped, stop_signals
 from afterturn.target import DATA_DIRECTORY, use_running_stack
 from models.budget import budget_settings
+from models.caps_in_force import find_caps
 from models.metrics import Spend, sum_spend, take_snapshot
 from models.session import make_engine
 from models.settings import database_settings
@@ -81,9 +82,10 @@ class Look:
         now = datetime.now(UTC)
         with self._engine.connect() as db:
             snapshot = take_snapshot(db, now=now)
+            caps = find_caps(db, budget_settings().caps)
             if self._spend is None or time.monotonic() - self._spend[0] >= SPEND_EVERY_S:
-                self._spend = (time.monotonic(), sum_spend(db, budget_settings().caps, now=now))
-        return Frame(snapshot, self._spend[1], budget_settings().caps, now, self.place)
+                self._spend = (time.monotonic(), sum_spend(db, caps.caps, now=now))
+        return Frame(snapshot, self._spend[1], caps, now, self.place)
 
     def picture(self, width: int) -> RenderableType:
         """What is seen now, or why nothing is."""

@@ -11,8 +11,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from models.budget import Caps
+from models.caps_in_force import CapsInForce, SaidBy
 from models.counting import Counted
+from models.heartbeat import MODELS_IN_USE
 from models.metrics import ALIVE_S, Snapshot, Spend, WorkCount
 from models.provider import Gate, GateState
 from models.retention_run import LastRun
@@ -45,14 +46,14 @@ class Frame:
     Attributes:
         snapshot: Queues, roles, models, counts.
         spend: What is charged today.
-        caps: The caps in force here; another process may have others.
+        caps: The caps by which workers judge, as far as they have said.
         now: When it was seen.
         place: The database, without a password.
     """
 
     snapshot: Snapshot
     spend: Spend
-    caps: Caps
+    caps: CapsInForce
     now: datetime
     place: str
 
@@ -225,8 +226,8 @@ def _last_run(run: LastRun | None) -> Text:
 def _models(snapshot: Snapshot, now: datetime) -> RenderableType:
     table = _plain()
     detail = next((one.detail for one in snapshot.roles if one.role == "worker"), {})
-    for purpose, model in sorted(detail.items(), reverse=True):
-        table.add_row(Text(purpose), Text(str(model), style="bold"))
+    for purpose in (one for one in MODELS_IN_USE if one in detail):
+        table.add_row(Text(purpose), Text(str(detail[purpose]), style="bold"))
     for gate in snapshot.gates:
         table.add_row(_gate_mark(gate), Text(f"{gate.model}: {_gate_words(gate, now)}", overflow="fold"))
     if not detail and not snapshot.gates:
@@ -245,7 +246,7 @@ def _gate_words(gate: Gate, now: datetime) -> str:
 
 
 def _money(frame: Frame) -> RenderableType:
-    spend, caps = frame.spend, frame.caps
+    spend, caps = frame.spend, frame.caps.caps
     table = _plain()
     usd_cap = f"${caps.tenant_usd_per_day:,}" if caps.tenant_usd_per_day else ""
     tokens_cap = _short(caps.tenant_tokens_per_day) if caps.tenant_tokens_per_day else ""
@@ -254,10 +255,19 @@ def _money(frame: Frame) -> RenderableType:
         share = spend.fullest.get(unit)
         words = Text("no cap", style="bright_black") if share is None else _bar(share, cap)
         table.add_row(Text(f"cap {unit}"), words)
+    if doubt := _doubt(frame.caps):
+        table.add_row(Text("caps"), Text(doubt, style="yellow"))
     unpriced = sum(one.last_minute for one in frame.snapshot.totals if one.name == Counted.UNPRICED)
     if unpriced:
         table.add_row(Text("no price"), Text(f"{unpriced:g} calls in a minute", style="yellow"))
     return Panel(table, title="money today", title_align="left", border_style="blue")
+
+
+def _doubt(caps: CapsInForce) -> str:
+    """What is uncertain about them, in words; empty where nothing is."""
+    if caps.said_by is SaidBy.OWN_SETTINGS:
+        return "this command's, no worker's"
+    return "workers have different ones" if caps.differ else ""
 
 
 def _bar(share: float, cap: str) -> Text:

@@ -12,12 +12,20 @@ from afterturn.operating import known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from models.budget import Caps, budget_settings
+from models.caps_in_force import SaidBy, find_caps
 from models.ledger import DayUsage, Spent, charged_today, spent_today
 from models.ledger_days import all_usage_by_day
 from models.tenant import name_tenants
 
 MOST_TENANTS = 20
 """So many tenants' charges of today are shown, the highest first."""
+
+DOUBTS = {
+    (SaidBy.OWN_SETTINGS, False): "These are the caps of this command's own settings: no worker has said by "
+    "which ones it judges.",
+    (SaidBy.WORKERS, True): "These are the caps of the worker that was seen last: others at work have "
+    "different ones. Give every worker the same.",
+}
 
 app = typer.Typer(add_completion=False)
 
@@ -36,16 +44,19 @@ def usage(
         rows = all_usage_by_day(db, owner, first_day=first, last_day=now.date())
         spent = charged_today(db, now=now) if owner is None else {owner: spent_today(db, owner, now=now)}
         names = name_tenants(db, set(spent))
+        in_force = find_caps(db, budget_settings().caps)
     if rows:
         print_tables(_table(rows))
     else:
         print("no calls")
     for tenant_id, used in list(spent.items())[:MOST_TENANTS]:
-        print(f"today, {names.get(tenant_id, tenant_id)}: {_charged(used, budget_settings().caps)}")
+        print(f"today, {names.get(tenant_id, tenant_id)}: {_charged(used, in_force.caps)}")
     if len(spent) > MOST_TENANTS:
         print(f"and {len(spent) - MOST_TENANTS} tenants more, which used less")
     if not spent:
-        print(f"today: {_charged(Spent(0, Decimal()), budget_settings().caps)}")
+        print(f"today: {_charged(Spent(0, Decimal()), in_force.caps)}")
+    if doubt := DOUBTS.get((in_force.said_by, in_force.differ)):
+        print(doubt)
 
 
 def _charged(used: Spent, caps: Caps) -> str:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy import text
 
 from context.tokens import count_text
-from models.heartbeat import Sign, last_signs
+from models.heartbeat import MODELS_IN_USE, Sign, last_signs
 from models.session import reading
 from models.text_masters import find_missing_masters
 
@@ -40,9 +40,13 @@ def is_ready() -> Response:
         "status": "ready" if ready else "not ready",
         "checks": checks,
         "last_seen": {role: sign.seen_at for role, sign in signs.items()},
-        "models": signs["worker"].detail if "worker" in signs else {},
+        "models": _models(signs["worker"]) if "worker" in signs else {},
     }
     return Response(orjson.dumps(content), 200 if ready else 503, media_type="application/json")
+
+
+def _models(sign: Sign) -> dict[str, str]:
+    return {purpose: sign.detail[purpose] for purpose in MODELS_IN_USE if purpose in sign.detail}
 
 
 def _text_keys(missing: Sequence[str]) -> bool | str:

@@ -21,6 +21,7 @@ from api.request_times import RequestTimes
 from api.settings import ApiSettings, api_settings
 from api.watched import Reading, Watched
 from models.budget import budget_settings
+from models.caps_in_force import find_caps
 from models.clock import present
 from models.metrics import Snapshot, Spend, sum_spend, take_snapshot
 from models.session import reading_briefly
@@ -75,7 +76,7 @@ class Snapshots:
                 self._snapshot = (time.monotonic(), time.monotonic() - began, snapshot)
                 if self._spend is None or began - self._spend[0] >= SPEND_EVERY_S:
                     self._spend = None
-                    self._spend = (began, sum_spend(db, budget_settings().caps, now=now))
+                    self._spend = (began, sum_spend(db, find_caps(db, budget_settings().caps).caps, now=now))
         except SQLAlchemyError as error:
             log.warning("metrics_incomplete", error=type(error).__name__)
 

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field
 from api.call import BodyCall, Parameters
 from api.errors import ProblemError
 from models.budget import budget_settings, next_day
+from models.caps_in_force import CapsInForce, find_caps
 from models.clock import present
 from models.ledger import DayUsage, Spent, spent_today
 from models.ledger_days import all_usage_by_day
@@ -59,12 +60,13 @@ def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
         first, last = _range(days, now.date())
         rows = all_usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
         spent = spent_today(db, caller.tenant_id, now=now)
+        caps = find_caps(db, budget_settings().caps)
     answer = {
         "from": first,
         "to": last,
         "usage": [_day(row) for row in rows],
         "total": _total(rows),
-        "caps": _caps(spent, now),
+        "caps": _caps(caps, spent, now),
     }
     return Response(orjson.dumps(answer, default=_number), media_type="application/json")
 
@@ -100,10 +102,12 @@ def _total(rows: list[DayUsage]) -> dict[str, Any]:
     }
 
 
-def _caps(spent: Spent, now: datetime) -> dict[str, Any]:
-    caps = budget_settings().caps
+def _caps(in_force: CapsInForce, spent: Spent, now: datetime) -> dict[str, Any]:
+    caps = in_force.caps
     return {
         "resets_at": next_day(now),
+        "said_by": in_force.said_by,
+        "workers_differ": in_force.differ,
         "tenant": [
             _cap("tokens", caps.tenant_tokens_per_day, spent.tokens),
             _cap("usd", caps.tenant_usd_per_day, spent.usd),

@@ -24,6 +24,10 @@ class Heartbeat(Base):
     detail: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
 
 
+MODELS_IN_USE = ("summarizer", "planner")
+"""What a worker says of the models that it asks, by their purpose."""
+
+
 @dataclass(frozen=True)
 class Sign:
     """The newest sign of life of a role, and what its process says of itself."""

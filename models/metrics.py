@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from sqlalchemy import text
 
@@ -57,7 +58,7 @@ class RoleCount:
     role: str
     alive: int
     seen_s: float
-    detail: Mapping[str, str]
+    detail: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from models.observe import configure_logging
 from models.settings import require_settings
 from models.starting import or_exit
 from models.tracing import close_traces, name_process
-from workers.observe import flusher, models_in_use, show_life
+from workers.observe import flusher, settings_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
 
@@ -166,7 +166,7 @@ def _end_child(**_: Any) -> None:
 
 @worker_ready.connect
 def _worker_lives(**_: Any) -> None:
-    show_life("worker", models_in_use())
+    show_life("worker", settings_in_use())
 
 
 @beat_init.connect

@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from llm.settings import llm_settings
+from models.budget import budget_settings
+from models.caps_in_force import DETAIL, told
 from models.counting import Counted, Flusher, count
 from models.heartbeat import beat
 from models.session import transaction
@@ -23,10 +25,11 @@ def show_life(role: str, detail: dict[str, Any] | None = None) -> None:
         beat(db, role, INSTANCE, detail)
 
 
-def models_in_use() -> dict[str, str]:
-    """Which models this worker asks, for those who cannot see its settings."""
+def settings_in_use() -> dict[str, Any]:
+    """Which models this worker asks and by which caps it judges, for those who cannot see its settings."""
     llm = llm_settings()
-    return {"summarizer": llm.summarizer_model, "planner": llm.context_planner_model}
+    models = {"summarizer": llm.summarizer_model, "planner": llm.context_planner_model}
+    return {**models, DETAIL: told(budget_settings().caps)}
 
 
 def count_work(kind: str, outcome: str, *, took_s: float) -> None:

@@ -31,7 +31,7 @@ from workers.jobs.relabel import relabel_session
 from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, CAPS, sweep
-from workers.observe import models_in_use, show_life
+from workers.observe import settings_in_use, show_life
 from workers.schedule import HINTED_UNTIL, TaskName
 from workers.settings import precompute_settings, worker_settings
 
@@ -138,7 +138,7 @@ def tick() -> str:
 
     What is regular is never given up: the next tick gives it another life.
     """
-    show_life("worker", models_in_use())
+    show_life("worker", settings_in_use())
     with transaction() as db:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)

@@ -34,7 +34,8 @@ def test_beat_is_seen_again_with_every_tick_that_leaves_it() -> None:
 
 def test_readiness_names_the_migration_the_roles_and_the_models(client: TestClient) -> None:
     with session.transaction() as db:
-        beat(db, "worker", "here:1", {"summarizer": "extractive", "planner": "extractive"})
+        told = {"summarizer": "extractive", "planner": "extractive", "caps": {}}
+        beat(db, "worker", "here:1", told)
     answer = client.get("/readyz")
     assert answer.status_code == 200, answer.text
     told = answer.json()

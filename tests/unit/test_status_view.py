@@ -12,6 +12,7 @@ from rich.console import Console
 
 from afterturn.status_view import ROLES, Frame, draw, draw_trouble, judge
 from models.budget import Caps
+from models.caps_in_force import CapsInForce, SaidBy
 from models.counting import Counted
 from models.metrics import RoleCount, Snapshot, Spend, Total, WorkCount
 from models.provider import Gate, GateState
@@ -20,7 +21,7 @@ from models.work import WorkKind
 
 NOW = datetime(2026, 3, 14, 15, 9, 26, tzinfo=UTC)
 ALIVE = [RoleCount(role, 1, 2.0, {}) for role in ROLES]
-CAPS = Caps(tenant_usd_per_day=Decimal(50), tenant_tokens_per_day=100_000_000)
+CAPS = CapsInForce(Caps(tenant_usd_per_day=Decimal(50), tenant_tokens_per_day=100_000_000), SaidBy.WORKERS)
 WELL = Snapshot([], is_cut=False, roles=ALIVE, gates=[], sets=[], totals=[])
 OPEN = Gate("m1", GateState.OPEN, 7, "the key is wrong", NOW + timedelta(minutes=12))
 
@@ -75,6 +76,13 @@ def test_the_last_run_of_retention_is_told_with_what_came_of_it() -> None:
 def test_a_cap_that_is_nearly_used_up_is_said() -> None:
     assert judge(frame(usd=0.79))[0] == "all is well"
     assert judge(frame(usd=0.81))[0] == "a cap is nearly used up"
+
+
+def test_whose_caps_they_are_is_said_where_that_is_in_doubt() -> None:
+    assert "this command's" not in printed(frame())
+    own = replace(frame(), caps=replace(CAPS, said_by=SaidBy.OWN_SETTINGS))
+    assert "this command's, no worker's" in printed(own)
+    assert "workers have different ones" in printed(replace(frame(), caps=replace(CAPS, differ=True)))
 
 
 def test_a_row_shows_each_state_in_its_column() -> None:
