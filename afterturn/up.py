@@ -82,7 +82,7 @@ def describe(at: Addresses) -> str:
             "",
             f"  API       {at.base_url}   (its description: {at.base_url}/docs)",
             *([f"  Inspector {at.base_url}/inspector"] if api_settings().inspector else []),
-            f"  Flower    {at.flower_url}",
+            f"  Flower    {at.flower_url}   ({name_and_password(at.flower_auth)})",
             f"  Key       {at.api_key}",
             f"  Data      {at.directory}",
             "",
@@ -95,6 +95,12 @@ def describe(at: Addresses) -> str:
             "Ctrl-C stops everything.",
         ]
     )
+
+
+def name_and_password(auth: str) -> str:
+    """What a browser asks for, for a person to copy."""
+    name, _, password = auth.partition(":")
+    return f"name {name}, password {password}"
 
 
 def curl(url: str, key: str, body: object) -> str:

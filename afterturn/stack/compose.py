@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 INITDB = "initdb"
 PREPARE = "prepare"
 SERVER_STAGE = 1
+FLOWER_AUTH = "FLOWER_BASIC_AUTH"
 PORT_NAMES = (Role.API, Role.POSTGRES, Role.VALKEY, Role.FLOWER)
 
 
@@ -48,6 +50,7 @@ class Composition:
             base_url=f"http://{LOOPBACK}:{self._ports[Role.API]}",
             api_key=self._home.api_key.read_text(),
             flower_url=f"http://{LOOPBACK}:{self._ports[Role.FLOWER]}",
+            flower_auth=self._flower_auth,
             database_url=self._postgres.url,
             broker_url=self._valkey.url,
             directory=self._home.path,
@@ -95,9 +98,7 @@ class Composition:
                 Role.DISPATCHER, roles.dispatcher_command(), lambda: works(role=Role.DISPATCHER), after
             ),
             self._unit(Role.BEAT, roles.beat_command(schedule), lambda: True, after),
-            self._unit(
-                Role.FLOWER, roles.flower_command(port=flower_port), lambda: ready.listens(flower_port), after
-            ),
+            Unit(Role.FLOWER, self._flower, lambda: ready.listens(flower_port), after=after),
         ]
 
     def _unit(
@@ -107,6 +108,20 @@ class Composition:
 
     def _prepare(self) -> Launch:
         return self._python(["python", "-m", "afterturn.stack.prepare", str(self._home.api_key)])
+
+    @property
+    def _flower_auth(self) -> str:
+        """What Flower is opened by: its own setting where there is one, of several pairs the first."""
+        return self._flower_pairs.partition(",")[0]
+
+    @property
+    def _flower_pairs(self) -> str:
+        return os.environ.get(FLOWER_AUTH) or self._home.flower_auth
+
+    def _flower(self) -> Launch:
+        """The password goes by the environment: everybody on the machine may read command lines."""
+        launch = self._python(roles.flower_command(port=self._ports[Role.FLOWER]))
+        return replace(launch, environment={**launch.environment, FLOWER_AUTH: self._flower_pairs})
 
     def _python(self, command: Sequence[str], death_signal: signal.Signals = signal.SIGKILL) -> Launch:
         return Launch(

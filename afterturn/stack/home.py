@@ -46,6 +46,7 @@ class Home:
         self.temporary = path / "tmp"
         self.postgres = path / "postgres"
         self.api_key = path / "api-key"
+        self._flower_auth = path / "flower-auth"
         self._memory = path / "stack.json"
         self.remembered: dict[str, Any] = self._recall()
 
@@ -69,6 +70,13 @@ class Home:
     def password(self) -> str:
         """The password of this stack's PostgreSQL and Valkey."""
         return str(self.remembered["password"])
+
+    @property
+    def flower_auth(self) -> str:
+        """The name and password that open Flower here, as `name:password`; made at the first question."""
+        if not self._flower_auth.exists():
+            write_private(self._flower_auth, f"afterturn:{secrets.token_urlsafe(24)}")
+        return self._flower_auth.read_text().strip()
 
     def prepare(self) -> None:
         """Make the directories, and empty the one for what processes drop."""

@@ -45,6 +45,7 @@ class Addresses:
         base_url: The API.
         api_key: A key for it.
         flower_url: The view of the workers.
+        flower_auth: What opens it, as `name:password`.
         database_url: PostgreSQL, as postgresql://.
         broker_url: Valkey, as redis://.
         directory: Where its data and logs are.
@@ -54,6 +55,7 @@ class Addresses:
     base_url: str
     api_key: str
     flower_url: str
+    flower_auth: str
     database_url: str
     broker_url: str
     directory: Path

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -88,16 +89,23 @@ def is_told_of_all(platform: Platform) -> bool:
 
 
 def shown_by_flower(stack: Stack) -> str:
-    return httpx.get(f"{stack.at.flower_url}{TASKS}", params=ALL_TASKS, timeout=20).text
+    return httpx.get(
+        f"{stack.at.flower_url}{TASKS}", params=ALL_TASKS, auth=flower_auth(stack), timeout=20
+    ).text
+
+
+def flower_auth(stack: Stack) -> tuple[str, str]:
+    name, _, password = stack.at.flower_auth.partition(":")
+    return name, password
 
 
 def test_no_log_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
-    platform, _, _ = told
+    platform, stack, _ = told
     logs = platform.logs.texts()
     assert {"api.log", "worker.log", "dispatcher.log", "beat.log", "flower.log", "postgres.log"} <= set(logs)
     assert "preflight_classified" in logs["api.log"]
     assert "work_done" in logs["worker.log"]
-    secrets = (MARKER, SAID, SECRET_KEY)
+    secrets = (MARKER, SAID, SECRET_KEY, flower_auth(stack)[1])
     assert {name for name, text in logs.items() if any(secret in text for secret in secrets)} == set()
 
 
@@ -122,6 +130,25 @@ def test_flower_shows_tasks_by_name_and_number(told: tuple[Platform, Stack, list
         assert re.fullmatch(r"[\[(]?\d*,?[\])]?", task["args"] or ""), task
         assert task["kwargs"] in {"{}", "", None}
     assert MARKER not in shown
+
+
+@pytest.mark.parametrize("path", ["/", "/workers", TASKS, "/api/workers", "/api/tasks"])
+def test_flower_is_closed_to_whoever_has_no_password(
+    told: tuple[Platform, Stack, list[str]], path: str
+) -> None:
+    _, stack, _ = told
+    name, password = flower_auth(stack)
+    for auth in (None, (name, ""), (name, f"{password}x"), ("", "")):
+        assert httpx.get(f"{stack.at.flower_url}{path}", auth=auth, timeout=20).status_code == 401
+    page = httpx.get(f"{stack.at.flower_url}{path}", auth=(name, password), params=ALL_TASKS, timeout=20)
+    assert page.status_code == 200
+
+
+def test_no_command_line_shows_flowers_password(told: tuple[Platform, Stack, list[str]]) -> None:
+    _, stack, _ = told
+    lines = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in stack.at.pids.values()]
+    assert any(b"flower" in line for line in lines)
+    assert not any(flower_auth(stack)[1].encode() in line for line in lines)
 
 
 def test_no_error_that_is_kept_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:

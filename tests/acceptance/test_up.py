@@ -94,7 +94,9 @@ def test_scripts_get_one_line_every_killed_process_comes_back_and_all_stop(
     told: dict[str, Any] = json.loads(running.line())
     assert set(told["pids"]) == set(Role)
     assert all(alive(pid) for pid in told["pids"].values())
-    assert httpx.get(told["flower_url"], timeout=ANSWER_S).status_code == httpx.codes.OK
+    auth = tuple(told["flower_auth"].split(":"))
+    assert httpx.get(told["flower_url"], timeout=ANSWER_S).status_code == httpx.codes.UNAUTHORIZED
+    assert httpx.get(told["flower_url"], auth=auth, timeout=ANSWER_S).status_code == httpx.codes.OK
 
     for pid in told["pids"].values():
         os.kill(pid, signal.SIGKILL)
@@ -136,6 +138,9 @@ def test_a_restart_goes_on_with_data_and_key_and_its_calls_work_as_pasted(up: Ca
     assert (again.status_code, again.json()["duplicate"]) == (httpx.codes.OK, True)
     inspector = re.findall(r"Inspector +(http://\S+)", text)[0]
     assert "Inspector</title>" in httpx.get(inspector, timeout=ANSWER_S).text
+    flower, name, password = re.findall(r"Flower +(http://\S+) +\(name (\S+), password (\S+)\)", text)[0]
+    assert httpx.get(flower, auth=(name, password), timeout=ANSWER_S).status_code == httpx.codes.OK
+    assert f"{name}:{password}" == before["flower_auth"]
     turn, context = [json.loads(run_shell(line)) for line in text.splitlines() if line.startswith("curl ")]
     assert turn["turn_id"] == "turn-1"
     assert context["certificate"]["fits"] is True
