@@ -87,10 +87,10 @@ class Look:
                 self._spend = (time.monotonic(), sum_spend(db, caps.caps, now=now))
         return Frame(snapshot, self._spend[1], caps, now, self.place)
 
-    def picture(self, width: int) -> RenderableType:
-        """What is seen now, or why nothing is."""
+    def picture(self, width: int, height: int) -> RenderableType:
+        """What is seen now on a screen, or why nothing is."""
         try:
-            return draw(self.frame(), width=width)
+            return draw(self.frame(), width=width, height=height)
         except SQLAlchemyError as error:
             return draw_trouble(self.place, reason_of(error))
 
@@ -110,7 +110,7 @@ def watch(console: Console, look: Look, *, every_s: float) -> None:
     try:
         with stop_signals(), Live(console=console, screen=True, auto_refresh=False) as live:
             while True:
-                live.update(look.picture(console.width), refresh=True)
+                live.update(look.picture(console.width, console.height), refresh=True)
                 time.sleep(every_s)
     except Stopped:
         return

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from io import StringIO
 
 from rich.align import Align
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -26,6 +27,9 @@ LATE_S, VERY_LATE_S = 60.0, 300.0
 NEAR, FULL = 0.8, 1.0
 BAR_CELLS = 12
 WIDE, LEFT = 118, 74
+MOST_LINES = 12
+"""Where not all fits, this many lines of each panel are tried first."""
+
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 NOTHING = Text("·", style="bright_black")
 STATES = ("due", "running", "later", "put-off", "lost", "dead")
@@ -58,17 +62,35 @@ class Frame:
     place: str
 
 
-def draw(frame: Frame, *, width: int) -> RenderableType:
+def draw(frame: Frame, *, width: int, height: int | None = None) -> RenderableType:
     """The whole picture.
 
     Args:
         frame: What was seen.
         width: The columns of the screen; with enough of them, there are two halves.
+        height: Its lines: where not all fits, every panel keeps what matters most and says how much more
+            there is. None for as many as there are to draw.
     """
+    picture = _picture(frame, width, None)
+    for most in range(MOST_LINES, 0, -1):
+        if height is None or lines_of(picture, width) <= height:
+            return picture
+        picture = _picture(frame, width, most)
+    return picture
+
+
+def lines_of(picture: RenderableType, width: int) -> int:
+    """How many lines it takes."""
+    return len(Console(width=width, height=1_000, file=StringIO()).render_lines(picture))
+
+
+def _picture(frame: Frame, width: int, most: int | None) -> RenderableType:
+    """Everything; with `most`, so many lines of each panel beside its heading, and none that is folded."""
     snapshot = frame.snapshot
     wide = width >= WIDE
-    work, minute = _work(snapshot, every_kind=wide), _last_minute(snapshot)
-    processes, models, money = _processes(snapshot), _models(snapshot, frame.now), _money(frame)
+    work, minute = _work(snapshot, most, every_kind=wide), _last_minute(snapshot, most)
+    processes, models = _processes(snapshot, most), _models(snapshot, frame.now, most)
+    money = _money(frame, most)
     if not wide:
         return Group(_title(frame, width), work, minute, _beside(processes, money), models)
     halves = _beside(Group(work, minute), Group(processes, models, money), left=LEFT)
@@ -81,6 +103,15 @@ def _beside(one: RenderableType, other: RenderableType, *, left: int | None = No
     grid.add_column(ratio=1)
     grid.add_row(one, other)
     return grid
+
+
+def _fill(table: Table, rows: Sequence[Sequence[RenderableType]], most: int | None) -> None:
+    """Add the first rows, and how many more there are."""
+    shown = rows if most is None or len(rows) <= most else rows[: most - 1]
+    for row in shown:
+        table.add_row(*row)
+    if left := len(rows) - len(shown):
+        table.add_row(Text(f"… {left} more", style="bright_black"))
 
 
 def draw_trouble(place: str, reason: str) -> RenderableType:
@@ -118,7 +149,7 @@ def judge(frame: Frame) -> tuple[str, str]:
     return (found, "bold yellow") if found else ("all is well", "bold green")
 
 
-def _work(snapshot: Snapshot, *, every_kind: bool) -> RenderableType:
+def _work(snapshot: Snapshot, most: int | None, *, every_kind: bool) -> RenderableType:
     rows: dict[str, dict[str, WorkCount]] = {kind.value: {} for kind in WorkKind}
     for one in snapshot.work:
         rows.setdefault(one.kind, {})[one.state] = one
@@ -127,11 +158,13 @@ def _work(snapshot: Snapshot, *, every_kind: bool) -> RenderableType:
     table.add_column("kind", no_wrap=True)
     for name in ("due", "oldest", *STATES[1:], "/min", "busy"):
         table.add_column(name, justify="right", no_wrap=True)
-    for kind, states in rows.items():
+    lines: list[Sequence[RenderableType]] = []
+    for kind in rows if most is None else sorted(rows, key=lambda one: _urgency(rows[one]), reverse=True):
+        states = rows[kind]
         if every_kind or states or done.get(kind):
             counts = [_count(states.get(state), state) for state in STATES]
             busy = f"{busy_s.get(kind, 0.0) / MINUTE_S:.1f}"
-            table.add_row(
+            line = (
                 Text(kind, style="bold" if states else "bright_black"),
                 counts[0],
                 _oldest([one for one in states.values() if one.waits]),
@@ -139,10 +172,18 @@ def _work(snapshot: Snapshot, *, every_kind: bool) -> RenderableType:
                 _number(done.get(kind, 0.0)),
                 NOTHING if busy == "0.0" else Text(busy),
             )
-    if not table.row_count:
-        table.add_row(Text("nothing", style="bright_black"), *[NOTHING] * (len(STATES) + 3))
+            lines.append(line)
+    if not lines:
+        lines.append((Text("nothing", style="bright_black"), *[NOTHING] * (len(STATES) + 3)))
+    _fill(table, lines, most)
     title = "work" + (", counted up to a bound: there is more" if snapshot.is_cut else "")
     return Panel(table, title=title, title_align="left", border_style="blue")
+
+
+def _urgency(states: Mapping[str, WorkCount]) -> tuple[bool, float, int]:
+    """What needs somebody comes first: what was given up, what waits for long, what there is most of."""
+    late_s = max((one.oldest_s for one in states.values() if one.waits), default=0.0)
+    return "dead" in states, late_s, sum(one.count for one in states.values())
 
 
 def _count(one: WorkCount | None, state: str) -> Text:
@@ -167,7 +208,7 @@ def _by_first(snapshot: Snapshot, name: Counted) -> Mapping[str, float]:
     return sums
 
 
-def _last_minute(snapshot: Snapshot) -> RenderableType:
+def _last_minute(snapshot: Snapshot, most: int | None) -> RenderableType:
     turns = _by_first(snapshot, Counted.TURNS).get("", 0.0)
     contexts = sum(_by_first(snapshot, Counted.CONTEXTS).values())
     tokens = _by_first(snapshot, Counted.CONTEXT_TOKENS)
@@ -190,26 +231,31 @@ def _last_minute(snapshot: Snapshot) -> RenderableType:
         ("… rejected", _number(summaries.get("rejected", 0.0), "yellow")),
         ("artifacts hit", _share(reads.get("exact", 0.0), sum(reads.values()))),
     )
-    for place in range(0, len(facts), 3):
-        grid.add_row(
-            *(cell for name, value in facts[place : place + 3] for cell in (Text(name, "dim"), value))
-        )
+    lines = [
+        [cell for name, value in facts[place : place + 3] for cell in (Text(name, "dim"), value)]
+        for place in range(0, len(facts), 3)
+    ]
+    _fill(grid, lines, most)
     return Panel(grid, title="last full minute", title_align="left", border_style="blue")
 
 
-def _processes(snapshot: Snapshot) -> RenderableType:
+def _processes(snapshot: Snapshot, most: int | None) -> RenderableType:
     known = {one.role: one for one in snapshot.roles}
-    table = _plain()
-    for role in (*ROLES, *sorted(known.keys() - set(ROLES))):
+    lines: list[tuple[Text, Text]] = []
+    roles = [*ROLES, *sorted(known.keys() - set(ROLES))]
+    if most is not None:
+        roles.sort(key=lambda role: role in known and known[role].alive > 0)
+    for role in roles:
         one = known.get(role)
         if one is None:
-            table.add_row(Text(role), Text("never seen", style="bold red"))
+            lines.append((Text(role), Text("never seen", style="bold red")))
             continue
         style = "green" if one.alive else "bold red"
         count = f"{one.alive}" if one.alive else f"none for {ALIVE_S:g} s"
         seen = Text(f"  seen {_age(one.seen_s)} ago", style="bright_black")
-        table.add_row(Text(role), Text.assemble(("● ", style), (count, style), seen))
-    table.add_row(Text("retention"), _last_run(snapshot.retention))
+        lines.append((Text(role), Text.assemble(("● ", style), (count, style), seen)))
+    lines.append((Text("retention"), _last_run(snapshot.retention)))
+    table = _plain(lines, most)
     return Panel(table, title="at work", title_align="left", border_style="blue")
 
 
@@ -223,15 +269,14 @@ def _last_run(run: LastRun | None) -> Text:
     return Text.assemble(("● ", style), ran, (f"  {run.outcome}", "bright_black"))
 
 
-def _models(snapshot: Snapshot, now: datetime) -> RenderableType:
-    table = _plain()
+def _models(snapshot: Snapshot, now: datetime, most: int | None) -> RenderableType:
     detail = next((one.detail for one in snapshot.roles if one.role == "worker"), {})
-    for purpose in (one for one in MODELS_IN_USE if one in detail):
-        table.add_row(Text(purpose), Text(str(detail[purpose]), style="bold"))
-    for gate in snapshot.gates:
-        table.add_row(_gate_mark(gate), Text(f"{gate.model}: {_gate_words(gate, now)}", overflow="fold"))
-    if not detail and not snapshot.gates:
-        table.add_row(Text("no worker has said which", style="bright_black"), Text(""))
+    used = [purpose for purpose in MODELS_IN_USE if purpose in detail]
+    lines = [(Text(purpose), Text(str(detail[purpose]), style="bold")) for purpose in used]
+    gates = sorted(snapshot.gates, key=lambda gate: gate.state is not GateState.OPEN)
+    failing = [(_gate_mark(gate), Text(f"{gate.model}: {_gate_words(gate, now)}")) for gate in gates]
+    lines = [*lines, *failing] if most is None else [*failing, *lines]
+    table = _plain(lines or [(Text("no worker has said which", style="bright_black"), Text(""))], most)
     return Panel(table, title="models", title_align="left", border_style="blue")
 
 
@@ -245,21 +290,22 @@ def _gate_words(gate: Gate, now: datetime) -> str:
     return f"{gate.failures} failed{wait}, {gate.reason}"
 
 
-def _money(frame: Frame) -> RenderableType:
+def _money(frame: Frame, most: int | None) -> RenderableType:
     spend, caps = frame.spend, frame.caps.caps
-    table = _plain()
+    lines: list[tuple[Text, Text]] = []
     usd_cap = f"${caps.tenant_usd_per_day:,}" if caps.tenant_usd_per_day else ""
     tokens_cap = _short(caps.tenant_tokens_per_day) if caps.tenant_tokens_per_day else ""
-    table.add_row(Text("charged"), Text(f"${spend.usd:,.2f}  {_short(spend.tokens)} tokens", style="bold"))
+    lines.append((Text("charged"), Text(f"${spend.usd:,.2f}  {_short(spend.tokens)} tokens", style="bold")))
     for unit, cap in (("usd", usd_cap), ("tokens", tokens_cap)):
         share = spend.fullest.get(unit)
         words = Text("no cap", style="bright_black") if share is None else _bar(share, cap)
-        table.add_row(Text(f"cap {unit}"), words)
+        lines.append((Text(f"cap {unit}"), words))
     if doubt := _doubt(frame.caps):
-        table.add_row(Text("caps"), Text(doubt, style="yellow"))
+        lines.append((Text("caps"), Text(doubt, style="yellow")))
     unpriced = sum(one.last_minute for one in frame.snapshot.totals if one.name == Counted.UNPRICED)
     if unpriced:
-        table.add_row(Text("no price"), Text(f"{unpriced:g} calls in a minute", style="yellow"))
+        lines.append((Text("no price"), Text(f"{unpriced:g} calls in a minute", style="yellow")))
+    table = _plain(lines, most)
     return Panel(table, title="money today", title_align="left", border_style="blue")
 
 
@@ -279,10 +325,14 @@ def _bar(share: float, cap: str) -> Text:
     return Text.assemble(("━" * filled, style), ("─" * rest, "bright_black"), *words)
 
 
-def _plain() -> Table:
+def _plain(lines: Sequence[tuple[Text, Text]], most: int | None) -> Table:
+    """Names and facts; where lines are counted, a fact that is too long for one ends in an ellipsis."""
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
+    table.add_column(no_wrap=True, style="dim", min_width=max(name.cell_len for name, _ in lines))
+    table.add_column()
+    for _, fact in lines:
+        fact.overflow, fact.no_wrap = ("fold", False) if most is None else ("ellipsis", True)
+    _fill(table, lines, most)
     return table
 
 

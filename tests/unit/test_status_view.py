@@ -1,5 +1,6 @@
 """What `afterturn status` draws: the worst first, every number where it belongs, on any width."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -160,3 +161,58 @@ WORK = st.builds(
 def test_no_line_is_wider_than_the_screen(work: list[WorkCount], width: int, share: float) -> None:
     drawn = printed(frame(replace(WELL, work=work), usd=share), width)
     assert max(len(line.rstrip()) for line in drawn.splitlines()) <= width
+
+
+GATES = [Gate(f"openai/m{number}", GateState.CLOSED, 2, "server 503 " * 12, None) for number in range(9)]
+BUSIEST = replace(
+    WELL,
+    work=[
+        *(WorkCount(kind.value, "due", 3, 40) for kind in WorkKind),
+        WorkCount("shadow", "dead", 1, 9),
+    ],
+    roles=[
+        *(RoleCount(role, int(role != "beat"), 2.0, {"summarizer": "m", "planner": "m"}) for role in ROLES),
+        *(RoleCount(f"role-{number}", 1, 2.0, {}) for number in range(5)),
+    ],
+    gates=[*GATES, OPEN],
+    totals=[Total(Counted.UNPRICED, ("m",), 9, 9)],
+    retention=LastRun(720.0, "3 sessions deleted and more " * 3, 3_600.0),
+)
+HEADINGS = ("work", "last full minute", "at work", "models", "money today")
+
+
+@pytest.mark.parametrize("width", [80, 100, 117, 118, 200])
+@pytest.mark.parametrize("height", [18, 24])
+def test_on_a_small_screen_every_panel_keeps_its_heading_and_says_how_much_more_there_is(
+    width: int, height: int
+) -> None:
+    seen = replace(frame(BUSIEST, usd=0.5, tokens=0.9), caps=replace(CAPS, differ=True))
+    drawn = on_screen(seen, width, height)
+    lines = drawn.rstrip().splitlines()
+    assert len(lines) <= height
+    for heading in HEADINGS:
+        assert f"╭─ {heading}" in drawn
+    assert drawn.count("╰") == len(HEADINGS)  # no panel is cut off at its end
+    assert re.search("not asked +m1: 7 failed", drawn)
+    assert "none for 60 s" in drawn
+    assert " more " in drawn
+
+
+def test_a_full_panel_says_how_many_more_there_are() -> None:
+    drawn = on_screen(frame(BUSIEST, usd=0.5), 80, 24)
+    assert [int(left) for left in re.findall(r"… (\d+) more", drawn)] == [7, 7, 2, 10]
+    assert row(drawn, "shadow")[:2] == ["shadow", "3"]  # what was given up comes before the rest
+
+
+@pytest.mark.parametrize("height", [24, 60])
+def test_where_all_fits_nothing_is_left_out(height: int) -> None:
+    assert "more" not in on_screen(frame(), 80, height)
+    assert on_screen(frame(BUSIEST), 120, 1_000) == printed(frame(BUSIEST))
+
+
+def on_screen(seen: Frame, width: int, height: int) -> str:
+    """What a terminal of this size shows."""
+    console = Console(width=width, height=height, file=StringIO(), force_terminal=False)
+    with console.capture() as capture:
+        console.print(draw(seen, width=width, height=height))
+    return capture.get()
