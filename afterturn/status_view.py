@@ -135,6 +135,7 @@ def judge(frame: Frame) -> tuple[str, str]:
     missing = [role for role in ROLES if role not in alive]
     dead = sum(one.count for one in snapshot.work if one.state == "dead")
     late_s = max((one.oldest_s for one in snapshot.work if one.waits), default=0.0)
+    over_caps = sum(one.count for one in snapshot.over_caps)
     if missing:
         return f"no {' and no '.join(missing)} at work", "bold red"
     if late_s >= VERY_LATE_S:
@@ -142,6 +143,7 @@ def judge(frame: Frame) -> tuple[str, str]:
     worries = (
         (dead > 0, f"{dead} given up: see `afterturn work list`"),
         (any(gate.state is GateState.OPEN for gate in snapshot.gates), "a model is not asked"),
+        (over_caps > 0, f"{over_caps:,} wait for a cap: see `afterturn work list`"),
         (max(frame.spend.fullest.values(), default=0.0) >= NEAR, "a cap is nearly used up"),
         (snapshot.retention is not None and snapshot.retention.is_late, "old things are not deleted"),
     )

@@ -23,8 +23,8 @@ MOST_TENANTS = 20
 DOUBTS = {
     (SaidBy.OWN_SETTINGS, False): "These are the caps of this command's own settings: no worker has said by "
     "which ones it judges.",
-    (SaidBy.WORKERS, True): "These are the caps of the worker that was seen last: others at work have "
-    "different ones. Give every worker the same.",
+    (SaidBy.WORKERS, True): "These are the caps of the worker that was seen last; another one, seen within a "
+    "minute, has different ones. Where that lasts, give every worker the same.",
 }
 
 app = typer.Typer(add_completion=False)

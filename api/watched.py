@@ -95,6 +95,8 @@ def _of_work(snapshot: Snapshot) -> Iterator[Metric]:
     )
     cut = [((), float(snapshot.is_cut))]
     yield _gauge("work_is_cut", "Whether there is more work than was counted.", cut)
+    over = [((one.scope, one.unit), float(one.count)) for one in snapshot.over_caps]
+    yield _gauge("work_over_cap", "Work that waits for a cap.", over, ("scope", "unit"))
 
 
 def _of_roles_and_models(snapshot: Snapshot) -> Iterator[Metric]:

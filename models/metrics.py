@@ -86,6 +86,15 @@ class SetCount:
 
 
 @dataclass(frozen=True)
+class CapCount:
+    """How much work waits for one cap: its scope (`tenant`, `session`), its unit (`tokens`, `usd`)."""
+
+    scope: str
+    unit: str
+    count: int
+
+
+@dataclass(frozen=True)
 class Total:
     """A count of `models.counting`: all of it, and that of the last full minute."""
 
@@ -106,6 +115,7 @@ class Snapshot:
     sets: Sequence[SetCount]
     totals: Sequence[Total]
     retention: LastRun | None = None
+    over_caps: Sequence[CapCount] = ()
 
 
 LIVE_WORK = text(
@@ -141,6 +151,15 @@ DEAD_WORK = text(
         greatest(extract(epoch from now() - min(due_at)), 0)::float8 as oldest_s
     from (select kind, due_at from due_work where state = 'dead' limit :most) as dead
     group by kind order by kind
+    """
+)
+
+OVER_CAPS = text(
+    """
+    select split_part(denied_by, ' ', 1) as scope, split_part(denied_by, ' ', 2) as unit, count(*) as count
+    from (select denied_by from due_work
+        where state = 'ready' and denied_by is not null and due_at > now() limit :most) as waiting
+    group by denied_by order by denied_by
     """
 )
 
@@ -192,6 +211,7 @@ def take_snapshot(db: Transaction, *, now: datetime, most_work: int = MOST_WORK)
         sets=[SetCount(**row) for row in db.execute(ACTIVE_SETS, {"most": most_work}).mappings()],
         totals=[Total(*row) for row in read_counts(db)],
         retention=find_last_run(db),
+        over_caps=[CapCount(**row) for row in db.execute(OVER_CAPS, {"most": most_work}).mappings()],
     )
 
 

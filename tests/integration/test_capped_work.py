@@ -15,6 +15,7 @@ from models.capped_work import find_capped, release_capped
 from models.clock import present
 from models.conversation import lock_sessions
 from models.ledger import Reservation, Settlement, reserve, settle
+from models.metrics import CapCount, take_snapshot
 from models.operating import list_stuck
 from models.provider import ProviderParkedError
 from models.session import transaction
@@ -158,6 +159,7 @@ def test_meanwhile_it_counts_no_attempt_and_tells_what_it_waits_for(tenant_id: U
         assert look(tenant_id, small) == 0
         with transaction() as db:
             (waits,) = list_stuck(db, tenant_id)
+            assert take_snapshot(db, now=present(db)).over_caps == [CapCount("tenant", "tokens", 1)]
         assert (waits.attempts, waits.crashes, waits.last_outcome) == (0, 0, "put off")
         assert waits.last_error == (
             "the tenant's cap of 50 tokens a day has 50 left and the call may take 100: "

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, TextClause, text
 
 from models import session
-from models.metrics import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, SPEND
+from models.metrics import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, OVER_CAPS, SPEND
 
 MANY = 50_000
 FILL = """
@@ -47,8 +47,14 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
     ("statement", "table"),
-    [(LIVE_WORK, "due_work"), (DEAD_WORK, "due_work"), (ACTIVE_SETS, "prior_set"), (SPEND, "llm_call")],
-    ids=("live work", "dead work", "active sets", "spend"),
+    [
+        (LIVE_WORK, "due_work"),
+        (DEAD_WORK, "due_work"),
+        (OVER_CAPS, "due_work"),
+        (ACTIVE_SETS, "prior_set"),
+        (SPEND, "llm_call"),
+    ],
+    ids=("live work", "dead work", "over caps", "active sets", "spend"),
 )
 def test_a_scrape_reads_an_index_and_little_of_it(statement: TextClause, table: str) -> None:
     values = {"most": 20_000, "alive_s": ALIVE_S, "since": datetime.now(UTC).replace(hour=0, minute=0)}

@@ -15,7 +15,7 @@ from afterturn.status_view import ROLES, Frame, draw, draw_trouble, judge
 from models.budget import Caps
 from models.caps_in_force import CapsInForce, SaidBy
 from models.counting import Counted
-from models.metrics import RoleCount, Snapshot, Spend, Total, WorkCount
+from models.metrics import CapCount, RoleCount, Snapshot, Spend, Total, WorkCount
 from models.provider import Gate, GateState
 from models.retention_run import LastRun
 from models.work import WorkKind
@@ -58,6 +58,10 @@ def test_all_is_well_only_where_every_role_is_at_work() -> None:
         (replace(WELL, work=[WorkCount("plan", "lost", 1, 301)]), "work has waited for 5 min"),
         (replace(WELL, work=[WorkCount("plan", "dead", 3, 9)]), "3 given up: see `afterturn work list`"),
         (replace(WELL, gates=[OPEN]), "a model is not asked"),
+        (
+            replace(WELL, over_caps=[CapCount("tenant", "usd", 3), CapCount("session", "tokens", 1)]),
+            "4 wait for a cap: see `afterturn work list`",
+        ),
         (replace(WELL, retention=LastRun(14_401.0, None, 3_600.0)), "old things are not deleted"),
     ],
 )
