@@ -18,14 +18,14 @@ from llm.call import RawReply, ask
 from llm.chain import first_answer
 from llm.counting import count_call, count_denial
 from llm.failures import Cause, LlmFailure
-from llm.pricing import FREE, Price, billed_usd, cost_usd, price_of
+from llm.judged import find_price, judged_by
+from llm.pricing import FREE, Price, billed_usd, cost_usd
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
 from llm.trace import traced
 from models.budget import BudgetDeniedError, Caps, budget_settings
 from models.clock import present
 from models.ledger import Reservation, Settlement, reserve, settle
-from models.profile import load_prices
 from models.provider import BreakerRules, admit, note_failure, note_success
 from models.provider_pace import ProviderPacedError, take_turn
 from models.session import Transaction, transaction
@@ -158,11 +158,12 @@ class Gateway:
             usd=cost_usd(most, price.rates or self._settings.llm_unknown_rates) or Decimal(0),
             session_id=request.session_id,
             work_id=request.work_id,
+            is_guess=price.rates is None,
+            judged_by=judged_by(self._settings, request.model, price),
         )
 
     def _find_price(self, db: Transaction, request: CompletionRequest) -> Price:
-        own, listed = load_prices(db, request.tenant_id, request.model)
-        return price_of(door.load(), request.model, self._settings.llm_prices, own=own, listed=listed)
+        return find_price(db, self._settings, request.tenant_id, request.model)
 
     def _wait_in_line(self, model: str) -> None:
         """Take one of the model's calls, or say when to come again; what was taken is kept either way.

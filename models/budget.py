@@ -83,6 +83,7 @@ class Denial:
     """Which cap said no: its scope (`tenant`, `session`), its unit (`tokens`, `usd`) and the numbers.
 
     `open` is the part of what is used that was reserved by calls still under way: they may take less.
+    `is_guess` says that what is wanted is a guess, for want of a price; `judged_by` what it was judged by.
     """
 
     scope: str
@@ -91,6 +92,8 @@ class Denial:
     wanted: int | Decimal
     cap: int | Decimal
     open: int | Decimal = 0
+    is_guess: bool = False
+    judged_by: str = ""
 
     @property
     def needs(self) -> int | Decimal:
@@ -115,9 +118,11 @@ class BudgetDeniedError(AfterturnError):
         retry_at = next_day(now) if denial.wanted <= denial.cap else None
         when = f"again at {retry_at:%Y-%m-%dT%H:%M:%SZ}" if retry_at else "never"
         sooner = ", sooner if there is room" if retry_at else " under this cap, soon under a larger one"
+        guess = ", a guess for want of a price" if denial.is_guess else ""
+        left = max(denial.cap - denial.used, 0)
         super().__init__(
-            f"the {denial.scope}'s cap of {denial.cap} {denial.unit} a day has "
-            f"{max(denial.cap - denial.used, 0)} left and the call may take {denial.wanted}: {when}{sooner}",
+            f"the {denial.scope}'s cap of {denial.cap} {denial.unit} a day has {left} left "
+            f"and the call may take {denial.wanted}{guess}: {when}{sooner}",
             scope=denial.scope,
             unit=denial.unit,
             used=denial.used,

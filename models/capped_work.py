@@ -1,10 +1,10 @@
 """Work that waits for a cap: what it needs is noted, and it goes on as soon as there is room for it.
 
 It is due at midnight UTC, when the caps are whole again. A look now and then brings it forward: after
-somebody raised a cap, or after calls took less than was reserved for them.
+somebody raised a cap, after calls took less than was reserved for them, or once a call costs something else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -33,6 +33,7 @@ def note_denial(db: Transaction, held: Claim, denial: Denial) -> None:
             denied_needs=denial.needs,
             denied_cap=denial.cap,
             denied_at=func.now(),
+            denied_under=denial.judged_by,
         )
     )
 
@@ -66,6 +67,17 @@ _HEAD = text(
     """  # noqa: S608 (parts of our own)
 )
 
+_WAITING = "tenant_id = :tenant_id and state = 'ready' and denied_by is not null and due_at > :soon"
+
+_JUDGED_BY = text(f"select distinct denied_under from due_work where {_WAITING} order by denied_under")  # noqa: S608
+
+_OUT_OF_DATE = text(
+    f"""
+    select work_id, denied_at > :since as is_new from due_work where {_WAITING} and denied_under = :under
+    order by denied_at desc, work_id limit :most for update skip locked
+    """  # noqa: S608 (parts of our own)
+)
+
 _RELEASE = text(
     """
     update due_work set due_at = now() + make_interval(secs => :spread_s * random()), hinted_until = null
@@ -96,8 +108,7 @@ def release_capped(db: Transaction, tenant_id: UUID, caps: Caps, *, now: datetim
     Returns:
         How many pieces of work go on.
     """
-    at = {"tenant_id": tenant_id, "since": now - timedelta(seconds=look_s)}
-    at["soon"] = now + timedelta(seconds=look_s)
+    at = _times(tenant_id, now, look_s)
     released = 0
     for by, (cap, room) in _rooms(db, tenant_id, caps, now).items():
         head = db.execute(_HEAD, {**at, "by": by, "cap": cap, "room": room, "most": MOST_AT_ONCE}).all()
@@ -108,8 +119,46 @@ def release_capped(db: Transaction, tenant_id: UUID, caps: Caps, *, now: datetim
             fitting = _fitting(head, room - taken)
         else:
             fitting = [one.work_id for one in head if not one.is_new]
-        released += db.execute(_RELEASE, {"work_ids": fitting, "spread_s": look_s}).rowcount
+        released += _release(db, fitting, look_s)
     return released
+
+
+def release_outdated(
+    db: Transaction, tenant_id: UUID, judge: Callable[[str], str], *, now: datetime, look_s: float
+) -> int:
+    """Bring forward what was denied under settings or a price that are not in force any more.
+
+    Another model, a price that has become known: nobody can say what it needs now, so it is judged anew.
+    Where some worker denied under the old ones less than an interval ago, all of it is left alone.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose work.
+        judge: By what a call is judged now, given by what it was judged before.
+        now: The time, by the database's clock.
+        look_s: Seconds between two looks, > 0.
+
+    Returns:
+        How many pieces of work go on.
+    """
+    at = _times(tenant_id, now, look_s)
+    released = 0
+    for under in db.execute(_JUDGED_BY, at).scalars().all():
+        if judge(under) == under:
+            continue
+        old = db.execute(_OUT_OF_DATE, {**at, "under": under, "most": MOST_AT_ONCE}).all()
+        if not any(one.is_new for one in old):
+            released += _release(db, [one.work_id for one in old], look_s)
+    return released
+
+
+def _release(db: Transaction, work_ids: Sequence[int], spread_s: float) -> int:
+    return db.execute(_RELEASE, {"work_ids": list(work_ids), "spread_s": spread_s}).rowcount
+
+
+def _times(tenant_id: UUID, now: datetime, look_s: float) -> dict[str, object]:
+    interval = timedelta(seconds=look_s)
+    return {"tenant_id": tenant_id, "since": now - interval, "soon": now + interval}
 
 
 def _rooms(db: Transaction, tenant_id: UUID, caps: Caps, now: datetime) -> dict[str, tuple[Decimal, Decimal]]:

@@ -100,7 +100,10 @@ class LlmCall(Base):
 
 @dataclass(frozen=True)
 class Reservation:
-    """A call about to be made, with the most it may take."""
+    """A call about to be made, with the most it may take.
+
+    `is_guess` says that its price is unknown; `judged_by` is what the most was judged by, for a denial.
+    """
 
     tenant_id: UUID
     purpose: str
@@ -109,6 +112,8 @@ class Reservation:
     usd: Decimal
     session_id: str | None = None
     work_id: int | None = None
+    is_guess: bool = False
+    judged_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -205,8 +210,13 @@ def _check_caps(db: Transaction, call: Reservation, caps: Caps, now: datetime) -
         for unit, used, wanted, cap in limits:
             if cap is not None and used + wanted > cap:
                 open_now = _open_today(db, call.tenant_id, session_id, now=now)
-                still = open_now.tokens if unit == "tokens" else open_now.usd
-                raise BudgetDeniedError(Denial(scope, unit, used, wanted, cap, still), now=now)
+                denial = Denial(
+                    *(scope, unit, used, wanted, cap),
+                    open=open_now.tokens if unit == "tokens" else open_now.usd,
+                    is_guess=call.is_guess and unit == "usd",
+                    judged_by=call.judged_by,
+                )
+                raise BudgetDeniedError(denial, now=now)
 
 
 def spent_today(db: Transaction, tenant_id: UUID, session_id: str | None = None, *, now: datetime) -> Spent:

@@ -92,7 +92,8 @@ class DueWork(Base):
             name="denial_is_known",
         ),
         CheckConstraint(
-            "num_nulls(denied_by, denied_needs, denied_cap, denied_at) in (0, 4)", name="denial_is_whole"
+            "num_nulls(denied_by, denied_needs, denied_cap, denied_at, denied_under) in (0, 5)",
+            name="denial_is_whole",
         ),
         Index(
             "ix_due_work_denied",
@@ -130,6 +131,7 @@ class DueWork(Base):
     denied_needs: Mapped[Decimal | None]
     denied_cap: Mapped[Decimal | None]
     denied_at: Mapped[datetime | None]
+    denied_under: Mapped[str | None]
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,7 @@ def _after_rest(due_at: ColumnElement[datetime]) -> ColumnElement[datetime]:
     return func.greatest(due_at, DueWork.rests_until)
 
 
-NOT_DENIED = {"denied_by": None, "denied_needs": None, "denied_cap": None, "denied_at": None}
+NOT_DENIED = dict.fromkeys(("denied_by", "denied_needs", "denied_cap", "denied_at", "denied_under"))
 
 
 def claim(

@@ -19,10 +19,11 @@ alter table due_work
     add column denied_needs numeric,
     add column denied_cap numeric,
     add column denied_at timestamptz,
+    add column denied_under text,
     add constraint ck_due_work_denial_is_known
         check (denied_by in ('tenant tokens', 'tenant usd', 'session tokens', 'session usd')),
     add constraint ck_due_work_denial_is_whole
-        check (num_nulls(denied_by, denied_needs, denied_cap, denied_at) in (0, 4))
+        check (num_nulls(denied_by, denied_needs, denied_cap, denied_at, denied_under) in (0, 5))
 """
 
 
@@ -39,6 +40,6 @@ def downgrade() -> None:
     """Take them back."""
     op.execute("drop index ix_due_work_denied")
     op.execute(
-        "alter table due_work drop column denied_at, drop column denied_cap, drop column denied_needs, "
-        "drop column denied_by"
+        "alter table due_work drop column denied_under, drop column denied_at, drop column denied_cap, "
+        "drop column denied_needs, drop column denied_by"
     )

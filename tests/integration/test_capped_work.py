@@ -9,14 +9,18 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from context.profiles.types import ProfileOverride
+from llm.gateway import Gateway
+from llm.requests import CompletionRequest, Purpose
 from llm.settings import LlmSettings
 from models.budget import BudgetDeniedError, Caps, Denial
-from models.capped_work import find_capped, release_capped
+from models.capped_work import find_capped, release_capped, release_outdated
 from models.clock import present
 from models.conversation import lock_sessions
 from models.ledger import Reservation, Settlement, reserve, settle
 from models.metrics import CapCount, take_snapshot
 from models.operating import list_stuck
+from models.profile import set_override
 from models.provider import ProviderParkedError
 from models.session import transaction
 from models.tenant import ensure_tenant
@@ -28,11 +32,13 @@ from workers.jobs.sweep import CAPS, sweep
 LOOK_S = 5.0
 WANTED = 100
 MILLIONTH = Decimal("0.000001")
+PRICE_A = "a m"
 
 
 def call(tenant: UUID, session_id: str, tokens: int = WANTED) -> Reservation:
     """A call that takes as many millionths of a dollar as tokens."""
-    return Reservation(tenant, "summarize", "m", tokens, tokens * MILLIONTH, session_id=session_id)
+    usd = tokens * MILLIONTH
+    return Reservation(tenant, "summarize", "m", tokens, usd, session_id=session_id, judged_by=PRICE_A)
 
 
 def asks(caps: Caps, tokens: int = WANTED) -> Handler:
@@ -167,6 +173,46 @@ def test_meanwhile_it_counts_no_attempt_and_tells_what_it_waits_for(tenant_id: U
         )
 
 
+def outdated(tenant: UUID, now_by: str, *, later_s: float = LOOK_S + 1) -> int:
+    """A look at what was denied under something else than `now_by`, so long after the denials."""
+    aged = text("update due_work set denied_at = denied_at - make_interval(secs => :s)")
+    with transaction() as db:
+        db.execute(aged, {"s": later_s})
+        return release_outdated(db, tenant, lambda _: now_by, now=present(db), look_s=LOOK_S)
+
+
+def test_it_goes_on_where_what_it_was_judged_by_has_changed(tenant_id: UUID) -> None:
+    """Another model may fit, and so may the same one once its price is known."""
+    deny(tenant_id, ["s1", "s2"], Caps(tenant_tokens_per_day=50))
+    assert outdated(tenant_id, "other m", later_s=0) == 0  # some worker has just denied under the old ones
+    assert outdated(tenant_id, PRICE_A) == 0
+    assert outdated(tenant_id, "other m") == 2
+    assert going_on(tenant_id, ["s1", "s2"]) == ["s1", "s2"]
+
+
+def test_work_denied_by_a_guess_goes_on_once_its_price_is_known(tenant_id: UUID) -> None:
+    settings = LlmSettings(llm_api_base="http://127.0.0.1:1/v1", summarizer_model="openai/nobody-knows")
+    caps = Caps(tenant_usd_per_day=Decimal("0.0001"))
+
+    def handler(held: Claim) -> str:
+        asked = CompletionRequest(
+            tenant_id=held.tenant_id,
+            purpose=Purpose.SUMMARIZE,
+            model=settings.summarizer_model,
+            messages=[],
+            max_output_tokens=100,
+            input_tokens=20,
+        )
+        return Gateway(settings, caps).complete(asked).text
+
+    assert "0.00156, a guess for want of a price: never" in do(tenant_id, "s1", handler)
+    assert sweep_caps(tenant_id, caps, settings).startswith("0 pieces")
+    known = ProfileOverride("openai/nobody-knows", input_usd=Decimal("0.1"), output_usd=Decimal("0.2"))
+    with transaction() as db:
+        set_override(db, tenant_id, known)
+    assert sweep_caps(tenant_id, caps, settings).startswith("1 pieces")
+
+
 def test_what_has_begun_or_waits_for_something_else_is_left_alone(tenant_id: UUID) -> None:
     deny(tenant_id, ["s1"], Caps(tenant_tokens_per_day=50))
 
@@ -192,20 +238,23 @@ def test_another_tenants_work_is_left_alone(tenant_id: UUID) -> None:
     assert going_on(other, ["s1", "s2"]) == []
 
 
+def sweep_caps(tenant: UUID, caps: Caps, llm: LlmSettings) -> str:
+    """The regular look, a minute after the denials."""
+    with transaction() as db:
+        db.execute(text("update due_work set denied_at = denied_at - interval '1 minute'"))
+        want(db, tenant, WorkKind.SWEEP, CAPS)
+        work_id = db.execute(text("select work_id from due_work where kind = 'sweep'")).scalar_one()
+        held = claim(db, work_id, lease_s=20, max_crashes=3)
+    assert held is not None
+    return sweep(held, llm=llm, caps=caps, cap_look_s=LOOK_S)
+
+
 def test_the_sweep_brings_every_tenants_work_forward(tenant_id: UUID) -> None:
     with transaction() as db:
         other = ensure_tenant(db, "other")
     for tenant in (tenant_id, other):
         deny(tenant, ["s1"], Caps(tenant_tokens_per_day=50))
-    with transaction() as db:
-        db.execute(text("update due_work set denied_at = denied_at - interval '1 minute'"))
-        want(db, tenant_id, WorkKind.SWEEP, CAPS)
-        work_id = db.execute(
-            text("select work_id from due_work where key = :key"), {"key": CAPS}
-        ).scalar_one()
-        held = claim(db, work_id, lease_s=20, max_crashes=3)
-    assert held is not None
-    told = sweep(held, llm=LlmSettings(), caps=Caps(), cap_look_s=LOOK_S)
+    told = sweep_caps(tenant_id, Caps(), LlmSettings())
     assert told == "2 pieces of work of 2 tenants over a cap go on"
     assert going_on(tenant_id, ["s1"]) + going_on(other, ["s1"]) == ["s1", "s1"]
 

@@ -1,10 +1,13 @@
 """Look after the tables: calls that a crash cut off, processes that are gone, work that waits for a cap."""
 
 from datetime import timedelta
+from functools import partial
 
+from llm.gateway import preload
+from llm.judged import judged_now
 from llm.settings import LlmSettings
 from models.budget import Caps
-from models.capped_work import find_capped, release_capped
+from models.capped_work import find_capped, release_capped, release_outdated
 from models.clock import present
 from models.heartbeat import forget_older_than
 from models.ledger import sweep_lost
@@ -37,7 +40,7 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
     if held.key == RETENTION:
         return retain(held, settings=retention_settings())
     if held.key == CAPS:
-        return _look_at_caps(held, caps, look_s=cap_look_s)
+        return _look_at_caps(held, caps, llm, look_s=cap_look_s)
     with transaction() as db:
         lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)
@@ -49,14 +52,18 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
     return outcome
 
 
-def _look_at_caps(held: Claim, caps: Caps, *, look_s: float) -> str:
+def _look_at_caps(held: Claim, caps: Caps, llm: LlmSettings, *, look_s: float) -> str:
     """Bring forward what has room by now, each tenant's work in a transaction of its own."""
     with reading() as db:
         tenants = find_capped(db)
+    if tenants:
+        preload()  # it takes seconds the first time: no transaction is open yet
     released = 0
     for tenant_id in tenants:
         with transaction() as db:
-            released += release_capped(db, tenant_id, caps, now=present(db), look_s=look_s)
+            now, judge = present(db), partial(judged_now, db, llm, tenant_id)
+            released += release_outdated(db, tenant_id, judge, now=now, look_s=look_s)
+            released += release_capped(db, tenant_id, caps, now=now, look_s=look_s)
     with transaction() as db:
         outcome = f"{released} pieces of work of {len(tenants)} tenants over a cap go on"
         if not finish(db, held, outcome):
