@@ -83,7 +83,7 @@ class Restarts:
             key
             for (key,) in self._platform.rows("select key from due_work where kind = 'sweep' order by key")
         ]
-        if sweeps != ["artifacts", "retention", "tables"]:
+        if sweeps != ["artifacts", "caps", "retention", "tables"]:
             self.faults.append(f"there are {len(sweeps)} sweeps")
 
     def _start(self, role: Role) -> subprocess.Popen[bytes]:

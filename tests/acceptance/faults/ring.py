@@ -24,6 +24,8 @@ SETTINGS = {
     "AFTERTURN_HINT_LIFETIME_S": "0.3",
     "AFTERTURN_SUMMARIZE_DEBOUNCE_S": "0.1",
     "AFTERTURN_LEARN_SPREAD_S": "0",
+    # No work here waits for a cap, and a look at the caps would come to some lives and not to others.
+    "AFTERTURN_CAP_LOOK_S": "3600",
     # On a busy machine a lease so short is lost now and then; what dies of that is another test's.
     "AFTERTURN_MAX_CRASHES": "20",
 }
