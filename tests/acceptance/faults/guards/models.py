@@ -153,6 +153,20 @@ GUARDS = (
         ("tests/integration/test_ledger.py",),
     ),
     Guard(
+        "caps: no more goes on than fits",
+        "models/capped_work.py",
+        "_fitting(head, room - taken)",
+        "_fitting(head, room)",
+        ("tests/integration/test_capped_work.py",),
+    ),
+    Guard(
+        "caps: a worker with a smaller one is waited for",
+        "models/capped_work.py",
+        "if not head or any(one.is_other_cap for one in head):",
+        "if not head:",
+        ("tests/integration/test_capped_work.py",),
+    ),
+    Guard(
         "tenants: whose messages",
         "models/history.py",
         'StoredMessage.tenant_id == bindparam("tenant_id"), StoredMessage',
