@@ -55,6 +55,7 @@ def usage(
         print(f"and {len(spent) - MOST_TENANTS} tenants more, which used less")
     if not spent:
         print(f"today: {_charged(Spent(0, Decimal()), in_force.caps)}")
+    print(f"a session may take {_most(in_force.caps)} in a day")
     if doubt := DOUBTS.get((in_force.said_by, in_force.differ)):
         print(doubt)
 
@@ -63,6 +64,13 @@ def _charged(used: Spent, caps: Caps) -> str:
     """What of a tenant's caps is used up."""
     tokens = f"{used.tokens} tokens of {caps.tenant_tokens_per_day or 'no cap'}"
     return f"{tokens}, {used.usd:.4f} USD of {caps.tenant_usd_per_day or 'no cap'} charged"
+
+
+def _most(caps: Caps) -> str:
+    """The caps of each session."""
+    tokens, usd = caps.session_tokens_per_day, caps.session_usd_per_day
+    limits = [f"{tokens} tokens" if tokens else "", f"{usd} USD" if usd else ""]
+    return " and ".join(filter(None, limits)) or "as much as its tenant"
 
 
 def _table(rows: list[DayUsage]) -> Table:

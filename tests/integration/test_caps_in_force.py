@@ -53,7 +53,10 @@ def test_the_command_tells_of_the_workers_caps(tenant_id: UUID) -> None:
     make_call(tenant_id)
     say("a:1")
     assert "90 tokens of 900, 0.0020 USD of 0.10 charged" in run()
+    assert "a session may take 0.05 USD in a day" in run()
     assert "These are the caps" not in run()
+    say("a:1", session_usd_per_day=None)
+    assert "a session may take as much as its tenant in a day" in run()
 
 
 def test_where_no_worker_said_its_caps_the_command_says_whose_they_are(tenant_id: UUID) -> None:

@@ -14,7 +14,7 @@ from api.metrics import expose
 from api.request_times import RequestTimes
 from api.watched import Reading, Watched
 from models.counting import LABELS, Counted
-from models.metrics import RoleCount, SetCount, Snapshot, Spend, Total, WorkCount
+from models.metrics import CapCount, RoleCount, SetCount, Snapshot, Spend, Total, WorkCount
 from models.provider import Gate, GateState
 from models.retention_run import LastRun
 from tests.data import ROOT
@@ -54,6 +54,7 @@ def known_metrics() -> dict[str, set[str]]:
         sets=[SetCount("ranking", "active", 1)],
         totals=[Total(name, ("x",) * len(LABELS[name]), 1.0, 0.0) for name in Counted],
         retention=LastRun(1.0, "", 3_600.0),
+        over_caps=[CapCount("tenant", "usd", 1)],
     )
     times = RequestTimes()
     times.seconds.labels("GET", "/healthz", "2xx").observe(0.1)
