@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.attachments import MOST_CONTENT_CHARS, check_parameters
-from api.call import Body, BodyCall, Call, documented, reader
+from api.call import Body, BodyCall, Call, check_id, documented, reader
 from api.errors import ProblemError, not_found
 from api.tries import committed
 from api.waiting import wait_for_work
@@ -22,7 +22,7 @@ from context.language import UNKNOWN
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from context.sanitize import clean_text
 from models.artifact import ArtifactFacts, find_artifact, hold_artifact, load_slice
-from models.artifact_cache import count_readings, touch_used
+from models.artifact_cache import count_readings, tie_summaries, touch_used
 from models.artifact_lookup import ReadySummary, find_candidates, find_exact, find_standing, load_ready
 from models.artifact_summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.session import Transaction, hinting, reading
@@ -59,6 +59,12 @@ class SummaryWish(Body):
     focus: str = Field(max_length=MOST_FOCUS_CHARS, description="In words; empty for the general summary.")
     wait_ms: int = Field(0, ge=0, description="How long to wait for it; 0 answers at once.")
     again: bool = Field(default=False, description="Whether one that was rejected is tried, and paid, anew.")
+    session_id: str | None = Field(
+        None,
+        description="The conversation whose words the focus is, begun or not: they are erased with it. "
+        "With neither this nor a user, nobody knows whose they are, and they live until they expire.",
+    )
+    user_id: str | None = Field(None, description="The user whose words the focus is: erased with the user.")
 
 
 @dataclass(frozen=True)
@@ -88,16 +94,27 @@ def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> 
 
 @router.put("/summaries", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(SummaryWish))
 def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
-    """Ask for a summary ahead of use: 202 while it is prepared, 200 where it is ready or rejected."""
+    """Ask for a summary ahead of use: 202 while it is prepared, 200 where it is ready or rejected.
+
+    The words of the focus are stored. Name the `session_id` or the `user_id` that they are of, and they go
+    when that one is erased. Words of nobody live until the summary expires, 30 days unless the operator says
+    otherwise, or until somebody is erased who had the artifact.
+    """
     caller = call.caller("write")
     body = call.body(SummaryWish)
+    for field in ("session_id", "user_id"):
+        if getattr(body, field) is not None:
+            check_id(getattr(body, field), field)
     focus, in_force = normalise(body.focus), summarizer.find()
 
     def ask(db: Transaction) -> tuple[ArtifactFacts, ReadingState, str | None]:
         facts = hold_artifact(db, caller.tenant_id, artifact_id)
         if facts is None:
             raise not_found("artifact")
-        return facts, *_want(db, caller.tenant_id, facts, focus, again=body.again, in_force=in_force)
+        wish = _wish(facts, focus, body)
+        stands = _want(db, caller.tenant_id, facts, wish, again=body.again, in_force=in_force)
+        tie_summaries(db, caller.tenant_id, wish.key, session_id=wish.session_id, user_id=wish.user_id)
+        return facts, *stands
 
     facts, state, reason = committed(ask)
     if state is ReadingState.WANTED and body.wait_ms:
@@ -177,17 +194,23 @@ def _key(facts: ArtifactFacts, focus: Focus) -> SummaryKey:
     return SummaryKey(facts.artifact_id, focus.key, SIZE, language, prompt_version=ARTIFACT_PROMPT_VERSION)
 
 
+def _wish(facts: ArtifactFacts, focus: Focus, body: SummaryWish) -> Wish:
+    """What is asked for, and whose words it is asked in; the general summary is asked in nobody's."""
+    key = replace(_key(facts, focus), prompt_version=UNDECIDED)
+    owners = (None, None) if focus.is_general else (body.session_id, body.user_id)
+    return Wish(key, focus.original, focus.terms, "asked", *owners)
+
+
 def _want(
-    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, focus: Focus, *, again: bool, in_force: str | None
+    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, wish: Wish, *, again: bool, in_force: str | None
 ) -> tuple[ReadingState, str | None]:
     """The wish and the work that fulfils it, in one transaction; what was rejected is not paid for twice."""
     if facts.tokens < LEAST_ARTIFACT_TOKENS:
         return ReadingState.REJECTED, TOO_SMALL
-    key = _key(facts, focus)
+    key = replace(wish.key, prompt_version=ARTIFACT_PROMPT_VERSION)
     stands = find_standing(db, tenant_id, key, model=in_force)
     if stands is not None and (stands[0] is ReadingState.READY or not (again or stands[1] is None)):
         return stands
-    wish = Wish(replace(key, prompt_version=UNDECIDED), focus.original, focus.terms, "asked")
     state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s, again=True)
     if state is ReadingState.WANTED:
         want(db, tenant_id, WorkKind.ARTIFACT, facts.artifact_id)

@@ -114,7 +114,14 @@ def _afterwards(sought: Sought, filled: Filled, asking: Asking, shadow: Shadow) 
     later = BackgroundTasks([judged.recording] if judged and judged.recording else [])
     if shelved.execution.records and not shadow.tries(Part.EXTRACTS):
         session = sought.standing.session if sought.standing else None
-        later.add_task(remember_use, sought.tenant_id, session, filled.shelving, shelved)
+        later.add_task(
+            remember_use,
+            sought.tenant_id,
+            session,
+            filled.shelving,
+            shelved,
+            session_id=asking.session_id,
+        )
     if shadow.is_recorded:
         later.add_task(record_shadow, asking, Laid(sought.given, filled), shadow)
     return later if later.tasks else None

@@ -129,6 +129,42 @@ def evict(db: Transaction, *, most_bytes: int, most: int) -> int:
     return sum(db.execute(_EVICT, {"tenant_id": tenant_id, **limits}).rowcount for tenant_id in tenants)
 
 
+_TIE = text(
+    """
+    update artifact_summary
+    set session_id = coalesce(session_id, :session_id), user_id = coalesce(user_id, :user_id)
+    where tenant_id = :tenant_id and artifact_id = :artifact_id and focus_key = :focus_key
+        and origin in ('asked', 'request')
+        and ((session_id is null and cast(:session_id as text) is not null)
+            or (user_id is null and cast(:user_id as text) is not null))
+    """
+)
+
+
+def tie_summaries(
+    db: Transaction,
+    tenant_id: UUID,
+    key: SummaryKey,
+    *,
+    session_id: str | None = None,
+    user_id: str | None = None,
+) -> None:
+    """Say whose words a focus is, where nobody was named when it was asked: it is erased with them.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose artifact.
+        key: Its artifact and its focus; every size, language and model of it is meant.
+        session_id: The session, begun or not; None for none.
+        user_id: The user; None for nobody.
+    """
+    if session_id is None and user_id is None:
+        return
+    owners = {"session_id": session_id, "user_id": user_id}
+    asked = {"tenant_id": tenant_id, "artifact_id": key.artifact_id, "focus_key": key.focus_key}
+    db.execute(_TIE, {**asked, **owners})
+
+
 def drop_session_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
     """Forget what was asked in a session's words. Returns how many entries are gone."""
     return db.execute(

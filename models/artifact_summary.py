@@ -31,7 +31,6 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.artifact_use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantPart, Timestamp
 from models.cipher import is_sealed
-from models.conversation import SESSION_KEY
 from models.session import Transaction
 from models.text_keys import Cells
 from models.text_settings import seals
@@ -53,7 +52,6 @@ class ArtifactSummary(Base):
 
     __tablename__ = "artifact_summary"
     __table_args__ = (
-        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
         ForeignKeyConstraint(["tenant_id", "artifact_id"], ARTIFACT_KEY, ondelete="CASCADE"),
         CheckConstraint(
             "origin in ('turn', 'open_work', 'mined', 'general', 'asked', 'request')", name="origin_is_known"
@@ -67,6 +65,7 @@ class ArtifactSummary(Base):
         CheckConstraint("(state = 'rejected') = (rejected_because is not null)", name="rejected_says_why"),
         Index(None, "expires_at"),
         Index(None, "tenant_id", "session_id", postgresql_where=sql("session_id is not null")),
+        Index(None, "tenant_id", "user_id", postgresql_where=sql("user_id is not null")),
     )
 
     tenant_id: Mapped[TenantPart]
@@ -80,6 +79,7 @@ class ArtifactSummary(Base):
     terms: Mapped[list[str]] = mapped_column(ARRAY(Text))
     origin: Mapped[str]
     session_id: Mapped[str | None] = mapped_column(Text(collation="C"))
+    user_id: Mapped[str | None] = mapped_column(Text(collation="C"))
     state: Mapped[str]
     text: Mapped[str | None]
     tokens: Mapped[int | None]
@@ -122,7 +122,8 @@ class Wish:
         focus: What the artifact is to be read for, in words; empty for the general focus.
         terms: The same as terms, by which near focuses are found.
         origin: Who says so: turn, open_work, mined, general, asked or request.
-        session_id: Whose words the focus is; None where it is nobody's.
+        session_id: The session whose words the focus is, begun or not; None where it is nobody's.
+        user_id: The user whose words it is; None where nobody is named.
     """
 
     key: SummaryKey
@@ -130,6 +131,7 @@ class Wish:
     terms: Sequence[str]
     origin: str
     session_id: str | None = None
+    user_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,9 @@ _FRESH: dict[str, Any] = {
 }
 
 
+_ASKED = ("focus", "terms", "origin", "session_id", "user_id")
+
+
 def want_summary(
     db: Transaction, tenant_id: UUID, wish: Wish, *, ttl_s: float, again: bool = False
 ) -> ReadingState:
@@ -201,6 +206,7 @@ def want_summary(
         **seal_focus(Cells(db, tenant_id), wish.key, wish.focus, wish.terms),
         origin=wish.origin,
         session_id=wish.session_id,
+        user_id=wish.user_id,
         state=ReadingState.WANTED,
         expires_at=_after(ttl_s),
     )
@@ -210,7 +216,7 @@ def want_summary(
         index_elements=_UNIQUE,
         set_={
             **_FRESH,
-            **{name: row.excluded[name] for name in ("focus", "terms", "origin", "session_id", "state")},
+            **{name: row.excluded[name] for name in (*_ASKED, "state")},
             "expires_at": row.excluded.expires_at,
         },
         where=or_(stale, retried),
@@ -239,6 +245,7 @@ def take_wanted(db: Transaction, tenant_id: UUID, artifact_id: str, *, most: int
             ArtifactSummary.terms,
             ArtifactSummary.origin,
             ArtifactSummary.session_id,
+            ArtifactSummary.user_id,
         )
         .where(
             ArtifactSummary.tenant_id == tenant_id,
@@ -314,9 +321,7 @@ def store_made(
     wish = db.execute(
         delete(ArtifactSummary)
         .where(wanted.of(tenant_id), ArtifactSummary.state == ReadingState.WANTED)
-        .returning(
-            ArtifactSummary.focus, ArtifactSummary.terms, ArtifactSummary.origin, ArtifactSummary.session_id
-        )
+        .returning(*(getattr(ArtifactSummary, name) for name in _ASKED))
     ).one_or_none()
     if wish is None:
         return False
@@ -343,5 +348,10 @@ def store_made(
     changed = {name: row.excluded[name] for name in (*_FRESH, "state", "expires_at", "focus", "terms")}
     known, further = ArtifactSummary.asked_models, row.excluded.asked_models
     both = case((known.op("@>")(further), known), else_=known.op("||")(further))
-    db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_={**changed, "asked_models": both}))
+    owners = {
+        name: func.coalesce(row.excluded[name], getattr(ArtifactSummary, name))
+        for name in ("session_id", "user_id")
+    }
+    filled = {**changed, **owners, "asked_models": both}
+    db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_=filled))
     return True

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, delete, func, literal, text
@@ -89,6 +90,10 @@ _READINGS = text(
     "delete from artifact_summary where tenant_id = :tenant_id and session_id = :session_id "
     "returning artifact_id, focus_key"
 )
+_USER_READINGS = text(
+    "delete from artifact_summary where tenant_id = :tenant_id and user_id = :user_id "
+    "returning artifact_id, focus_key"
+)
 _BORROWED = text(
     "delete from artifact_summary where tenant_id = :tenant_id and origin = 'mined' "
     "and focus_key = any(:focus_keys)"
@@ -102,15 +107,25 @@ def drop_readings(db: Transaction, tenant_id: UUID, session_id: str, receipt: Re
     Returns:
         The artifacts, which may be read again for what the session says now.
     """
-    place = {"tenant_id": tenant_id, "session_id": session_id}
-    gone = db.execute(_READINGS, place).all()
+    gone = db.execute(_READINGS, {"tenant_id": tenant_id, "session_id": session_id}).all()
+    _count_readings(db, tenant_id, gone, receipt)
+    receipt.count("artifact_plan", drop_session_plans(db, tenant_id, session_id))
+    return {row.artifact_id for row in gone}
+
+
+def drop_readings_of_user(db: Transaction, tenant_id: UUID, user_id: str, receipt: Receipt) -> None:
+    """Forget what artifacts were read for in words of a user, in whichever session or in none."""
+    gone = db.execute(_USER_READINGS, {"tenant_id": tenant_id, "user_id": user_id}).all()
+    _count_readings(db, tenant_id, gone, receipt)
+
+
+def _count_readings(db: Transaction, tenant_id: UUID, gone: Sequence[Any], receipt: Receipt) -> None:
+    """Write down the readings that are gone, with those that were foreseen in their words."""
     receipt.count("artifact_summary", len(gone))
     if gone:
         keys = sorted({row.focus_key for row in gone})
         borrowed = db.execute(_BORROWED, {"tenant_id": tenant_id, "focus_keys": keys})
         receipt.count("artifact_summary", borrowed.rowcount)
-    receipt.count("artifact_plan", drop_session_plans(db, tenant_id, session_id))
-    return {row.artifact_id for row in gone}
 
 
 _OF_TURNS = text(

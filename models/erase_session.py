@@ -12,6 +12,7 @@ from models.erase_derived import (
     drop_plans_of_session,
     drop_plans_of_user,
     drop_readings,
+    drop_readings_of_user,
     drop_session_work,
 )
 from models.erase_receipt import Receipt
@@ -172,7 +173,7 @@ def erase_user_from(db: Transaction, tenant_id: UUID, user_id: str, session_id: 
 
 
 def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Receipt:
-    """Erase what a user has outside of sessions: plans and documents.
+    """Erase what a user has outside of sessions: plans, documents, and what was read in the user's words.
 
     Args:
         db: A transaction.
@@ -184,6 +185,7 @@ def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Rec
     db.execute(text(f"set local lock_timeout = {COUNT_TIMEOUT_MS}"))
     hold_profiles(db, tenant_id)
     drop_plans_of_user(db, tenant_id, user_id, receipt)
+    drop_readings_of_user(db, tenant_id, user_id, receipt)
     attached = drop_user_attachments(db, tenant_id, user_id)
     receipt.count("artifact_attachment", len(attached))
     release(db, tenant_id, attached, receipt)

@@ -151,11 +151,27 @@ def exchange(
     read_again(db, tenant_id, fresh, receipt)
 
 
+_NOBODYS_READINGS = text(
+    """
+    delete from artifact_summary where tenant_id = :tenant_id and artifact_id = any(:artifact_ids)
+        and session_id is null and user_id is null and origin in ('asked', 'request') and focus <> ''
+    """
+)
+"""What was asked in words of somebody whom the call did not name: it may have been whoever is erased."""
+
+
 def release(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
-    """Drop those of these artifacts that nothing uses any more, with their readings and their work."""
+    """Drop those of these artifacts that nothing uses any more, with their readings and their work.
+
+    From those that stay, what was asked without a name goes.
+    """
     gone = drop_unused(db, tenant_id, artifact_ids)
     receipt.count("artifact", len(gone))
     drop_artifact_work(db, tenant_id, gone, receipt)
+    staying = sorted(set(artifact_ids) - set(gone))
+    if staying:
+        asked = {"tenant_id": tenant_id, "artifact_ids": staying}
+        receipt.count("artifact_summary", db.execute(_NOBODYS_READINGS, asked).rowcount)
 
 
 _TITLED_READINGS = text(

@@ -112,16 +112,18 @@ def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
     return [Exclusion(f"{what} {name}", why, None) for what, why, names in left_out for name in names]
 
 
-def remember_use(tenant_id: UUID, session: SessionState | None, shelving: Shelving, shelved: Shelved) -> None:
+def remember_use(
+    tenant_id: UUID, session: SessionState | None, shelving: Shelving, shelved: Shelved, *, session_id: str
+) -> None:
     """Count how artifacts were read, and ask for the summaries that were missed; hints, and no more.
 
-    What was read of a session that was changed or erased since asks for nothing.
+    What was read of a session that was changed or erased since asks for nothing. A session that has no turn
+    yet is named all the same: what is asked in its words is erased with it.
     """
     records = shelved.execution.records
     if not records:
         return
     keep_to(tenant_id)
-    session_id = session.session_id if session else None
     ways = Counter(record.how or "none" for record in records)
     used = {record.artifact_id for record in records if record.how in (How.EXACT, How.NEAR)}
     keys = [key for artifact_id, key in shelving.keys.items() if artifact_id in used]
@@ -171,7 +173,7 @@ def _is_worth_it(artifact: Artifact, hits: float) -> bool:
 def _wish(
     db: Transaction,
     tenant_id: UUID,
-    session_id: str | None,
+    session_id: str,
     shelving: Shelving,
     records: Iterable[ArtifactUsageRecord],
 ) -> None:

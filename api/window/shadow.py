@@ -134,7 +134,8 @@ def _prepare_artifacts(asking: Asking, laid: Laid | None) -> None:
         return
     shelved = laid.filled.window.shelved
     if shelved.execution.records:
-        remember_use(asking.tenant_id, asking.standing.session, laid.filled.shelving, shelved)
+        session = asking.standing.session
+        remember_use(asking.tenant_id, session, laid.filled.shelving, shelved, session_id=asking.session_id)
 
 
 def rows_of(asking: Asking, served: Laid, laid: dict[str, Laid]) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ from models.artifact_summary import (
     take_wanted,
     want_summary,
 )
+from models.erase_session import erase_session
 from models.tenant import ensure_tenant
 from tests.integration.artifacts import store_document
 
@@ -153,7 +154,7 @@ def test_the_result_of_a_wish_that_is_gone_is_thrown_away(
     assert not store_made(db, tenant, key, MADE, ttl_s=60)
     db.execute(text("insert into session (tenant_id, session_id) values (:t, 's1')"), {"t": tenant})
     want_summary(db, tenant, wish_of(key, "turn", "s1"), ttl_s=60)
-    db.execute(text("delete from session where session_id = 's1'"))
+    erase_session(db, tenant, "s1")
     assert not store_made(db, tenant, key, MADE, ttl_s=60)
     assert keys(db) == []
 
@@ -212,7 +213,7 @@ def test_what_was_asked_in_a_sessions_words_goes_with_it(
         make(db, tenant, replace(key, focus_key=name), origin="turn", session_id=name)
     make(db, tenant, replace(key, focus_key="general"), origin="general")
     assert drop_session_summaries(db, tenant, "s1") == 1
-    db.execute(text("delete from session where session_id = 's2'"))
+    erase_session(db, tenant, "s2")
     assert keys(db) == ["general"]
 
 

@@ -102,5 +102,5 @@ def _read(tenant_id: UUID, artifact_id: str, said: str) -> None:
     key = SummaryKey(artifact_id, "focus-key", "medium", "en")
     made = MadeSummary("m", "p1", "en", said, 4, 4, "summary")
     with session.transaction() as db:
-        want_summary(db, tenant_id, Wish(key, "the rules", ["rules"], "asked"), ttl_s=600)
+        want_summary(db, tenant_id, Wish(key, "the rules", ["rules"], "asked", user_id="bert"), ttl_s=600)
         assert store_made(db, tenant_id, key, made, ttl_s=600)

@@ -11,6 +11,7 @@ from context.preflight.classify import classify
 from context.preflight.types import Category
 from context.priors.categories import factors_from_bytes
 from models import session
+from models.erase_session import erase_session
 from models.habits import (
     count_categories,
     count_focuses,
@@ -125,7 +126,9 @@ def test_the_words_of_a_focus_go_with_the_sessions_that_said_them(sessions: UUID
     for name in ("s1", "s2"):
         read_artifact(sessions, name, "prices", key="k1", uses=3)
     focuses(sessions)
-    run("delete from session where session_id in ('s1', 's2')")
+    with session.transaction() as db:
+        for name in ("s1", "s2"):
+            erase_session(db, sessions, name)
     with session.transaction() as db:
         assert likely_focuses(db, sessions, "web_search") == []
         rows = db.execute(text("select f::text from focus_statistic as f")).scalars()

@@ -14,6 +14,7 @@ from context.extract import INDEX_VERSION
 from llm.scripted import Mode, ScriptedServer, Step
 from models import session
 from models.artifact import load_passages
+from models.artifact_cache import drop_session_summaries
 from models.budget import Caps
 from models.habits import count_focuses
 from models.planning_settings import planning_settings
@@ -257,6 +258,7 @@ def test_an_erased_sessions_question_is_answered_to_nobody(platform: Platform) -
 
     def erase() -> None:
         with session.transaction() as db:
+            assert drop_session_summaries(db, platform.tenant_id, "s1")
             db.execute(text("delete from session where session_id = 's1'"))
 
     platform.server.next(Step(Mode.OK, NOTES))
