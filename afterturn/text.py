@@ -1,10 +1,12 @@
 """Protect stored text with keys: rotate them, seal what is stored, open it again, forget a tenant's key."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
+from uuid import UUID
 
 import typer
 from rich.table import Table
@@ -17,6 +19,7 @@ from models.text_columns import COLUMNS, count_cells
 from models.text_keys import TextUnavailableError
 from models.text_rotation import Transactions, change_rows, forget_text_key, list_text_tenants, rotate_keys
 from models.text_settings import seals, text_settings
+from models.text_shed import shed_unreadable
 
 app = typer.Typer(
     help="Seal stored text, rotate its keys, open or forget it.", add_completion=False, no_args_is_help=True
@@ -110,7 +113,10 @@ def forget(
     for_ever: Annotated[bool, typer.Option("--for-ever", help="Say that you mean it.")] = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Delete a tenant's key: its sealed text can never be read again, in no backup made from now on."""
+    """Delete a tenant's key: its sealed text can never be read again, in no backup made from now on.
+
+    What it sealed is then removed, as if it had been erased. If this is stopped, `clear` goes on.
+    """
     with operator_transaction(data_dir) as db:
         tenant_id = known_tenant(db, tenant)
         sealed = 0 if for_ever else sum(count_cells(db, tenant_id, column)[0] for column in COLUMNS)
@@ -120,3 +126,35 @@ def forget(
             )
         gone = forget_text_key(db, tenant_id)
     print(f"The key of {tenant} is gone." if gone else f"{tenant} has no key.")
+    if gone and for_ever:
+        wait_s = text_settings().text_key_cache_s
+        print(f"Waiting {wait_s:g} s, until no process holds it any more.", flush=True)
+        time.sleep(wait_s)
+        _clear(tenant, tenant_id, data_dir)
+
+
+@app.command()
+def clear(
+    *,
+    tenant: Annotated[str, typer.Option("--tenant", help="Whose text.")],
+    for_ever: Annotated[bool, typer.Option("--for-ever", help="Say that you mean it.")] = False,
+    data_dir: DataDirectory = DATA_DIRECTORY,
+) -> None:
+    """Remove what was sealed with a key that is gone, as if it had been erased; what can be read stays."""
+    if not for_ever:
+        raise typer.BadParameter(
+            "what no key of today opens is removed, also where a backup still has its key: say --for-ever"
+        )
+    with operator_transaction(data_dir) as db:
+        tenant_id = known_tenant(db, tenant)
+    _clear(tenant, tenant_id, data_dir)
+
+
+def _clear(tenant: str, tenant_id: UUID, data_dir: Path) -> None:
+    removed: Counter[str] = Counter()
+    with _said():
+        for name, count in shed_unreadable(_transactions(data_dir), tenant_id):
+            removed[name] += count
+    for name, count in removed.items():
+        print(f"{name}: {count:,}")
+    print(f"Nothing is left of {tenant} that cannot be read; {removed.total():,} cells were removed.")

@@ -13,9 +13,11 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from context.language import detect_language
+from models.artifact_mend import mend
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
 from models.text_keys import Cells
+from models.text_settings import seals
 
 DETECT_CHARS = 4_000
 """The language of a text is told by its beginning."""
@@ -156,7 +158,10 @@ def store_artifacts(db: Transaction, tenant_id: UUID, new: Iterable[NewArtifact]
         return frozenset()
     columns = {name: [row[name] for row in rows.values()] for name in next(iter(rows.values()))}
     stored = db.execute(_STORE, {"tenant_id": tenant_id, **columns})
-    return frozenset(artifact_id for artifact_id, fresh in stored if fresh)
+    fresh = frozenset(artifact_id for artifact_id, is_fresh in stored if is_fresh)
+    if seals() and len(fresh) < len(rows):
+        mend(db, tenant_id, columns)
+    return fresh
 
 
 def _row(cells: Cells, new: NewArtifact) -> dict[str, object]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from context.types import Message
 from models.conversation import Session, SessionState, lock_existing
@@ -32,6 +32,7 @@ from models.history import load_messages
 from models.recall import erase_passages
 from models.session import Transaction
 from models.shadow import lapse_reads
+from models.summary import Summary
 from models.work import WorkKind, want
 
 MOST_RANGES = 50
@@ -146,6 +147,32 @@ def remove_messages(
     used |= forget_places(db, tenant_id, session_id, change.lost_places, receipt)
     release(db, tenant_id, used, receipt)
     return _settle(db, tenant_id, session, change, readings=readings, receipt=receipt)
+
+
+def forget_summaries(db: Transaction, tenant_id: UUID, session_id: str, versions: Collection[int]) -> Receipt:
+    """Forget versions of a session's summary and all that builds on them; they are made anew.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session_id: Which one.
+        versions: Those that nobody can read any more.
+    """
+    receipt = Receipt()
+    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    if session is None:
+        return receipt
+    revoke_work(db, tenant_id, session_id, receipt)
+    starts = select(Summary.from_seq).where(
+        Summary.tenant_id == tenant_id, Summary.session_id == session_id, Summary.version.in_(versions)
+    )
+    seqs = sorted(set(db.execute(starts).scalars()))
+    generation = _renew(db, tenant_id, session, LogChange(frozenset(), frozenset(), {}, 0))
+    receipt.count(
+        "summary", drop_summaries(db, tenant_id, session, generation=generation, seqs=seqs).versions
+    )
+    _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
+    return receipt
 
 
 def _settle(

@@ -154,23 +154,26 @@ def drop_plans_of_turns(
     """Forget the plans that may hold words of these turns, given by index and id."""
     chosen = {"session_id": session_id, "turn_ids": sorted(turns.values()), "first_turn": min(turns)}
     gone = db.execute(_OF_TURNS, {"tenant_id": tenant_id, **chosen}).scalars().all()
-    receipt.count("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+    receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
 
 
 def drop_plans_of_session(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
     """Forget all plans of a session."""
     gone = db.execute(_OF_SESSION, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
-    receipt.count("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+    receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
 
 
 def drop_plans_of_user(db: Transaction, tenant_id: UUID, user_id: str, receipt: Receipt) -> None:
     """Forget all plans of a user, in whichever session or in none."""
     gone = db.execute(_OF_USER, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
-    receipt.count("plan_history", _drop_plans(db, tenant_id, gone, receipt))
+    receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
 
 
-def _drop_plans(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID], receipt: Receipt) -> int:
-    """Their work first: whoever makes one of them holds its work before its row."""
+def drop_plans(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID], receipt: Receipt) -> int:
+    """Forget these plans, and say so to learning. Returns how many are gone.
+
+    Their work first: whoever makes one of them holds its work before its row.
+    """
     if not plan_ids:
         return 0
     receipt.count("due_work", _drop_work(db, tenant_id, WorkKind.PLAN, [str(one) for one in plan_ids]))

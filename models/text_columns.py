@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from models.cipher import MARK
 from models.session import Transaction
-from models.text_keys import Cells
+from models.text_keys import Cells, TextUnavailableError
 
 
 class Form(StrEnum):
@@ -121,6 +121,49 @@ def find_cells(
         limit :most for no key update skip locked
     """  # noqa: S608 (names of our own)
     return db.execute(text(statement), {"tenant_id": tenant_id, "most": most}).mappings().all()
+
+
+def sealed_page(
+    db: Transaction,
+    tenant_id: UUID,
+    column: TextColumn,
+    *,
+    after: Sequence[Any] = (),
+    row: Sequence[Any] = (),
+    most: int,
+) -> Sequence[Any]:
+    """Rows whose cell is sealed, in the order of their keys.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose rows.
+        column: Which column.
+        after: The key of the row that they follow; empty begins.
+        row: The key of the only row that is meant, which is locked; empty for all.
+        most: The most rows.
+    """
+    names = ", ".join(dict.fromkeys((*column.row, *column.key)))
+    ordered = ", ".join(column.key)
+    values = {f"key_{name}": value for name, value in zip(column.key, row or after, strict=False)}
+    listed = ", ".join(f":{name}" for name in values)
+    follows = f"and ({ordered}) {'=' if row else '>'} ({listed})" if values else ""
+    lock = "for update" if row else ""
+    statement = f"""
+        select {names}, {column.name} as stored from {column.table}
+        where tenant_id = :tenant_id and {_filled(column)} and {_SEALED[column.form].format(name=column.name)}
+            {follows}
+        order by {ordered} limit :most {lock}
+    """  # noqa: S608 (names of our own)
+    return db.execute(text(statement), {"tenant_id": tenant_id, "most": most, **values}).mappings().all()
+
+
+def opens(cells: Cells, column: TextColumn, row: Mapping[str, Any]) -> bool:
+    """Whether the sealed cell of a row opens with the tenant's key."""
+    try:
+        _OPEN[column.form](cells, column.cell, row["stored"], [row[name] for name in column.row])
+    except TextUnavailableError:
+        return False
+    return True
 
 
 def change_cells(

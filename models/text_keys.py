@@ -44,6 +44,10 @@ NO_KEY = (
     "this tenant's text is protected by a key that is not among AFTERTURN_TEXT_KEYS here, or is not the "
     "right one; nothing was changed: start this process again with that key"
 )
+GONE = (
+    "this text was sealed with a key of this tenant that is gone: `afterturn text forget --for-ever` has not "
+    "come to it yet, or was stopped; then `afterturn text clear` removes what nobody can read"
+)
 BROKEN = "a stored text does not open with its tenant's key where it stands; nothing was changed"
 
 
@@ -150,7 +154,7 @@ class Cells:
         """
         key = self.key_at_hand()
         if key is None:
-            raise TextUnavailableError(NO_KEY)
+            raise TextUnavailableError(GONE if has_masters() else NO_KEY)
         return key
 
     def writing_key(self) -> TextKey | None:
@@ -280,6 +284,11 @@ def unwrap(tenant_id: UUID, master_id: str, wrapped: bytes) -> TextKey:
 
 def _place(tenant_id: UUID) -> tuple[object, ...]:
     return ("text_key.wrapped", tenant_id)
+
+
+def keep_no_longer(tenant_id: UUID) -> None:
+    """Read a tenant's key anew the next time that it is needed here."""
+    _kept.pop(tenant_id, None)
 
 
 def forget_keys() -> None:

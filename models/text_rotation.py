@@ -12,7 +12,7 @@ from models.erase_derived import rewind_index
 from models.session import Transaction
 from models.tenant import Tenant
 from models.text_columns import COLUMNS, change_cells, drop_other_parts, find_stale_indexes, mark_index
-from models.text_keys import WrappedTextKey, unwrap, wrap
+from models.text_keys import WrappedTextKey, keep_no_longer, unwrap, wrap
 from models.text_settings import seals, text_settings
 from models.work import WorkKind, want
 
@@ -114,6 +114,7 @@ def _rewind(transactions: Transactions, tenant_id: UUID, *, keyed: bool, most: i
 
 def forget_text_key(db: Transaction, tenant_id: UUID) -> bool:
     """Delete a tenant's key: its sealed text is lost, save to backups that hold it. False: it has none."""
+    keep_no_longer(tenant_id)
     gone = delete(WrappedTextKey).where(WrappedTextKey.tenant_id == tenant_id)
     return db.execute(gone).rowcount == 1
 

@@ -57,7 +57,7 @@ def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
         "log": [(one.seq, one.raw, one.speaker) for one in log],
         "summaries": summaries,
         "readings": [(one.focus, tuple(one.terms), one.text) for one in readings.values()],
-        "pages": client.get("/v1/sessions/s1/turns").json().get("messages"),
+        "pages": [turn["messages"] for turn in client.get("/v1/sessions/s1/turns").json()["turns"]],
     }
 
 

@@ -1,0 +1,239 @@
+"""Removing what nobody can read any more, once a tenant's key is gone: it counts as erased."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import text
+
+from models.artifact import drop_unused
+from models.conversation import lock_existing
+from models.erase import forget_summaries, remove_messages
+from models.erase_derived import drop_artifact_work, drop_plans, rewind_index
+from models.erase_kept import keep_receipt
+from models.erase_receipt import Receipt
+from models.erase_session import WHOLE_LOG, erase_session
+from models.session import Transaction
+from models.text_columns import COLUMNS, TextColumn, drop_other_parts, mark_index, opens, sealed_page
+from models.text_keys import NO_KEY, Cells, TextUnavailableError
+from models.text_rotation import AT_ONCE, Transactions
+from models.text_settings import seals
+from models.work import WorkKind, want
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def shed_unreadable(
+    transactions: Transactions, tenant_id: UUID, *, most: int = AT_ONCE
+) -> Iterator[tuple[str, int]]:
+    """Remove all of a tenant that was sealed with a key that is gone, in short transactions.
+
+    What was sealed with the tenant's present key, or is not sealed, stays. A session goes whole where
+    nothing of it can be read; of others, the turns go that cannot. Stopped anywhere, the next call goes on.
+
+    Args:
+        transactions: Opens one.
+        tenant_id: Whose rows.
+        most: Rows of one transaction, >= 1.
+
+    Yields:
+        After each transaction that removed something, of which column and how many cells.
+
+    Raises:
+        TextUnavailableError: The tenant has a key that is not at hand: all that it sealed would be taken
+            for lost.
+    """
+    with transactions() as db:
+        drop_other_parts(db, tenant_id, sealed=False)
+    for column in COLUMNS:
+        if (column.table, column.name) in _SHED:
+            yield from _shed(transactions, tenant_id, column, most)
+    with transactions() as db:
+        db.execute(_STALE_DIGESTS, {"tenant_id": tenant_id})
+
+
+def _shed(
+    transactions: Transactions, tenant_id: UUID, column: TextColumn, most: int
+) -> Iterator[tuple[str, int]]:
+    shed, after = _SHED[column.table, column.name], list[Any]()
+    while True:
+        with transactions() as db:
+            page = sealed_page(db, tenant_id, column, after=after, most=most)
+            lost = _unreadable(db, tenant_id, column, page)
+            if lost:
+                lost = _held(db, tenant_id, column, lost)
+                shed(db, tenant_id, lost)
+        if lost:
+            yield column.cell, len(lost)
+        if len(page) < most:
+            return
+        after = [page[-1][name] for name in column.key]
+
+
+_OF_SESSIONS = frozenset({"message", "summary", "recall_passage"})
+"""Tables whose rows are written by whoever holds their session."""
+
+
+def _held(db: Transaction, tenant_id: UUID, column: TextColumn, lost: Rows) -> Rows:
+    """Hold these rows, and read them again: what was stored anew meanwhile stays."""
+    if column.table in _OF_SESSIONS:
+        lock_existing(db, tenant_id, _sessions(lost))
+    rows = [
+        row
+        for one in lost
+        for row in sealed_page(db, tenant_id, column, row=[one[name] for name in column.key], most=1)
+    ]
+    return _unreadable(db, tenant_id, column, rows)
+
+
+def _unreadable(db: Transaction, tenant_id: UUID, column: TextColumn, page: Rows) -> Rows:
+    """Those of these rows that the tenant's key does not open.
+
+    The key is looked up after the rows were read: whoever seals a row stores its key with it, or before.
+    """
+    if not page:
+        return ()
+    cells = Cells(db, tenant_id)
+    if cells.key_at_hand() is None:
+        if db.execute(_HAS_KEY, {"tenant_id": tenant_id}).first():
+            raise TextUnavailableError(NO_KEY)
+        return page
+    return [row for row in page if not opens(cells, column, row)]
+
+
+_HAS_KEY = text("select 1 from text_key where tenant_id = :tenant_id")
+
+_SEQS = text(
+    """
+    select message.seq, turn.turn_id = any(:turn_ids) as is_lost
+    from message join turn using (tenant_id, session_id, turn_index)
+    where tenant_id = :tenant_id and session_id = :session_id
+    """
+)
+_TURNS_OF = text(
+    """
+    select distinct turn_id from message join turn using (tenant_id, session_id, turn_index)
+    where tenant_id = :tenant_id and session_id = :session_id and seq = any(:seqs)
+    """
+)
+_FORGET_TURNS = text(
+    "delete from turn where tenant_id = :tenant_id and session_id = :session_id and turn_id = any(:turn_ids)"
+)
+"""So that they are stored anew if they are sent again."""
+
+_EMPTY = text(
+    "update message set body = '{}', speaker = null "
+    "where tenant_id = :tenant_id and session_id = :session_id and seq = any(:seqs)"
+)
+"""So that their pairs can be looked for: what they said cannot be read."""
+
+
+def _shed_messages(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+    for session_id in _sessions(lost):
+        place = {"tenant_id": tenant_id, "session_id": session_id}
+        seqs = [row["seq"] for row in lost if row["session_id"] == session_id]
+        turn_ids = list(db.execute(_TURNS_OF, {**place, "seqs": seqs}).scalars())
+        messages = db.execute(_SEQS, {**place, "turn_ids": turn_ids}).all()
+        gone = [message.seq for message in messages if message.is_lost]
+        if len(gone) == len(messages):
+            keep_receipt(db, tenant_id, "session", session_id, erase_session(db, tenant_id, session_id))
+        elif gone:
+            db.execute(_EMPTY, {**place, "seqs": gone})
+            remove_messages(db, tenant_id, session_id, gone, reach=WHOLE_LOG)
+            db.execute(_FORGET_TURNS, {**place, "turn_ids": turn_ids})
+
+
+def _shed_summaries(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+    for session_id in _sessions(lost):
+        versions = [row["version"] for row in lost if row["session_id"] == session_id]
+        forget_summaries(db, tenant_id, session_id, versions)
+
+
+def _shed_passages(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+    for session_id in _sessions(lost):
+        rewind_index(db, tenant_id, session_id, from_seq=1)
+        mark_index(db, tenant_id, session_id, keyed=seals())
+        want(db, tenant_id, WorkKind.RECALL, session_id)
+
+
+def _sessions(rows: Rows) -> list[str]:
+    return sorted({row["session_id"] for row in rows})
+
+
+_UNTIE = [
+    text(f"delete from {table} where tenant_id = :tenant_id and artifact_id = any(:artifact_ids)")  # noqa: S608 (names of ours)
+    for table in ("artifact_use", "artifact_attachment")
+]
+
+
+def _shed_artifacts(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+    artifact_ids = sorted({row["artifact_id"] for row in lost})
+    for untie in _UNTIE:
+        db.execute(untie, {"tenant_id": tenant_id, "artifact_ids": artifact_ids})
+    drop_artifact_work(db, tenant_id, drop_unused(db, tenant_id, artifact_ids), Receipt())
+
+
+def _shed_plans(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+    drop_plans(db, tenant_id, sorted({row["plan_id"] for row in lost}), Receipt())
+
+
+_Shed = Callable[[Transaction, UUID, Rows], None]
+
+
+def _rows_of(table: str, change: str) -> _Shed:
+    """Change or delete each of these rows of a table, by its key."""
+    key = next(column.key for column in COLUMNS if column.table == table)
+    found = " and ".join(f"{name} = :{name}" for name in key)
+    statement = text(f"{change} where tenant_id = :tenant_id and {found}")
+
+    def shed(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
+        db.execute(statement, [{"tenant_id": tenant_id, **{name: row[name] for name in key}} for row in lost])
+
+    return shed
+
+
+_SHED: Mapping[tuple[str, str], _Shed] = {
+    ("message", "body"): _shed_messages,
+    ("message", "speaker"): _shed_messages,
+    ("turn", "plan"): _rows_of("turn", "update turn set plan = null"),
+    ("turn", "usage"): _rows_of("turn", "update turn set usage = null"),
+    ("summary", "text"): _shed_summaries,
+    ("recall_passage", "body"): _shed_passages,
+    ("recall_passage", "speaker"): _shed_passages,
+    **{("artifact", name): _shed_artifacts for name in ("content", "preview", "title")},
+    ("artifact", "passages"): _rows_of(
+        "artifact", "update artifact set passages = null, indexed_with = null"
+    ),
+    ("artifact_attachment", "title"): _rows_of(
+        "artifact_attachment", "update artifact_attachment set title = ''"
+    ),
+    ("artifact_attachment", "source"): _rows_of(
+        "artifact_attachment", "update artifact_attachment set source = ''"
+    ),
+    ("artifact_use", "subject"): _rows_of("artifact_use", "update artifact_use set subject = ''"),
+    **{
+        ("artifact_summary", name): _rows_of("artifact_summary", "delete from artifact_summary")
+        for name in ("focus", "text", "terms")
+    },
+    **{
+        ("plan_history", name): _shed_plans
+        for name in ("intent", "context", "gap_warning", "failure_detail", "features", "steps")
+    },
+    **{
+        ("artifact_plan", name): _rows_of("artifact_plan", "delete from artifact_plan")
+        for name in ("question", "focus", "plan")
+    },
+    ("prior_set", "blob"): _rows_of("prior_set", "delete from prior_set"),
+    ("learning_state", "state"): _rows_of("learning_state", "delete from learning_state"),
+}
+"""What becomes of rows that hold a cell that nobody can read, by its column; digests hold no text."""
+
+_STALE_DIGESTS = text(
+    """
+    update turn set body_sha256 = '' where tenant_id = :tenant_id and octet_length(body_sha256) = 33
+        and exists (select from message where message.tenant_id = turn.tenant_id
+            and message.session_id = turn.session_id and message.seq = turn.first_seq
+            and message.body !~ E'^\\\\x02[0-9]')
+    """
+)
+"""Of turns that were opened and whose digest was not yet: sent again, they count as the same."""

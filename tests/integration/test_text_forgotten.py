@@ -1,0 +1,206 @@
+"""A tenant whose key was forgotten: what nobody can read is gone, and everything goes on."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+from typer.testing import CliRunner
+
+from afterturn.text import app as text_commands
+from context.artifacts.content import artifact_id_of
+from context.recall.passages import Passage
+from models import session
+from models.learning import Counted, keep_counted
+from models.recall import Progress, RecallKey, add_passages
+from models.text_columns import COLUMNS, count_cells
+from models.text_keys import TextUnavailableError
+from models.text_rotation import forget_text_key
+from models.text_shed import shed_unreadable
+from tests.integration.doors import DOORS, MORE, Ids, filled
+from tests.integration.erasing import plant_by_our_own_ways, post_turn, talk, tool_turn
+from tests.integration.sealing import FIRST, SECOND, Environment
+
+WORD = "zqxharbour"
+SESSION = "s1"
+CONTENT = f"{WORD} is open. " * 100
+DOCUMENT = {"content": CONTENT, "title": "The harbour", "source": WORD}
+TOOL = {"name": "read_file", "description": "Reads a file."}
+ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "and now?"}]}
+
+
+@pytest.fixture
+def tenant(client: TestClient, tenant_id: UUID, keys: Environment) -> UUID:
+    """A tenant with sealed rows everywhere that seals."""
+    del keys
+    assert client.put("/v1/catalogs/tools", json={"tools": [TOOL]}).status_code == 200
+    plant_by_our_own_ways(tenant_id, client, SESSION, WORD, turn_id="t1", user_id="anna")
+    said = Passage(1, 1, 0, 0, 1, "user", f"{WORD} said so", 0, 5, frozenset(["nobody", "asks"]))
+    with session.transaction() as db:
+        index = RecallKey(tenant_id, SESSION)
+        assert add_passages(db, index, [said], base=Progress(), through_seq=1)
+        assert keep_counted(db, tenant_id, "tools", seen=0, counted=Counted(3, b"counts", {}))
+    upload(client)
+    plan = {"intent": f"find {WORD}", "catalog": "tools", "model": "m"}
+    assert client.post("/v1/plans", json=plan).status_code == 202
+    return tenant_id
+
+
+def upload(client: TestClient) -> str:
+    answer = client.post("/v1/attachments", json=DOCUMENT)
+    assert answer.status_code in {200, 201}, answer.text
+    return str(answer.json()["artifact_id"])
+
+
+def forget(tenant_id: UUID) -> None:
+    with session.transaction() as db:
+        assert forget_text_key(db, tenant_id)
+
+
+def shed(tenant_id: UUID) -> dict[str, int]:
+    removed: dict[str, int] = {}
+    for name, count in shed_unreadable(session.transaction, tenant_id, most=3):
+        assert count <= 3
+        removed[name] = removed.get(name, 0) + count
+    return removed
+
+
+def sealed_cells(tenant_id: UUID) -> dict[str, int]:
+    with session.reading() as db:
+        found = {column.cell: count_cells(db, tenant_id, column)[0] for column in COLUMNS}
+    return {name: count for name, count in found.items() if count}
+
+
+def one(query: str) -> str:
+    with session.reading() as db:
+        return str(db.execute(text(query)).scalar_one())
+
+
+def walk(client: TestClient, ids: Ids) -> dict[str, int]:
+    """The status by which each route answers, those last that erase or reset."""
+    cases = {" ".join(way): (way, door) for way, door in DOORS.items()} | dict(MORE)
+    ends = ("DELETE", "reset")
+    answers = {}
+    for name in sorted(cases, key=lambda name: any(end in name for end in ends)):
+        way, door = cases[name]
+        body = filled(door.body, ids)
+        answers[name] = client.request(
+            way[0],
+            filled(way[1], ids),
+            params=filled(dict(door.query), ids),
+            content=json.dumps(body).encode() if body is not None else b"",
+            headers={"Content-Type": "application/json"},
+        ).status_code
+    return answers
+
+
+def test_no_route_stays_unavailable(client: TestClient, tenant: UUID) -> None:
+    ids = Ids(
+        session_id=SESSION,
+        artifact_id=one("select min(artifact_id) from artifact_use"),
+        attachment_id=artifact_id_of(CONTENT),
+        plan_id=one("select min(plan_id::text) from plan_history where source = 'asked'"),
+        user_id="anna",
+        name="tools",
+    )
+    forget(tenant)
+    assert client.get(f"/v1/sessions/{SESSION}/turns").status_code == 503
+    assert client.get("/v1/my-plans").status_code == 503
+    removed = shed(tenant)
+    assert removed.keys() >= {
+        "message.body",
+        "artifact.content",
+        "plan_history.intent",
+        "learning_state.state",
+    }
+    assert sealed_cells(tenant) == {}
+    assert client.get("/v1/my-plans").json()["plans"] == []
+    assert client.get(f"/v1/artifacts/{ids.artifact_id}").status_code == 404
+    assert client.get(f"/v1/plans/{ids.plan_id}").status_code == 404
+    assert client.delete(f"/v1/sessions/{SESSION}").json()["repeated"] is True
+    assert {name: code for name, code in walk(client, ids).items() if code >= 500} == {}
+
+
+def test_a_second_upload_is_stored_anew_also_before_anything_is_removed(
+    client: TestClient, tenant: UUID
+) -> None:
+    artifact_id = artifact_id_of(CONTENT)
+    forget(tenant)
+    for _ in range(2):
+        assert upload(client) == artifact_id
+        found = client.get(f"/v1/attachments/{artifact_id}?content=true")
+        assert found.status_code == 200, found.text
+        assert (found.json()["content"], found.json()["title"]) == (CONTENT, "The harbour")
+        shed(tenant)
+
+
+def test_what_comes_after_the_key_is_gone_stays(client: TestClient, tenant: UUID) -> None:
+    forget(tenant)
+    later = tool_turn("later", "marigold")
+    post_turn(client, SESSION, later)
+    plan = {"intent": "find marigold", "catalog": "tools", "model": "m", "session_id": SESSION}
+    assert client.post("/v1/plans", json=plan).status_code == 202
+    shed(tenant)
+    (shown,) = client.get(f"/v1/sessions/{SESSION}/turns").json()["turns"]
+    assert len(shown["messages"]) == len(later["messages"])
+    assert "marigold" in str(shown)
+    assert WORD not in str(shown)
+    assert [one["intent"] for one in client.get("/v1/my-plans").json()["plans"]] == ["find marigold"]
+    context = client.post(f"/v1/sessions/{SESSION}/context", json=ASKED)
+    assert context.status_code == 200, context.text
+    assert context.json()["certificate"]["tool_pairs_intact"] is True
+    again = client.post(f"/v1/sessions/{SESSION}/turns", json=later)
+    assert (again.status_code, again.json()["duplicate"]) == (200, True)
+    assert shed(tenant) == {}
+
+
+def test_turns_that_were_never_sealed_stay_and_their_summary_is_made_anew(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    keys.use()
+    talk(client, SESSION, 2)
+    keys.use(FIRST)
+    plant_by_our_own_ways(tenant_id, client, "other", WORD, turn_id="t1", user_id="anna")
+    post_turn(client, SESSION, tool_turn("sealed", WORD))
+    forget(tenant_id)
+    shed(tenant_id)
+    shown = client.get(f"/v1/sessions/{SESSION}/turns").json()["turns"]
+    assert [turn["seqs"] for turn in shown] == [[1, 2], [3, 4]]
+    assert client.get("/v1/sessions/other").status_code == 404
+    answer: dict[str, Any] = client.post(f"/v1/sessions/{SESSION}/context", json=ASKED).json()
+    assert answer["certificate"]["tail"] == [1, 4]
+    again = client.post(f"/v1/sessions/{SESSION}/turns", json=tool_turn("sealed", WORD))
+    assert (again.status_code, again.json()["duplicate"]) == (202, False)
+
+
+def test_a_key_that_is_only_not_at_hand_costs_nothing(
+    client: TestClient, tenant: UUID, keys: Environment
+) -> None:
+    before = sealed_cells(tenant)
+    for wrong in ((SECOND,), ()):
+        keys.use(*wrong)
+        with pytest.raises(TextUnavailableError):
+            shed(tenant)
+    keys.use(FIRST)
+    assert shed(tenant) == {}
+    assert {**sealed_cells(tenant)} == before
+    assert client.get("/v1/my-plans").status_code == 200
+
+
+def test_the_command_says_what_it_removed_and_a_second_one_has_nothing_to_do(
+    client: TestClient, tenant: UUID, keys: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFTERTURN_TEXT_KEY_CACHE_S", "0")
+    keys.use(FIRST)
+    refused = CliRunner().invoke(text_commands, ["clear", "--tenant", "first"])
+    assert "--for-ever" in refused.output
+    told = CliRunner().invoke(text_commands, ["forget", "--tenant", "first", "--for-ever"])
+    assert told.exit_code == 0, told.output
+    assert "The key of first is gone." in told.output
+    assert "message.body: " in told.output
+    assert sealed_cells(tenant) == {}
+    assert client.get("/v1/my-plans").status_code == 200
+    again = CliRunner().invoke(text_commands, ["clear", "--tenant", "first", "--for-ever"])
+    assert again.output.strip() == "Nothing is left of first that cannot be read; 0 cells were removed."
