@@ -345,13 +345,16 @@ def store_made(
             "expires_at": _after(ttl_s),
         }
     )
-    changed = {name: row.excluded[name] for name in (*_FRESH, "state", "expires_at", "focus", "terms")}
-    known, further = ArtifactSummary.asked_models, row.excluded.asked_models
-    both = case((known.op("@>")(further), known), else_=known.op("||")(further))
-    owners = {
-        name: func.coalesce(row.excluded[name], getattr(ArtifactSummary, name))
-        for name in ("session_id", "user_id")
-    }
-    filled = {**changed, **owners, "asked_models": both}
-    db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_=filled))
+    db.execute(row.on_conflict_do_update(index_elements=_UNIQUE, set_=_in_place(row.excluded)))
     return True
+
+
+def _in_place(made: Any) -> dict[str, Any]:
+    """What an entry becomes that is made once more: it is of whoever asked now, and else of whom it was."""
+    changed = {name: made[name] for name in (*_FRESH, "state", "expires_at", "focus", "terms")}
+    owners = {
+        name: func.coalesce(made[name], getattr(ArtifactSummary, name)) for name in ("session_id", "user_id")
+    }
+    known, further = ArtifactSummary.asked_models, made.asked_models
+    both = case((known.op("@>")(further), known), else_=known.op("||")(further))
+    return {**changed, **owners, "asked_models": both}
