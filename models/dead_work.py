@@ -7,6 +7,7 @@ from sqlalchemy import func, select, update
 
 from models.session import Transaction
 from models.work import DueWork, WorkKind, WorkState
+from models.work_errors import readable
 
 
 def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWork]:
@@ -16,7 +17,7 @@ def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWor
         .where(DueWork.tenant_id == tenant_id, DueWork.state == state)
         .order_by(DueWork.due_at)
     )
-    return [DueWork(**row) for row in rows.mappings()]
+    return [DueWork(**readable(db, dict(row))) for row in rows.mappings()]
 
 
 def redrive(

@@ -35,6 +35,7 @@ from models.budget import BudgetDeniedError, Caps, Denial, next_day
 from models.conversation import Session
 from models.session import Transaction
 from models.work import DueWork
+from models.work_errors import seal_detail
 
 _MONEY = Numeric(18, 10)
 
@@ -262,6 +263,7 @@ def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, 
         "charged_usd": end.charged_usd,
     }
     values = {name: value for name, value in known.items() if value is not None}
+    detail = seal_detail(db, tenant_id, call_id, end.detail)
     settled = (
         update(LlmCall)
         .where(LlmCall.tenant_id == tenant_id, LlmCall.call_id == call_id)
@@ -269,7 +271,7 @@ def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, 
         .values(
             state=CallState.FAILED if end.failure else CallState.OK,
             failure=end.failure,
-            detail=case((_HAS_WORK & _HAS_SESSION, literal(end.detail, Text)), else_=None),
+            detail=case((_HAS_WORK & _HAS_SESSION, literal(detail, Text)), else_=None),
             session_id=case((_HAS_SESSION, LlmCall.session_id), else_=None),
             answered_by=end.answered_by,
             input_tokens=end.input_tokens,

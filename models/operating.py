@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, func, or_, select, true, update
 from models.dead_work import redrive
 from models.session import Transaction
 from models.work import DueWork, WorkState
+from models.work_errors import readable
 
 _PUT_OFF = (
     (DueWork.state == WorkState.READY) & (DueWork.due_at > func.now()) & DueWork.last_error.is_not(None)
@@ -31,7 +32,7 @@ def list_stuck(db: Transaction, tenant_id: UUID | None = None, *, most: int | No
         .order_by((DueWork.state == WorkState.DEAD).desc(), DueWork.due_at)
         .limit(most)
     )
-    return [DueWork(**row) for row in rows.mappings()]
+    return [DueWork(**readable(db, dict(row))) for row in rows.mappings()]
 
 
 def count_stuck(db: Transaction, tenant_id: UUID | None = None) -> int:
@@ -85,4 +86,4 @@ def drop_dead(db: Transaction, tenant_id: UUID | None, work_id: int) -> DueWork 
             refused_because=None,
         )
     )
-    return DueWork(**row)
+    return DueWork(**readable(db, dict(row)))

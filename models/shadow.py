@@ -27,6 +27,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.shadow.parts import Part
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
+from models.text_keys import Cells
 
 PAGE = 500
 
@@ -37,6 +38,10 @@ class ReadState(StrEnum):
     WAITING = "waiting"
     JUDGED = "judged"
     LAPSED = "lapsed"
+
+
+MOST_SALT_BYTES = 16
+"""A sealed one is longer."""
 
 
 class ShadowSwitch(Base):
@@ -160,7 +165,36 @@ def set_switch(db: Transaction, tenant_id: UUID, parts: Collection[Part]) -> Non
 def record_reads(db: Transaction, tenant_id: UUID, rows: Collection[dict[str, Any]]) -> None:
     """Write the parts of one read down; each row names columns of `ShadowRead`."""
     if rows:
-        db.execute(insert(ShadowRead), [{**row, "tenant_id": tenant_id} for row in rows])
+        cells = Cells(db, tenant_id)
+        db.execute(insert(ShadowRead), [{**_sealed(cells, row), "tenant_id": tenant_id} for row in rows])
+
+
+def _sealed(cells: Cells, row: dict[str, Any]) -> dict[str, Any]:
+    """A record that nobody can try words on; one that is judged already has no digests."""
+    salt = row.get("salt")
+    if salt is None:
+        return row
+    return {**row, "salt": cells.seal_bytes("shadow_read.salt", salt, row["read_id"], row["part"])}
+
+
+def open_salt(cells: Cells, stored: bytes, read_id: UUID, part: str) -> bytes:
+    """The salt of a record's digests; sealed, so that nobody without the key can try words on them."""
+    if len(stored) <= MOST_SALT_BYTES:
+        return stored
+    return cells.open_bytes("shadow_read.salt", stored, read_id, part)
+
+
+_LAPSE_SEALED = text(
+    """
+    update shadow_read set salt = null, held = null, lacking = null, hidden = null, state = 'lapsed'
+    where tenant_id = :tenant_id and state = 'waiting' and octet_length(salt) > :most
+    """
+)
+
+
+def lapse_sealed_reads(db: Transaction, tenant_id: UUID) -> int:
+    """Judge no more what waits with a sealed salt: its key is about to go, or is gone. Returns how many."""
+    return db.execute(_LAPSE_SEALED, {"tenant_id": tenant_id, "most": MOST_SALT_BYTES}).rowcount
 
 
 _UNLINK = text(

@@ -1,7 +1,7 @@
 """Records of windows that were not used, held against the turns that followed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,8 @@ from context.types import Message
 from models.conversation import Session
 from models.history import load_oldest
 from models.session import Transaction
-from models.shadow import ReadState, ShadowRead
+from models.shadow import ReadState, ShadowRead, open_salt
+from models.text_keys import Cells
 
 MOST_OF_A_TURN = 400
 """Messages of a turn that are looked at: what was needed shows at its beginning."""
@@ -82,7 +83,8 @@ def take_waiting(db: Transaction, tenant_id: UUID, *, most: int) -> list[Waiting
         .limit(most)
         .with_for_update(of=ShadowRead, skip_locked=True)
     ).all()
-    return [Waiting(*row) for row in rows]
+    cells, waiting = Cells(db, tenant_id), [Waiting(*row) for row in rows]
+    return [replace(one, salt=open_salt(cells, one.salt, one.read_id, one.part)) for one in waiting]
 
 
 def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> list[Found]:

@@ -10,6 +10,7 @@ from sqlalchemy import delete, func, select, update
 from models.conversation import lock_existing
 from models.erase_derived import rewind_index
 from models.session import Transaction
+from models.shadow import lapse_sealed_reads
 from models.tenant import Tenant
 from models.text_columns import COLUMNS, change_cells, drop_other_parts, find_stale_indexes, mark_index
 from models.text_keys import WrappedTextKey, keep_no_longer, unwrap, wrap
@@ -92,6 +93,8 @@ def change_rows(
         yield "recall index", sessions
     with transactions() as db:
         drop_other_parts(db, tenant_id, sealed=to == "sealed")
+        if to == "plain":
+            lapse_sealed_reads(db, tenant_id)
     for column in COLUMNS:
         changed = most
         while changed == most:

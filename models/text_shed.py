@@ -14,6 +14,7 @@ from models.erase_kept import keep_receipt
 from models.erase_receipt import Receipt
 from models.erase_session import WHOLE_LOG, erase_session
 from models.session import Transaction
+from models.shadow import lapse_sealed_reads
 from models.text_columns import COLUMNS, TextColumn, drop_other_parts, mark_index, opens, sealed_page
 from models.text_keys import NO_KEY, Cells, TextUnavailableError
 from models.text_rotation import AT_ONCE, Transactions
@@ -45,6 +46,7 @@ def shed_unreadable(
     """
     with transactions() as db:
         drop_other_parts(db, tenant_id, sealed=False)
+        lapse_sealed_reads(db, tenant_id)
     for column in COLUMNS:
         if (column.table, column.name) in _SHED:
             yield from _shed(transactions, tenant_id, column, most)
@@ -223,6 +225,10 @@ _SHED: Mapping[tuple[str, str], _Shed] = {
         ("artifact_plan", name): _rows_of("artifact_plan", "delete from artifact_plan")
         for name in ("question", "focus", "plan")
     },
+    ("due_work", "last_error"): _rows_of(
+        "due_work", "update due_work set last_error = 'what was said was sealed with a key that is gone'"
+    ),
+    ("llm_call", "detail"): _rows_of("llm_call", "update llm_call set detail = null"),
     ("prior_set", "blob"): _rows_of("prior_set", "delete from prior_set"),
     ("learning_state", "state"): _rows_of("learning_state", "delete from learning_state"),
 }

@@ -36,6 +36,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.base import Base, CreatedAt, TenantKey, Timestamp
 from models.session import Transaction
 from models.tracing import present_trace
+from models.work_errors import MOST_CHARS, readable, seal_error
 
 WAKE_CHANNEL = "due_work"
 """Where a NOTIFY wakes the dispatcher for work that somebody waits for."""
@@ -338,13 +339,23 @@ def forget_done(db: Transaction, held: Claim) -> None:
 
 
 def put_off(
-    db: Transaction, held: Claim, error: str, *, delay_s: float, max_attempts: int | None = None
+    db: Transaction,
+    held: Claim,
+    error: str,
+    *,
+    delay_s: float,
+    max_attempts: int | None = None,
+    own: str | None = None,
 ) -> bool:
     """Try again later; with `max_attempts`, give up there and leave the work dead and visible.
 
     Without it the work waits for ever: an outage or a cap is not the work's fault, and its count
-    of attempts stays as it was.
+    of attempts stays as it was. An error that quotes others also comes in our `own` words: it is sealed.
     """
+    if own is not None:
+        error = seal_error(db, held.tenant_id, held.work_id, error, own=own)
+    else:
+        error = error[:MOST_CHARS]
     dies = false() if max_attempts is None else DueWork.attempts >= max_attempts
     done = db.execute(
         update(DueWork)
@@ -357,7 +368,7 @@ def put_off(
             hinted_until=None,
             attempts=DueWork.attempts if max_attempts else func.greatest(DueWork.attempts - 1, 0),
             awaited=False,
-            last_error=error[:500],
+            last_error=error,
             last_outcome=case((dies, "given up"), else_="put off"),
         )
     )
@@ -371,4 +382,4 @@ def find_work(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> Due
             DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key
         )
     ).one_or_none()
-    return DueWork(**row._mapping) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)
+    return DueWork(**readable(db, row._mapping)) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)

@@ -21,7 +21,7 @@ from models.conversation import find_session, hold_generation
 from models.counting import Counted, count
 from models.row_security import keep_to
 from models.session import Transaction, hinting, reading
-from models.shadow import ReadState, find_switch, record_reads
+from models.shadow import MOST_SALT_BYTES, ReadState, find_switch, record_reads
 from models.shadow_settings import shadow_settings
 from models.work import WorkKind, want
 
@@ -29,8 +29,6 @@ log = structlog.get_logger()
 
 JUDGE = "reads"
 """The key of the work that judges a tenant's records."""
-
-SALT_BYTES = 16
 
 
 class ShadowCache:
@@ -141,7 +139,7 @@ def _prepare_artifacts(asking: Asking, laid: Laid | None) -> None:
 def rows_of(asking: Asking, served: Laid, laid: dict[str, Laid]) -> list[dict[str, Any]]:
     """The records of one read: numbers, and digests of facts and tools until the turn has come."""
     session = asking.standing.session if asking.standing else None
-    read_id, salt = uuid4(), token_bytes(SALT_BYTES)
+    read_id, salt = uuid4(), token_bytes(MOST_SALT_BYTES)
     history, names_of = served.history, cache(names_in)
     rows = []
     for name, other in laid.items():

@@ -109,12 +109,16 @@ def _attempt(held: Claim, handler: Handler, settings: WorkerSettings) -> str:
 
 @dataclass(frozen=True)
 class _Delay:
-    """When work is tried again, and after how many attempts no more; None: an outage never kills it."""
+    """When work is tried again, and after how many attempts no more; None: an outage never kills it.
+
+    An error that quotes a provider is there in our own words too.
+    """
 
     error: str
     delay_s: float
     max_attempts: int | None
     denial: Denial | None = None
+    own: str | None = None
 
 
 def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _Delay:
@@ -126,7 +130,8 @@ def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _De
     if isinstance(error, LlmFailure):
         delay = max(error.retry_after_s or delay, delay)
         own_fault = not (error.transient or error.parks)
-        return _Delay(error.message, delay, settings.max_attempts if own_fault else None)
+        most = settings.max_attempts if own_fault else None
+        return _Delay(error.message, delay, most, own=error.reason if error.detail else None)
     if isinstance(error, TextUnavailableError):
         return _Delay(error.message, delay, None)
     return _Delay(kind_of(error), delay, None if _is_outage(error) else settings.max_attempts)
@@ -152,7 +157,7 @@ def _put_off(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
     with transaction() as db:
         if wait.denial is not None:
             note_denial(db, held, wait.denial)
-        kept = put_off(db, held, wait.error, delay_s=delay_s, max_attempts=wait.max_attempts)
+        kept = put_off(db, held, wait.error, delay_s=delay_s, max_attempts=wait.max_attempts, own=wait.own)
     if not kept:
         return LEASE_LOST
     if wait.max_attempts is not None and held.attempts >= wait.max_attempts:

@@ -1,0 +1,52 @@
+"""Errors of work and of calls: what quotes others is sealed, and opened for whoever reads it."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import RowMapping
+
+from models.cipher import is_sealed
+from models.session import Transaction
+from models.text_keys import Cells, TextUnavailableError
+
+MOST_CHARS = 500
+UNREADABLE = "what was said of it is sealed with a key that is not at hand here"
+
+
+def seal_error(db: Transaction, tenant_id: UUID, work_id: int, error: str, *, own: str) -> str:
+    """An error that may repeat what somebody said, as it is stored.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose work.
+        work_id: Which work.
+        error: All that is known; it is cut to 500 characters.
+        own: The same in our own words, which stand where nothing can be sealed.
+    """
+    try:
+        return Cells(db, tenant_id).seal("due_work.last_error", error[:MOST_CHARS], work_id)
+    except TextUnavailableError:
+        return own
+
+
+def seal_detail(db: Transaction, tenant_id: UUID, call_id: UUID, detail: str | None) -> str | None:
+    """What a provider said of a call, as the ledger stores it; None where nothing can be sealed."""
+    try:
+        return Cells(db, tenant_id).seal_if("llm_call.detail", detail, call_id)
+    except TextUnavailableError:
+        return None
+
+
+def readable(db: Transaction, row: Mapping[str, Any] | RowMapping) -> dict[str, Any]:
+    """The columns of a piece of work with its error opened; one that does not open says so."""
+    work = {str(name): value for name, value in row.items()}
+    error = work["last_error"]
+    if error is not None and is_sealed(error):
+        try:
+            work["last_error"] = Cells(db, work["tenant_id"]).open(
+                "due_work.last_error", error, work["work_id"]
+            )
+        except TextUnavailableError:
+            work["last_error"] = UNREADABLE
+    return work
