@@ -5,12 +5,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 import psycopg
 import pytest
 
 from afterturn.stack.roles import SERVERS, Role
+from afterturn.stack.servers import postgres_program
 from afterturn.stack.stack import Stack
 from tests.acceptance.environment import untouched
 from tests.acceptance.platform import MARKER, SETTINGS, SOON_S, dialogue
@@ -41,7 +45,7 @@ def stack() -> Iterator[Stack]:
             yield running
 
 
-def run(stack: Stack, *words: str, keys: str, sealing: bool = True, code: int = 0) -> str:
+def run(stack: Stack, *words: str, keys: str, sealing: bool = True, code: int = 0, **more: str) -> str:
     """Run a command as an operator does, with keys of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "afterturn", *words, "--data-dir", str(stack.at.directory)],
@@ -51,6 +55,7 @@ def run(stack: Stack, *words: str, keys: str, sealing: bool = True, code: int = 
             AFTERTURN_TEXT_SEALING=str(sealing).lower(),
             AFTERTURN_TEXT_KEY_CACHE_S="0",
             COLUMNS="200",
+            **more,
         ),
         check=False,
         capture_output=True,
@@ -60,9 +65,20 @@ def run(stack: Stack, *words: str, keys: str, sealing: bool = True, code: int = 
     return done.stdout
 
 
-def tables_that_say(stack: Stack, word: str) -> set[str]:
-    """The tables that hold a word."""
+@contextmanager
+def restored(stack: Stack, dump: Path) -> Iterator[str]:
+    """Another database of the same server, from a dump."""
+    url = urlunsplit(urlsplit(stack.at.database_url)._replace(path="/restored"))
     with psycopg.connect(stack.at.database_url, autocommit=True) as db:
+        db.execute("create database restored")
+    subprocess.run([postgres_program("pg_restore"), "--no-owner", "--dbname", url, dump], check=True)
+    yield url
+
+
+def tables_that_say(stack: Stack | str, word: str) -> set[str]:
+    """The tables that hold a word."""
+    url = stack if isinstance(stack, str) else stack.at.database_url
+    with psycopg.connect(url, autocommit=True) as db:
         names = [row[0] for row in db.execute("select tablename from pg_tables where schemaname = 'public'")]
         held = "select exists (select from {} t where t::text ilike %s)"
         return {
@@ -101,6 +117,11 @@ def test_text_is_sealed_rotated_opened_sealed_again_and_forgotten_while_a_stack_
         talk(stack, client)
         before = told(client)
         assert tables_that_say(stack, MARKER) == set()
+        dump = stack.at.directory / "afterturn.dump"
+        subprocess.run(
+            [postgres_program("pg_dump"), "--format=custom", "--file", dump, stack.at.database_url],
+            check=True,
+        )
         assert "1 keys were wrapped anew" in run(stack, "text", "rotate", keys=f"{NEW},{OLD}")
         assert "missing  text keys: 1 tenant under new" in run(stack, "doctor", keys=OLD, code=1)
         assert "well     text keys: 1 tenant under new" in run(stack, "doctor", keys=NEW)
@@ -118,3 +139,8 @@ def test_text_is_sealed_rotated_opened_sealed_again_and_forgotten_while_a_stack_
         talk(stack, client)
         assert MARKER in told(client)
         assert tables_that_say(stack, MARKER) == set()
+    with restored(stack, dump) as url:
+        assert "1 tenant under old" in run(stack, "doctor", keys=NEW, code=1, AFTERTURN_DATABASE_URL=url)
+        assert "1 keys" in run(stack, "text", "rotate", keys=f"{NEW},{OLD}", AFTERTURN_DATABASE_URL=url)
+        run(stack, "text", "unseal", keys=NEW, sealing=False, AFTERTURN_DATABASE_URL=url)
+        assert tables_that_say(url, MARKER) >= {"message", "summary", "plan_history"}

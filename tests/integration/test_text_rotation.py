@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from models import session
+from models.artifact_attachment import load_attachments
 from models.history import load_oldest
 from models.settings import database_settings
 from models.tenant import ensure_tenant
@@ -71,6 +72,10 @@ class Traffic:
         if answer.status_code != 202:
             self.refused.append(answer.text)
         self.turns += 1
+        document = {"content": f"{WORD} {self.turns}. " * 100, "title": WORD}
+        stored = self._client.post("/v1/attachments", json=document)
+        if stored.status_code != 201:
+            self.refused.append(stored.text)
 
     def _read(self) -> None:
         asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": f"what of {WORD}?"}]}
@@ -139,5 +144,8 @@ def test_a_rotation_that_is_killed_half_way_under_traffic_is_run_again_and_nobod
         for row in db.execute(text("select tenant_id, master_id, wrapped from text_key")):
             unwrap(row.tenant_id, row.master_id, row.wrapped)
         log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=10_000, most=10_000)
+        ids = db.execute(text("select artifact_id from artifact_attachment")).scalars().all()
+        uploads = load_attachments(db, tenant_id, ids)
     assert len(log) == MESSAGES * traffic.turns
     assert all(WORD in message.raw for message in log)
+    assert [upload.title for upload in uploads.values()] == [WORD] * traffic.turns
