@@ -235,7 +235,7 @@ def _answer(focus: str, found: Match) -> dict[str, Any]:
         "similarity": round(found.similarity, 4),
         "asked_focus": focus,
         "focus": summary.focus,
-        "focus_key": summary.key.focus_key,
+        "focus_key": normalise(summary.focus).key,
         "text": summary.text,
         "tokens": summary.tokens,
         "language": summary.key.language,

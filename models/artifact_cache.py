@@ -10,7 +10,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.artifact_summary import ArtifactSummary, SummaryKey
 from models.base import Base, TenantKey
 from models.counting import Counted, count
+from models.focus_keys import key_forms
 from models.session import Transaction
+from models.text_keys import Cells
 
 WAYS = ("exact", "near", "extract", "full", "none")
 """How a read of an artifact can be answered."""
@@ -133,7 +135,7 @@ _TIE = text(
     """
     update artifact_summary
     set session_id = coalesce(session_id, :session_id), user_id = coalesce(user_id, :user_id)
-    where tenant_id = :tenant_id and artifact_id = :artifact_id and focus_key = :focus_key
+    where tenant_id = :tenant_id and artifact_id = :artifact_id and focus_key = any(:focus_keys)
         and origin in ('asked', 'request')
         and ((session_id is null and cast(:session_id as text) is not null)
             or (user_id is null and cast(:user_id as text) is not null))
@@ -161,7 +163,8 @@ def tie_summaries(
     if session_id is None and user_id is None:
         return
     owners = {"session_id": session_id, "user_id": user_id}
-    asked = {"tenant_id": tenant_id, "artifact_id": key.artifact_id, "focus_key": key.focus_key}
+    forms = list(key_forms(Cells(db, tenant_id), key.focus_key))
+    asked = {"tenant_id": tenant_id, "artifact_id": key.artifact_id, "focus_keys": forms}
     db.execute(_TIE, {**asked, **owners})
 
 

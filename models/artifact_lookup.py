@@ -17,6 +17,7 @@ from models.artifact_summary import (
     open_focus,
     text_row,
 )
+from models.focus_keys import key_forms
 from models.session import Transaction
 from models.text_keys import Cells
 
@@ -62,6 +63,11 @@ def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | 
     )
 
 
+def _asks(cells: Cells, focus_key: str) -> ColumnElement[bool]:
+    """Entries of this focus, whichever way its key is stored."""
+    return ArtifactSummary.focus_key.in_(key_forms(cells, focus_key))
+
+
 _READY_COLUMNS = (
     ArtifactSummary.focus,
     ArtifactSummary.terms,
@@ -99,8 +105,8 @@ def find_exact(
     """
     if not artifact_ids:
         return {}
+    cells = Cells(db, tenant_id)
     parts = {
-        "focus_key": focus_key,
         "size_class": size_class,
         "language": language,
         "model": model,
@@ -108,10 +114,9 @@ def find_exact(
     }
     rows = db.execute(
         select(*KEY_COLUMNS, *_READY_COLUMNS)
-        .where(_ready(tenant_id, artifact_ids, parts))
+        .where(_ready(tenant_id, artifact_ids, parts), _asks(cells, focus_key))
         .order_by(ArtifactSummary.ready_at)
     )
-    cells = Cells(db, tenant_id)
     return {row[0]: _summary(cells, row) for row in rows}
 
 
@@ -124,7 +129,7 @@ def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
     settled = select(ArtifactSummary.artifact_id).where(
         ArtifactSummary.tenant_id == tenant_id,
         ArtifactSummary.artifact_id == key.artifact_id,
-        ArtifactSummary.focus_key == key.focus_key,
+        _asks(Cells(db, tenant_id), key.focus_key),
         ArtifactSummary.size_class == key.size_class,
         ArtifactSummary.language == key.language,
         ArtifactSummary.state != ReadingState.WANTED,
@@ -154,7 +159,7 @@ def find_standing(
         .where(
             ArtifactSummary.tenant_id == tenant_id,
             ArtifactSummary.artifact_id == key.artifact_id,
-            ArtifactSummary.focus_key == key.focus_key,
+            _asks(Cells(db, tenant_id), key.focus_key),
             ArtifactSummary.size_class == key.size_class,
             ArtifactSummary.language == key.language,
             ArtifactSummary.expires_at > func.now(),
@@ -173,14 +178,15 @@ def find_standing(
 
 def load_ready(db: Transaction, tenant_id: UUID, key: SummaryKey) -> ReadySummary | None:
     """One entry, or None where it is not in force any more."""
+    cells = Cells(db, tenant_id)
     row = db.execute(
         select(*KEY_COLUMNS, *_READY_COLUMNS).where(
-            key.of(tenant_id),
+            key.of_either(cells),
             ArtifactSummary.state == ReadingState.READY,
             ArtifactSummary.expires_at > func.now(),
         )
     ).one_or_none()
-    return _summary(Cells(db, tenant_id), row) if row else None
+    return _summary(cells, row) if row else None
 
 
 def _summary(cells: Cells, row: Any) -> ReadySummary:

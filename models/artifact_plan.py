@@ -16,6 +16,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.focus import focus_key
 from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY
+from models.focus_keys import MARK_OF_KEYED, key_forms, stored_key
 from models.session import Transaction
 from models.text_keys import Cells
 
@@ -170,6 +171,7 @@ def want_plan(
         Where it stands now.
     """
     cells = Cells(db, tenant_id)
+    key = replace(key, question_key=stored_key(cells, key.question_key))
     row = upsert(StoredArtifactPlan).values(
         tenant_id=tenant_id,
         **key.__dict__,
@@ -202,8 +204,10 @@ def want_plan(
 
 def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
     """The plan for a question over certain artifacts, wherever it stands."""
-    row = db.execute(select(*_COLUMNS).where(*_of(tenant_id, key))).one_or_none()
-    return _plan(Cells(db, tenant_id), row) if row else None
+    cells = Cells(db, tenant_id)
+    newest = select(*_COLUMNS).where(*_of(cells, key)).order_by(StoredArtifactPlan.created_at.desc()).limit(1)
+    row = db.execute(newest).one_or_none()
+    return _plan(cells, row) if row else None
 
 
 def find_ready_plans(
@@ -265,12 +269,25 @@ def store_plan(
     Returns:
         Whether it was stored; False where nobody waits for it any more.
     """
+    cells = Cells(db, tenant_id)
+    wanted = db.execute(
+        select(StoredArtifactPlan.question_key)
+        .where(*_of(cells, key), StoredArtifactPlan.state == PlanState.WANTED)
+        .with_for_update()
+    ).scalar()
+    if wanted is None:
+        return False
+    key = replace(key, question_key=wanted)
     done = db.execute(
         update(StoredArtifactPlan)
-        .where(*_of(tenant_id, key), StoredArtifactPlan.state == PlanState.WANTED)
+        .where(
+            *_of(cells, key),
+            StoredArtifactPlan.question_key == wanted,
+            StoredArtifactPlan.state == PlanState.WANTED,
+        )
         .values(
             state=PlanState.FAILED if plan is None else PlanState.READY,
-            plan=plan and Cells(db, tenant_id).seal_json("artifact_plan.plan", plan, *_row(key)),
+            plan=plan and cells.seal_json("artifact_plan.plan", plan, *_row(key)),
             reason=reason,
             call_ids=list(call_ids),
             ready_at=func.now(),
@@ -287,9 +304,24 @@ def drop_session_plans(db: Transaction, tenant_id: UUID, session_id: str) -> int
     ).rowcount
 
 
-def _of(tenant_id: UUID, key: PlanKey) -> list[Any]:
-    own = [getattr(StoredArtifactPlan, name) == value for name, value in key.__dict__.items()]
-    return [StoredArtifactPlan.tenant_id == tenant_id, *own]
+_OTHER_QUESTIONS = text(
+    "delete from artifact_plan where tenant_id = :tenant_id and starts_with(question_key, :mark) <> :keyed"
+)
+
+
+def drop_other_questions(db: Transaction, tenant_id: UUID, *, keyed: bool) -> int:
+    """Forget the plans for questions whose key is of the other kind; they are made again."""
+    asked = {"tenant_id": tenant_id, "mark": MARK_OF_KEYED, "keyed": keyed}
+    return db.execute(_OTHER_QUESTIONS, asked).rowcount
+
+
+def _of(cells: Cells, key: PlanKey) -> list[Any]:
+    return [
+        StoredArtifactPlan.tenant_id == cells.tenant_id,
+        StoredArtifactPlan.session_id == key.session_id,
+        StoredArtifactPlan.question_key.in_(key_forms(cells, key.question_key)),
+        StoredArtifactPlan.artifacts_digest == key.artifacts_digest,
+    ]
 
 
 def _row(key: PlanKey) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.artifact_use import ARTIFACT_KEY
 from models.base import Base, CreatedAt, TenantPart, Timestamp
 from models.cipher import is_sealed
+from models.focus_keys import key_forms, stored_key
 from models.session import Transaction
 from models.text_keys import Cells
 from models.text_settings import seals
@@ -111,6 +112,11 @@ class SummaryKey:
         """The condition that a row is this entry's."""
         own = [getattr(ArtifactSummary, name) == value for name, value in self.__dict__.items()]
         return and_(ArtifactSummary.tenant_id == tenant_id, *own)
+
+    def of_either(self, cells: Cells) -> ColumnElement[bool]:
+        """The same, whichever way the row's focus key is stored."""
+        forms = key_forms(cells, self.focus_key)
+        return or_(*(replace(self, focus_key=form).of(cells.tenant_id) for form in forms))
 
 
 @dataclass(frozen=True)
@@ -200,10 +206,12 @@ def want_summary(
     Returns:
         Where it stands now.
     """
+    cells = Cells(db, tenant_id)
+    key = replace(wish.key, focus_key=stored_key(cells, wish.key.focus_key))
     row = upsert(ArtifactSummary).values(
         tenant_id=tenant_id,
-        **wish.key.__dict__,
-        **seal_focus(Cells(db, tenant_id), wish.key, wish.focus, wish.terms),
+        **key.__dict__,
+        **seal_focus(cells, key, wish.focus, wish.terms),
         origin=wish.origin,
         session_id=wish.session_id,
         user_id=wish.user_id,
@@ -223,7 +231,7 @@ def want_summary(
     ).returning(ArtifactSummary.state)
     state = db.execute(asked).scalar()
     if state is None:
-        state = db.execute(select(ArtifactSummary.state).where(wish.key.of(tenant_id))).scalar_one()
+        state = db.execute(select(ArtifactSummary.state).where(key.of(tenant_id))).scalar_one()
     return ReadingState(state)
 
 
@@ -318,25 +326,25 @@ def store_made(
     Returns:
         Whether it was stored.
     """
+    cells = Cells(db, tenant_id)
     wish = db.execute(
         delete(ArtifactSummary)
-        .where(wanted.of(tenant_id), ArtifactSummary.state == ReadingState.WANTED)
-        .returning(*(getattr(ArtifactSummary, name) for name in _ASKED))
+        .where(wanted.of_either(cells), ArtifactSummary.state == ReadingState.WANTED)
+        .returning(ArtifactSummary.focus_key, *(getattr(ArtifactSummary, name) for name in _ASKED))
     ).one_or_none()
     if wish is None:
         return False
     ready = made.rejected_because is None
     own = {"model": made.model, "prompt_version": made.prompt_version, "language": made.language}
-    key = replace(wanted, **own)
+    key = replace(wanted, focus_key=wish.focus_key, **own)
     row = upsert(ArtifactSummary).values(
         {
             "tenant_id": tenant_id,
             "artifact_id": wanted.artifact_id,
-            "focus_key": wanted.focus_key,
             "size_class": wanted.size_class,
             **wish._mapping,  # noqa: SLF001 (SQLAlchemy's public mapping view)
             **made.__dict__,
-            "text": Cells(db, tenant_id).seal_if("artifact_summary.text", made.text, *text_row(key)),
+            "text": cells.seal_if("artifact_summary.text", made.text, *text_row(key)),
             "call_ids": list(made.call_ids),
             "asked_models": [asked] if asked not in {UNDECIDED, made.model} else [],
             "state": ReadingState.READY if ready else ReadingState.REJECTED,

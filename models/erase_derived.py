@@ -7,12 +7,16 @@ from uuid import UUID
 
 from sqlalchemy import ARRAY, Uuid, delete, func, literal, text
 
+from context.focus import normalise
 from models.artifact_plan import drop_session_plans
+from models.artifact_summary import SummaryKey, open_focus
 from models.erase_receipt import Receipt
+from models.focus_keys import key_forms
 from models.ledger import forget_calls
 from models.plan import Plan
 from models.plan_erasure import note_erased_plans
 from models.session import Transaction
+from models.text_keys import Cells, TextUnavailableError
 from models.work import WorkKind
 from models.work_rest import forget_refusals
 
@@ -88,11 +92,11 @@ def rewind_index(db: Transaction, tenant_id: UUID, session_id: str, *, from_seq:
 
 _READINGS = text(
     "delete from artifact_summary where tenant_id = :tenant_id and session_id = :session_id "
-    "returning artifact_id, focus_key"
+    "returning artifact_id, focus_key, size_class, focus"
 )
 _USER_READINGS = text(
     "delete from artifact_summary where tenant_id = :tenant_id and user_id = :user_id "
-    "returning artifact_id, focus_key"
+    "returning artifact_id, focus_key, size_class, focus"
 )
 _BORROWED = text(
     "delete from artifact_summary where tenant_id = :tenant_id and origin = 'mined' "
@@ -123,9 +127,19 @@ def _count_readings(db: Transaction, tenant_id: UUID, gone: Sequence[Any], recei
     """Write down the readings that are gone, with those that were foreseen in their words."""
     receipt.count("artifact_summary", len(gone))
     if gone:
-        keys = sorted({row.focus_key for row in gone})
-        borrowed = db.execute(_BORROWED, {"tenant_id": tenant_id, "focus_keys": keys})
+        keys = {form for row in gone for form in _forms(db, tenant_id, row)}
+        borrowed = db.execute(_BORROWED, {"tenant_id": tenant_id, "focus_keys": sorted(keys)})
         receipt.count("artifact_summary", borrowed.rowcount)
+
+
+def _forms(db: Transaction, tenant_id: UUID, gone: Any) -> set[str]:
+    """Every way in which the key of what was asked may be stored elsewhere."""
+    cells, key = Cells(db, tenant_id), SummaryKey(gone.artifact_id, gone.focus_key, gone.size_class, "")
+    try:
+        focus, _ = open_focus(cells, key, gone.focus, ())
+        return {gone.focus_key, *key_forms(cells, gone.focus_key), *key_forms(cells, normalise(focus).key)}
+    except TextUnavailableError:
+        return {gone.focus_key}  # what is erased goes all the same
 
 
 _OF_TURNS = text(

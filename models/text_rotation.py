@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, select, update
 
+from models.artifact_plan import drop_other_questions
 from models.conversation import lock_existing
 from models.erase_derived import rewind_index
 from models.session import Transaction
@@ -14,6 +15,7 @@ from models.shadow import lapse_sealed_reads
 from models.tenant import Tenant
 from models.text_columns import COLUMNS, change_cells, drop_other_parts, find_stale_indexes, mark_index
 from models.text_keys import WrappedTextKey, keep_no_longer, unwrap, wrap
+from models.text_rekey import rekey_readings
 from models.text_settings import seals, text_settings
 from models.work import WorkKind, want
 
@@ -95,6 +97,7 @@ def change_rows(
         drop_other_parts(db, tenant_id, sealed=to == "sealed")
         if to == "plain":
             lapse_sealed_reads(db, tenant_id)
+    yield from _rekey(transactions, tenant_id, to=to, most=most)
     for column in COLUMNS:
         changed = most
         while changed == most:
@@ -102,6 +105,20 @@ def change_rows(
                 changed = change_cells(db, tenant_id, column, to=to, most=most)
             if changed:
                 yield column.cell, changed
+
+
+def _rekey(
+    transactions: Transactions, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int
+) -> Iterator[tuple[str, int]]:
+    """Key what can be moved to another key; what is planned for a context is made again."""
+    with transactions() as db:
+        drop_other_questions(db, tenant_id, keyed=to == "sealed")
+    changed = most
+    while changed == most:
+        with transactions() as db:
+            changed = rekey_readings(db, tenant_id, to=to, most=most)
+        if changed:
+            yield "artifact_summary.focus_key", changed
 
 
 def _rewind(transactions: Transactions, tenant_id: UUID, *, keyed: bool, most: int) -> int:

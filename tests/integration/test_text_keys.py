@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from afterturn.text import app as text_commands
 from context.recall.passages import Passage
 from models import session
-from models.artifact_lookup import find_exact
+from models.artifact_lookup import find_candidates, load_ready
 from models.history import load_oldest
 from models.recall import Progress, RecallKey, add_passages
 from models.recall_search import find_passages
@@ -50,13 +50,13 @@ def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
         log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
         summaries = [(one.version, one.text) for one in list_summaries(db, tenant_id, "s1")]
         ids = [row[0] for row in db.execute(text("select artifact_id from artifact order by 1"))]
-        readings = find_exact(db, tenant_id, ids, "focus-key")
+        found = [load_ready(db, tenant_id, one.key) for one in find_candidates(db, tenant_id, ids)]
     return {
         "context": context["messages"],
         "certificate": context["certificate"],
         "log": [(one.seq, one.raw, one.speaker) for one in log],
         "summaries": summaries,
-        "readings": [(one.focus, tuple(one.terms), one.text) for one in readings.values()],
+        "readings": [(one.focus, tuple(one.terms), one.text) for one in found if one],
         "pages": [turn["messages"] for turn in client.get("/v1/sessions/s1/turns").json()["turns"]],
     }
 
@@ -212,6 +212,8 @@ def test_old_rows_are_sealed_in_small_steps_and_opened_again(
     assert answers(client, tenant_id) == before
     keys.use(FIRST, sealing=False)
     assert list(change_rows(session.transaction, tenant_id, to="plain", most=50))
+    with session.transaction() as db:
+        assert forget_text_key(db, tenant_id)
     keys.use()
     assert answers(client, tenant_id) == before
     assert find_summary(tenant_id) is not None
