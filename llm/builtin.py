@@ -25,5 +25,5 @@ def answer(request: CompletionRequest) -> str | None:
 
 def _read(asked: ArtifactInput) -> str:
     """The passages of an artifact that bear on the focus, word for word."""
-    index = PassageIndex.build(asked.text, asked.kind)
+    index = asked.index or PassageIndex.build(asked.text, asked.kind)
     return extract(asked.text, index, asked.focus, budget_tokens=asked.budget_tokens, count=count_text).text

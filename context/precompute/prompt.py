@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from context.artifacts.types import ContentKind
+from context.extract import PassageIndex
 from context.language import language_name
 from context.render import escape_tags
 from context.types import JsonObject
@@ -28,6 +29,7 @@ class ArtifactInput:
         title: What people call it; empty for nothing.
         language: ISO 639-1 code of the language to write in, or "und" for the text's own.
         is_excerpt: Whether parts of the text were left out.
+        index: The passages of the text, where they are known.
     """
 
     text: str
@@ -37,6 +39,7 @@ class ArtifactInput:
     title: str = ""
     language: str = "und"
     is_excerpt: bool = False
+    index: PassageIndex | None = None
 
 
 _INSTRUCTIONS = """\

@@ -1,8 +1,10 @@
 """Preparing artifacts: the focuses that will be asked for, each once, and gone with their session."""
 
+import sys
 import threading
 from collections.abc import Iterator
 from decimal import Decimal
+from types import FrameType
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.extract import INDEX_VERSION
+from context.extract import INDEX_VERSION, PassageIndex
 from llm.scripted import Mode, ScriptedServer, Step
 from models import session
 from models.artifact import load_passages
@@ -240,6 +242,23 @@ def test_without_a_model_the_passages_themselves_are_kept(platform: Platform) ->
         rows = db.execute(text("select method, text from artifact_summary where origin = 'turn'")).all()
     assert [row.method for row in rows] == ["extractive"]
     assert FACT in rows[0].text
+
+
+def test_without_a_model_a_text_is_cut_up_once_for_all_that_it_is_read_for(platform: Platform) -> None:
+    platform.turn(BERTH, long_report())
+    artifact, built = artifact_id(), []
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is PassageIndex.build.__func__.__code__:  # type: ignore[attr-defined]
+            built.append(frame)
+
+    sys.setprofile(watch)
+    try:
+        platform.do(WorkKind.ARTIFACT, artifact, summarizer_model="extractive")
+    finally:
+        sys.setprofile(None)
+    assert len(summaries()) > 1
+    assert len(built) == 1
 
 
 def test_a_focus_that_is_asked_for_ahead_is_ready_when_it_is_needed(platform: Platform) -> None:

@@ -114,7 +114,7 @@ def _input(reader: Reader, wish: Wish, cap: int) -> ArtifactInput:
         language=wish.key.language or UNKNOWN,
     )
     if artifact.tokens <= cap:
-        return asked
+        return replace(asked, index=reader.index)
     part = extract(artifact.content, reader.index, wish.focus, budget_tokens=cap, count=count_text)
     return replace(asked, text=part.text, is_excerpt=True)
 
