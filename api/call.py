@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar
 from anyio import fail_after, to_thread
 from fastapi import Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from starlette.requests import ClientDisconnect
 
 from api.errors import ProblemError
 from api.limits import limits
@@ -167,6 +168,8 @@ def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaita
         try:
             with fail_after(settings.body_timeout_s):
                 return Call(request, await _body(request, limit_of(settings)))
+        except ClientDisconnect:  # nobody hears it; it is no fault of ours, and is not counted as one
+            raise ProblemError("body-incomplete", "body: it broke off", field="body") from None
         except TimeoutError:
             message = f"body: did not arrive within {settings.body_timeout_s:g} s"
             raise ProblemError("body-timeout", message, field="body") from None

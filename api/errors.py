@@ -25,6 +25,7 @@ STATUS_OF_CODE = {
     "catalog-over-budget": 422,
     "not-an-overflow": 422,
     "nothing-to-compress": 422,
+    "body-incomplete": 400,
     "unauthorized": 401,
     "forbidden": 403,
     "not-found": 404,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from anyio import Lock, create_task_group, sleep_forever, to_thread
 from anyio.abc import TaskGroup, TaskStatus
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.call import Call, reader
@@ -57,10 +57,7 @@ class McpDoor:
         await to_thread.run_sync(Call(request, b"").caller, "read")
         if request.method != "POST":
             raise HTTPException(405, "send the messages of the protocol by POST")
-        try:
-            call = await _read(request)
-        except ClientDisconnect:  # they leave so when they are done, with a word of the protocol half said
-            return
+        call = await _read(request)  # they leave when they are done, with a word of the protocol half said
         refused = refusal(call.raw)
         if refused is not None:
             await refused(scope, receive, send)

@@ -51,6 +51,10 @@ class Actor:
         """An actor whose every choice follows from a seed."""
         return cls(Random(seed), door, "f")  # noqa: S311 (repeatable, not secret)
 
+    def begin(self, seed: str) -> None:
+        """Draw from a seed of its own what comes next: what two at once were answered does not decide it."""
+        self.rng = Random(seed)  # noqa: S311 (repeatable, not secret)
+
     def number(self) -> int:
         """The next one: what carries it is new."""
         self._made += 1

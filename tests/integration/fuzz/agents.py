@@ -10,6 +10,20 @@ from tests.integration.fuzz.turns import value_object
 
 MCP_HEADERS = {"accept": "application/json, text/event-stream"}
 INTERNAL_ERROR = -32603
+IDS: tuple[Any, ...] = (None, "", "a" * 9_000, 1.5, -1, 2**64, True, [], {"a": 1}, "\ud800")
+ODD_HEADERS: tuple[dict[str, str], ...] = (
+    {"accept": "text/event-stream"},
+    {"accept": "*/*"},
+    {"accept": "application/json;q=0"},
+    {"content-type": "text/plain"},
+    {"content-type": "application/json; charset=utf-16"},
+    {"mcp-session-id": "x\xff"},
+    {"mcp-protocol-version": "1999-01-01"},
+    {"mcp-protocol-version": "\xe9" * 300},
+    {"last-event-id": "9" * 900},
+    {"origin": "https://elsewhere.example"},
+    {"host": "elsewhere.example"},
+)
 PARTS = ("summaries", "filtering", "catalog", "extracts")
 NUMBERS = (0, 1, 2, 9, 300, 10**9, -1, "x")
 DAYS = (0, 1, 30, 36_500)
@@ -17,9 +31,17 @@ DAYS = (0, 1, 30, 36_500)
 
 def agent(actor: Actor) -> None:
     """A call of a tool, a read of a resource, or something else that is sent to where agents are answered."""
-    raw, _ = actor.raw({"jsonrpc": "2.0", "id": actor.number(), **_asked(actor)})
-    answer = actor.door.send("agent", "POST", "/mcp", raw, headers=MCP_HEADERS)
-    if (answer.body or {}).get("error", {}).get("code") == INTERNAL_ERROR:
+    rng = actor.rng
+    message = {"jsonrpc": "2.0", "id": actor.number(), **_asked(actor)}
+    if rng.random() < 0.15:
+        message["id"] = rng.choice(IDS)
+    if rng.random() < 0.08:
+        del message["id"]
+    raw, _ = actor.raw([message, message] if rng.random() < 0.05 else message)
+    headers = MCP_HEADERS | (rng.choice(ODD_HEADERS) if rng.random() < 0.2 else {})
+    answer = actor.door.send("agent", "POST", "/mcp", raw, headers=headers)
+    told = answer.body if isinstance(answer.body, dict) else {}
+    if told.get("error", {}).get("code") == INTERNAL_ERROR:
         actor.door.blame("an agent was told of a fault inside", answer)
 
 

@@ -1,6 +1,8 @@
 """Bodies of the other calls: contexts, attachments, catalogs, plans, and what is asked of them."""
 
 import base64
+from copy import deepcopy
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -23,6 +25,10 @@ KINDS = (
     "x/y",
     "",
 )
+TOOL_LISTS = 30
+FRESH = 0.2
+"""How often a list of tools is one that never was before."""
+
 TIMES = (
     "2026-05-14T06:40:00Z",
     "1970-01-01T00:00:00+00:00",
@@ -89,9 +95,10 @@ def context(rng: Random, scribe: Scribe, attachments: list[str]) -> Body:
         focus=text(rng, 200)[:1_000],
         attachments=[attachment(rng, attachments) for _ in range(rng.choice((1, 1, 2, 5)))],
         budget=rng.choice((1, 200, 3_000, 10**8)),
+        kind=rng.choice(("user", "heartbeat", "subagent", "cron")),
     )
     if rng.random() < 0.4:
-        body["tools"] = [definition(rng) for _ in range(rng.choice((1, 3, 20)))]
+        body["tools"] = definitions(rng)
     elif rng.random() < 0.3:
         body["catalog"] = rng.choice(CATALOGS)
     sometimes(
@@ -126,7 +133,7 @@ def attachment(rng: Random, known: list[str]) -> Body:
     """A document of a request, by its id or inside it."""
     if known and rng.random() < 0.5:
         return {"attachment_id": rng.choice(known), "title": text(rng, 40)[:99]}
-    body: Body = {"content": rng.choice((large(rng), text(rng)))}
+    body: Body = {"content": large(rng) if rng.random() < 0.3 else text(rng)}
     sometimes(
         rng, 0.3, body, title=text(rng, 60)[:99], source=text(rng, 60), media_type=rng.choice(KINDS[:5])
     )
@@ -135,7 +142,7 @@ def attachment(rng: Random, known: list[str]) -> Body:
 
 def upload(rng: Random) -> Body:
     """A document in a JSON body."""
-    content = rng.choice((large, text))(rng)
+    content = large(rng) if rng.random() < 0.3 else text(rng)
     body: Body = {"content": content}
     if rng.random() < 0.25:
         data = content.encode("utf-8", "surrogatepass")
@@ -145,6 +152,22 @@ def upload(rng: Random) -> Body:
     sometimes(rng, 0.4, body, title=text(rng, 60)[:99], source=text(rng, 60), media_type=kind)
     sometimes(rng, 0.1, body, session_id=name(rng), user_id=name(rng), attachment_type="data")
     return body
+
+
+def definitions(rng: Random) -> list[Body]:
+    """The tools of a request: a platform sends the same ones again and again, and now and then others."""
+    if rng.random() < FRESH:
+        return _definitions(rng)
+    return deepcopy(_known_definitions(rng.randrange(TOOL_LISTS)))
+
+
+@lru_cache(maxsize=TOOL_LISTS)
+def _known_definitions(number: int) -> list[Body]:
+    return _definitions(Random(number))  # noqa: S311 (repeatable, not secret)
+
+
+def _definitions(rng: Random) -> list[Body]:
+    return [definition(rng) for _ in range(rng.choice((1, 3, 20)))]
 
 
 def definition(rng: Random) -> Body:
@@ -232,6 +255,9 @@ def policy(rng: Random) -> Body:
         enabled=rng.random() < 0.9,
         toolFiltering=rng.random() < 0.8,
         promptAnnotation=rng.random() < 0.5,
+        memoryTuning=rng.random() < 0.5,
+        thinkingTuning=rng.random() < 0.5,
+        fallbackToFull=rng.random() < 0.7,
         alwaysInclude=[tool(rng)],
         complexThreshold=rng.choice((1, 400, 10**6)),
         minConfidence=rng.choice((0, 0.3, 1)),

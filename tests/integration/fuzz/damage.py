@@ -1,5 +1,6 @@
-"""Bodies made wrong: a field too many or too few, of another type, at its limit, or no JSON at all."""
+"""Bodies made wrong: a field too many or too few, another type, a limit, hardly JSON, or no JSON at all."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from random import Random
@@ -7,6 +8,8 @@ from typing import Any
 
 from tests.integration.fuzz.door import encode
 from tests.integration.fuzz.texts import NUMBERS, ODD, deep, name, text, value
+
+_HERE = "the only place with these words"
 
 EXTREMES: tuple[Any, ...] = (
     *NUMBERS,
@@ -30,14 +33,75 @@ EXTREMES: tuple[Any, ...] = (
 )
 
 
+TOKENS = (
+    b"NaN",
+    b"-Infinity",
+    b"1e999",
+    b"-0",
+    b"01",
+    b"0x10",
+    b"1.",
+    b"9" * 400,
+    b"9" * 4_301,
+    b"-" + b"9" * 5_000,
+    b"1E400000000",
+    b"0." + b"1" * 5_000,
+    b"[" * 64 + b"]" * 64,
+    b"[" * 3_000 + b"]" * 3_000,
+    b'{"a":' * 501 + b"1" + b"}" * 501,
+    b'{"a":1,"a":2}',
+    b'{"a":1,"\\u0061":2}',
+    b'{"":1,"\\u0000":2,"\\ufffd":3}',
+    b'"\\ud800"',
+    b'"\\udfff\\ud800x"',
+    b'"\\ud83d\\ude00"',
+    b'"\xed\xa0\x80"',
+    b'"\xc0\xaf"',
+    b'"\xf4\x90\x80\x80"',
+    b'"\x00"',
+    b'"a\nb"',
+    b'"\\x41"',
+    b'"\\u12"',
+    b"'a'",
+    b"undefined",
+    b"True",
+    b"1,",
+    b"1/*no*/",
+    b"[1,]",
+    b"[" + b"1," * 20_000 + b"1]",
+    b"{" + b",".join(b'"k%d":%d' % (n, n) for n in range(5_000)) + b"}",
+    b'"' + b"\\n" * 60_000 + b'"',
+)
+"""What may be written for a value: at the edge of JSON, or beyond."""
+
+
 def damaged(rng: Random, body: Any) -> bytes:
     """Write a body with one thing wrong in it, or with several."""
-    if rng.random() < 0.2:
-        return _broken(rng, encode(body))
+    drawn = rng.random()
+    if drawn < 0.2:
+        return broken(rng, encode(body))
+    if drawn < 0.45:
+        return twisted(rng, body)
     copy = json.loads(json.dumps(body))
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         _change(rng, copy)
     return encode(copy)
+
+
+def twisted(rng: Random, body: Any) -> bytes:
+    """Write a body with a value in it that no program should write, or a field that stands twice."""
+    copy = json.loads(json.dumps(body))
+    places = list(_places(copy))
+    if not places:
+        return rng.choice(TOKENS)
+    holder, key = rng.choice(places)
+    was = encode(holder[key])
+    holder[key] = _HERE
+    raw, here = encode(copy), encode(_HERE)
+    if isinstance(holder, dict) and rng.random() < 0.2:
+        own = encode(key) + b": "
+        return raw.replace(own + here, own + was + b", " + own + rng.choice((was, b"1")))
+    return raw.replace(here, rng.choice(TOKENS))
 
 
 def _change(rng: Random, body: Any) -> None:
@@ -73,7 +137,8 @@ def _places(body: Any) -> Iterator[tuple[Any, Any]]:
             pending.append(holder[key])
 
 
-def _broken(rng: Random, raw: bytes) -> bytes:
+def broken(rng: Random, raw: bytes) -> bytes:
+    """Write something that is hardly JSON."""
     at = rng.randint(0, len(raw))
     return rng.choice(
         (
@@ -89,7 +154,13 @@ def _broken(rng: Random, raw: bytes) -> bytes:
             b'{"messages":[{"role":"user","content":1e999}],"turn_id":"t"}',
             b'{"n":' + b"9" * 5_000 + b"}",
             b"null",
-            raw.decode().encode("utf-16"),
+            raw.decode(errors="replace").encode("utf-16"),
             raw.replace(b'"', b"'"),
+            raw + b"\0",
+            b"\n\t " * 9_000 + raw,
+            b"[" + b",".join([raw] * 40) + b"]",
+            gzip.compress(raw),
+            b"turn_id=1&messages=%5B%5D",
+            b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--x--\r\n",
         )
     )

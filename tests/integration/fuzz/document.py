@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from random import Random
 from typing import Any, TypeAlias
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -11,15 +13,20 @@ from hypothesis import strategies as st
 from schemathesis import APIOperation, Case, GenerationMode, SerializationContext
 from schemathesis.core.result import Ok
 
-from tests.integration.fuzz.door import Door
+from tests.integration.fuzz.damage import broken, damaged
+from tests.integration.fuzz.door import Door, Request
 
 Operation: TypeAlias = APIOperation[Any, Any, Any, Any]
 AnyCase: TypeAlias = Case[Any]
 
 NDJSON = "application/x-ndjson"
+DAMAGED = 3
+"""How often a drawn body is sent once more, with something wrong in it."""
+
 UNSIGNED = 4
 """One in so many requests has the key that the document's own words led to, which is none of ours."""
 
+_BASE = "http://testserver"
 _NO_CLOCK = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 
 
@@ -44,6 +51,8 @@ def fuzz_operation(
 ) -> None:
     """Send so many requests that the document allows, and as many that it forbids.
 
+    To draw one takes several times as long as to have it answered: what has a body is sent damaged as well.
+
     Args:
         door: Where they go.
         operation: The call.
@@ -51,6 +60,7 @@ def fuzz_operation(
         examples: How many of each.
         begin: The seed.
     """
+    rng = Random(begin)  # noqa: S311 (repeatable, not secret)
     for mode in GenerationMode:
         cases = _cases(operation, mode, known)
 
@@ -64,7 +74,11 @@ def fuzz_operation(
         )
         @given(case=cases, signed=st.integers(0, UNSIGNED - 1))
         def send(case: AnyCase, signed: int) -> None:
-            _send(door, operation.label, case, signed=signed > 0)
+            request = _request(operation.label, case, signed=signed > 0)
+            door.send_all([request])
+            if request.raw:
+                for _ in range(DAMAGED):
+                    door.send_all([replace(request, raw=_damaged(rng, request.raw))])
 
         if mode is GenerationMode.POSITIVE or list(operation.iter_parameters()) or operation.body:
             send()
@@ -87,17 +101,21 @@ def _names(operation: Operation) -> Iterator[str]:
     return (part.name for part in operation.path_parameters)
 
 
-def _send(door: Door, label: str, case: AnyCase, *, signed: bool) -> None:
-    drawn = case.as_transport_kwargs(base_url="http://testserver")
+def _request(label: str, case: AnyCase, *, signed: bool) -> Request:
+    drawn = case.as_transport_kwargs(base_url=_BASE)
     headers = {
         name: value
         for name, value in drawn["headers"].items()
         if not (signed and name.lower() == "authorization")
     }
-    path = drawn["url"].removeprefix("http://testserver")
-    raw = drawn.get("data", b"")
-    if "json" in drawn:
-        raw = json.dumps(drawn["json"]).encode()
-    door.send(
-        label, case.method, path, raw, query=urlencode(drawn.get("params") or {}, doseq=True), headers=headers
-    )
+    raw = json.dumps(drawn["json"]).encode() if "json" in drawn else drawn.get("data", b"")
+    path = quote(drawn["url"].removeprefix(_BASE), safe="/%:@!$&'()*+,;=~")
+    query = urlencode(drawn.get("params") or {}, doseq=True)
+    return Request(label, case.method, path, raw, query, headers)
+
+
+def _damaged(rng: Random, raw: bytes) -> bytes:
+    try:
+        return damaged(rng, json.loads(raw))
+    except (ValueError, RecursionError):
+        return broken(rng, raw)

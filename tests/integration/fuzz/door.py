@@ -2,43 +2,24 @@
 
 import json
 import time
-import traceback
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any
-from urllib.parse import quote, unquote
-
-from fastapi.testclient import TestClient
-from starlette.types import ASGIApp, Receive, Scope, Send
+from urllib.parse import quote
 
 from api.errors import HTTP_CODES, STATUS_OF_CODE
+from tests.integration.fuzz.host import Got, Host, Sent
 
 KNOWN_TYPES = {*STATUS_OF_CODE, *HTTP_CODES.values()}
+PAGES = ("/metrics", "/docs")
+"""What is not answered in JSON."""
+
 PROBLEM = "application/problem+json"
 MOST_S = 20.0
 """No answer takes longer, on a machine that does other things as well."""
 
 _SHOWN_CHARS = 3_000
-
-
-class Witness:
-    """Sees the exceptions that an application answers with a 500; knows its OpenAPI document."""
-
-    def __init__(self, app: ASGIApp, document: dict[str, Any]) -> None:
-        self.app = app
-        self.document = document
-        self.seen: list[str] = []
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if "raw_path" in scope:  # the test client decodes a path twice, a server does it once
-            scope["path"] = unquote(scope["raw_path"].partition(b"?")[0].decode("ascii"))
-        try:
-            await self.app(scope, receive, send)
-        except Exception:
-            self.seen.append(traceback.format_exc())
-            raise
 
 
 @dataclass(frozen=True)
@@ -63,7 +44,7 @@ class Answer:
 
     @property
     def ok(self) -> bool:
-        return self.status < 300
+        return 200 <= self.status < 300
 
     @property
     def kind(self) -> str:
@@ -71,24 +52,70 @@ class Answer:
         return str(self.body.get("type", "")) if self.status >= 400 and isinstance(self.body, dict) else ""
 
 
+@dataclass(frozen=True)
+class Request:
+    """What is asked.
+
+    Attributes:
+        operation: What it is counted under.
+        method: Such as GET.
+        path: Written for an address.
+        raw: The body.
+        query: Written for an address.
+        headers: Instead of those that every request has, or beside them; None for one less.
+        pieces: How many the body comes in.
+        hangs_up: Whether nobody waits for the answer, and the body has no end.
+    """
+
+    operation: str
+    method: str
+    path: str
+    raw: bytes = b""
+    query: str = ""
+    headers: Mapping[str, str | None] = field(default_factory=dict)
+    pieces: int = 1
+    hangs_up: bool = False
+
+    def __str__(self) -> str:
+        odd = {"headers": dict(self.headers), "pieces": self.pieces, "hangs_up": self.hangs_up}
+        return f"{self.method} {self.target} {odd} {self.raw[:_SHOWN_CHARS]!r}"
+
+    @property
+    def target(self) -> str:
+        return self.path + (f"?{self.query}" if self.query else "")
+
+    def sent(self, key: str) -> Sent:
+        """Write it for the wire, with a key where it names none."""
+        usual = {"host": "testserver", "authorization": f"Bearer {key}", "content-type": "application/json"}
+        length = {} if self.hangs_up or self.pieces > 1 else {"content-length": str(len(self.raw))}
+        named = {**usual, **length, **{name.lower(): value for name, value in self.headers.items()}}
+        headers = [
+            (name.encode("latin-1"), value.encode("latin-1"))
+            for name, value in named.items()
+            if value is not None
+        ]
+        size = max(-(-len(self.raw) // self.pieces), 1)
+        pieces = [self.raw[at : at + size] for at in range(0, len(self.raw), size)]
+        return Sent(self.method, self.target, headers, pieces, hangs_up=self.hangs_up)
+
+
 @dataclass
 class Door:
     """Sends requests and keeps what was wrong with their answers.
 
     Attributes:
-        client: Who sends them.
-        witness: Who sees the exceptions.
+        host: Who runs the application.
+        key: What a request is signed with that names no other key.
         counts: Answers by operation, status and type.
         faults: What must not happen.
         slowest: The longest answer of each operation, in seconds.
     """
 
-    client: TestClient
-    witness: Witness
+    host: Host
+    key: str
     counts: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
     slowest: dict[str, float] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
 
     @property
     def requests(self) -> int:
@@ -103,35 +130,43 @@ class Door:
         raw: bytes = b"",
         *,
         query: str = "",
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str | None] | None = None,
     ) -> Answer:
         """Send a request; whatever is wrong with the answer is kept."""
-        url = path + (f"?{query}" if query else "")
-        shown = f"{method} {url} {dict(headers or {})} {raw[:_SHOWN_CHARS]!r}"
-        named = {"content-type": "application/json", **(headers or {})}
-        sent = {key.encode(): value.encode("latin-1") for key, value in named.items()}
+        return self.send_all([Request(operation, method, path, raw, query, headers or {})])[0]
+
+    def send_all(self, requests: Sequence[Request]) -> list[Answer]:
+        """Send requests at the same time; whatever is wrong with their answers is kept."""
         started = time.monotonic()
-        got = self.client.request(method, url, content=raw, headers=sent)
+        found = self.host.answer(*(request.sent(self.key) for request in requests))
         spent_s = time.monotonic() - started
+        return [self._taken(request, got, spent_s) for request, got in zip(requests, found, strict=True)]
+
+    def _taken(self, request: Request, got: Got, spent_s: float) -> Answer:
         body, is_json = _read(got.content)
-        answer = Answer(got.status_code, body, shown)
-        self._judge(operation, answer, got.headers.get("content-type", ""), is_json=is_json)
-        with self._lock:
-            self.counts[operation, answer.status, answer.kind] += 1
-            self.slowest[operation] = max(spent_s, self.slowest.get(operation, 0.0))
+        answer = Answer(got.status, body, str(request))
+        operation = request.operation
+        self._judge(request, answer, got, is_json=is_json)
+        self.counts[operation, answer.status, answer.kind] += 1
+        self.slowest[operation] = max(spent_s, self.slowest.get(operation, 0.0))
         if spent_s > MOST_S:
             self.blame(f"{operation}: took {spent_s:.1f} s", answer)
         return answer
 
-    def _judge(self, operation: str, answer: Answer, content_type: str, *, is_json: bool) -> None:
+    def _judge(self, request: Request, answer: Answer, got: Got, *, is_json: bool) -> None:
+        operation = request.operation
         if answer.status >= 500:
-            seen = self.witness.seen.pop() if self.witness.seen else json.dumps(answer.body)
+            seen = self.host.seen.pop() if self.host.seen else json.dumps(answer.body)
             self.faults.append(Fault(f"{operation}: {answer.status}", answer.request, seen))
-        elif answer.status >= 400 and not _is_rpc(answer.body):
+        elif not got.is_whole:
+            self.blame(f"{operation}: {answer.status} without an end", answer)
+        elif request.method == "HEAD":
+            return
+        elif answer.status >= 400 and not _is_rpc(request, answer):
             known = answer.kind in KNOWN_TYPES and answer.body.get("status") == answer.status
-            if not known or content_type != PROBLEM or not answer.body.get("detail"):
+            if not known or got.content_type != PROBLEM or not answer.body.get("detail"):
                 self.blame(f"{operation}: {answer.status} is no known problem", answer)
-        elif not is_json and answer.status not in (202, 304):
+        elif not (is_json or answer.status in (202, 304, 307) or request.path in PAGES):
             self.blame(f"{operation}: {answer.status} without JSON", answer)
 
     def blame(self, what: str, answer: Answer) -> None:
@@ -139,9 +174,11 @@ class Door:
         self.faults.append(Fault(what, answer.request, json.dumps(answer.body)[:_SHOWN_CHARS]))
 
 
-def _is_rpc(body: Any) -> bool:
-    """Whether a refusal is one of the Model Context Protocol, which has its own form."""
-    return isinstance(body, dict) and "jsonrpc" in body and "error" in body
+def _is_rpc(request: Request, answer: Answer) -> bool:
+    """Whether a refusal is one of the Model Context Protocol, which has forms of its own."""
+    if answer.body is None:
+        return request.path == "/mcp"
+    return isinstance(answer.body, dict) and "jsonrpc" in answer.body and "error" in answer.body
 
 
 def _read(content: bytes) -> tuple[Any, bool]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any
 
 from context.sanitize import clean_json
@@ -49,7 +48,6 @@ class Promised:
     told: dict[int, Any] = field(default_factory=dict)
     start: int = 0
     is_cut: bool = False
-    lock: Lock = field(default_factory=Lock)
 
     @property
     def path(self) -> str:
@@ -75,25 +73,29 @@ class Promised:
         self.turns, self.gone, self.told = {}, set(), {}
         self.start, self.is_cut = 0, False
 
+    def change(self, told: Mapping[str, Any]) -> None:
+        """Note what a receipt says of the messages that an edit or an erasure changed."""
+        self.gone |= set(told["removed"])
+        self.told |= dict.fromkeys(told["rewritten"])
+
     def keep(self, receipt: dict[str, Any], raw: bytes) -> str | None:
         """Note an acknowledgement. Returns what is wrong with it, None for nothing."""
         sent = clean_json(json.loads(raw), max_depth=_DEEP)[0]
         messages, turn_id = sent["messages"], receipt["turn_id"]
-        with self.lock:
-            known = self.turns.get(turn_id)
-            place = (receipt["first_seq"], receipt["last_seq"])
-            if receipt["duplicate"]:
-                if known is None:
-                    return f"{turn_id!r} is called a duplicate of what was never sent"
-                if place != (known.first_seq, known.last_seq):
-                    return "a duplicate has another place than the first delivery"
-                return None
-            if known is not None:
-                return f"{turn_id!r} was stored twice"
-            if place[1] - place[0] + 1 != len(messages):
-                return "a turn took another number of places than it has messages"
-            sent.pop("session_id", None)
-            self.turns[turn_id] = Promise(turn_id, *place, messages, json.dumps(sent).encode())
+        known = self.turns.get(turn_id)
+        place = (receipt["first_seq"], receipt["last_seq"])
+        if receipt["duplicate"]:
+            if known is None:
+                return f"{turn_id!r} is called a duplicate of what was never sent"
+            if place != (known.first_seq, known.last_seq):
+                return "a duplicate has another place than the first delivery"
+            return None
+        if known is not None:
+            return f"{turn_id!r} was stored twice"
+        if place[1] - place[0] + 1 != len(messages):
+            return "a turn took another number of places than it has messages"
+        sent.pop("session_id", None)
+        self.turns[turn_id] = Promise(turn_id, *place, messages, json.dumps(sent).encode())
         return None
 
 

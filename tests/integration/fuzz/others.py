@@ -45,8 +45,9 @@ def want_summary(actor: Actor) -> None:
     """A summary of an artifact, ahead of use."""
     known = actor.rng.choice([*actor.artifacts, "art_" + "0" * 32])
     focus = text(actor.rng, 200)
+    wish = {"focus": focus, "wait_ms": 1, "again": actor.rng.random() < 0.3}
     path = f"/v1/artifacts/{known}/summaries"
-    actor.door.send("want summary", "PUT", path, actor.raw({"focus": focus, "wait_ms": 1})[0])
+    actor.door.send("want summary", "PUT", path, actor.raw(wish)[0])
     actor.door.send("artifact summary", "GET", path, query=f"focus={segment(focus)}")
 
 
@@ -116,7 +117,13 @@ def look(actor: Actor) -> None:
             ("/v1/usage", f"to={day}"),
             ("/v1/my-plans", f"user_id={odd}&limit={actor.rng.choice((0, 1, 100, 101, 'x'))}"),
             ("/v1/my-plans", f"catalog={odd}"),
+            ("/v1/my-plans", f"limit=100&catalog={segment(actor.rng.choice(bodies.CATALOGS))}&catalog={odd}"),
+            ("/v1/usage", f"from={day}&to=2026-05-14&to={day}"),
+            ("/v1/catalogs", odd),
             ("/v1/context-budgets", f"model={odd}"),
+            ("/metrics", odd),
+            ("/openapi.json", ""),
+            ("/docs", odd),
             ("/v1/preflight/config", ""),
             ("/healthz", ""),
             ("/readyz", odd),

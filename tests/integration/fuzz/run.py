@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from fastapi.testclient import TestClient
-
 from api.app import make_app
-from tests.integration.fuzz import agents, others, sessions
+from tests.integration.fuzz import agents, lives, oddities, others, pairs, sessions
 from tests.integration.fuzz.actor import Actor
-from tests.integration.fuzz.document import fuzz_operation, operations
-from tests.integration.fuzz.door import Door, Witness, encode
+from tests.integration.fuzz.document import DAMAGED, fuzz_operation, operations
+from tests.integration.fuzz.door import Door, encode
+from tests.integration.fuzz.host import Host
 from tests.integration.fuzz.work import Background
 
 DOCUMENT_SHARE = 6
@@ -44,6 +43,19 @@ STEPS: tuple[tuple[Callable[[Actor], None], float], ...] = (
     (agents.agent, 5),
     (agents.probe, 2),
     (agents.keeping, 1),
+    (oddities.odd_headers, 4),
+    (oddities.coded, 2),
+    (oddities.hang_up, 2),
+    (oddities.methods, 4),
+    (lives.session_again, 0.6),
+    (lives.message_again, 1),
+    (lives.reset_again, 0.6),
+    (lives.user_again, 0.4),
+    (lives.catalog_again, 0.6),
+    (pairs.same_turn, 2),
+    (pairs.two_turns, 3),
+    (pairs.turn_and_end, 1),
+    (pairs.changes, 3),
 )
 """What a platform does, and how often: once in so many steps of the sum."""
 
@@ -66,11 +78,8 @@ class Result:
 @contextmanager
 def open_door(key: str) -> Iterator[Door]:
     """The real application behind a door, called with a key."""
-    app = make_app()
-    witness = Witness(app, app.openapi())
-    with TestClient(witness, raise_server_exceptions=False) as client:
-        client.headers["Authorization"] = f"Bearer {key}"
-        yield Door(client, witness)
+    with Host.running(make_app()) as host:
+        yield Door(host, key)
 
 
 def fuzz_round(door: Door, seed: str, requests: int) -> Result:
@@ -89,9 +98,10 @@ def fuzz_round(door: Door, seed: str, requests: int) -> Result:
 def fuzz_document(door: Door, seed: str, requests: int) -> None:
     """Send requests that the OpenAPI document allows, and that it forbids, to every call in it."""
     known = _make_known(door)
-    calls = operations(door.witness.document)
+    calls = operations(door.host.document)
     for operation in calls:
-        examples = max(requests // (2 * len(calls)), 1)
+        sent = 1 + DAMAGED if operation.body else 1
+        examples = max(round(requests / (2 * len(calls) * sent)), 1)
         fuzz_operation(door, operation, known, examples=examples, begin=zlib.crc32(seed.encode()))
 
 
@@ -128,8 +138,9 @@ def fuzz_platform(door: Door, seed: str, requests: int) -> Result:
     calls, weights = zip(*STEPS, strict=True)
     until, steps = door.requests + requests, 0
     while door.requests < until:
-        actor.rng.choices(calls, weights)[0](actor)
         steps += 1
+        actor.begin(f"{seed} {steps}")
+        actor.rng.choices(calls, weights)[0](actor)
         if steps % WORK_EVERY == 0:
             background.work()
     actor.finish()

@@ -125,7 +125,7 @@ def edit(actor: Actor) -> None:
     raw, _ = actor.raw({"message": body})
     answer = actor.door.send("edit", "PATCH", f"{session.path}/messages/{seq}", raw)
     if answer.ok:
-        _changed(session, answer)
+        session.change(answer.body["messages"])
         session.told[seq] = clean_json(json.loads(raw)["message"], max_depth=500)[0]
 
 
@@ -135,17 +135,12 @@ def erase_message(actor: Actor) -> None:
     path = f"{session.path}/messages/{_seq(actor, session)}"
     answer = actor.door.send("erase message", "DELETE", path)
     if answer.ok:
-        _changed(session, answer)
+        session.change(answer.body["messages"])
 
 
 def _seq(actor: Actor, session: Promised) -> Any:
     live = session.live()[-20:] or [1]
     return actor.rng.choice(live if actor.rng.random() < 0.8 else [0, 10**6, 2**63, "x"])
-
-
-def _changed(session: Promised, answer: Answer) -> None:
-    session.gone |= set(answer.body["messages"]["removed"])
-    session.told |= dict.fromkeys(answer.body["messages"]["rewritten"])
 
 
 def erase_session(actor: Actor) -> None:

@@ -13,9 +13,7 @@ def test_every_call_of_the_document_answers_what_it_allows_and_what_it_forbids(d
     fuzz_document(door, "what the document says", REQUESTS)
     assert [str(fault) for fault in door.faults] == []
     described = {
-        f"{method.upper()} {path}"
-        for path, calls in door.witness.document["paths"].items()
-        for method in calls
+        f"{method.upper()} {path}" for path, calls in door.host.document["paths"].items() for method in calls
     }
     assert described <= {operation for operation, _, _ in door.counts}
     assert door.requests >= REQUESTS * 3 / 4

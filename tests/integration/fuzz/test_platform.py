@@ -5,7 +5,7 @@ from sqlalchemy import text
 
 from models import session
 from tests.integration.fuzz.actor import Actor
-from tests.integration.fuzz.door import Answer, Door, encode
+from tests.integration.fuzz.door import Answer, Door, Request, encode
 from tests.integration.fuzz.ledger import Promised, check_log
 from tests.integration.fuzz.run import fuzz_platform
 from tests.integration.fuzz.windows import check_window
@@ -59,6 +59,16 @@ def test_a_window_that_hides_a_message_is_noticed(door: Door, stored: Promised) 
     certificate = {**answer.body["certificate"], "tail": [2, 2]}
     check_window(door, Answer(200, {**answer.body, "certificate": certificate}), body, stored, stored.live())
     assert [fault.what for fault in door.faults] == ["window: hides messages [1] of 's1'"]
+
+
+@pytest.mark.parametrize("path", ["/v1/sessions/s1/turns", "/v1/turns", "/v1/attachments", "/mcp"])
+def test_who_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(door: Door, path: str) -> None:
+    raw = encode({"turn_id": "t1", "session_id": "s1", "messages": SAID, "content": "x"})
+    leaves = Request("hang up", "POST", path, raw, pieces=3, hangs_up=True)
+    (answer,) = door.send_all([leaves])
+    assert door.faults == []
+    assert (answer.status, answer.kind) == (400, "body-incomplete")
+    assert door.send("session", "GET", "/v1/sessions/s1").status == 404
 
 
 def test_a_poisoned_session_is_noticed(door: Door, stored: Promised) -> None:

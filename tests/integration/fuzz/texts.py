@@ -2,6 +2,7 @@
 
 import json
 import string
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -57,6 +58,10 @@ POINTER = (
     '<stored_result id="{id}"{part} tool="read" kind="text" chars="90" lines="1" tokens="9">\n'
     "It is stored.\n\nHead of it\n</stored_result>"
 )
+LARGE_TEXTS = 60
+FRESH = 0.1
+"""How often a large text is one that never was before."""
+
 _PLAIN = string.ascii_letters + string.digits
 
 
@@ -89,8 +94,21 @@ def text(rng: Random, most: int = 400) -> str:
 
 
 def large(rng: Random) -> str:
-    """A result of a tool that is too long for a window: rows, a log, JSON, code, a single line."""
-    size = rng.choice((3_000, 9_000, 11_000, 25_000))
+    """A result of a tool that is too long for a window; most of them occur again and again.
+
+    What is made of a text takes far longer than the request that brings it, and one text is stored once.
+    """
+    return _large(rng) if rng.random() < FRESH else _known_large(rng.randrange(LARGE_TEXTS))
+
+
+@lru_cache(maxsize=LARGE_TEXTS)
+def _known_large(number: int) -> str:
+    return _large(Random(number))  # noqa: S311 (repeatable, not secret)
+
+
+def _large(rng: Random) -> str:
+    """Rows, a log, JSON, code, or a single line."""
+    size = rng.choice((3_000, 3_000, 9_000, 9_000, 11_000, 25_000))
     drawn = rng.randrange(6)
     if drawn == 0:
         return json.dumps(

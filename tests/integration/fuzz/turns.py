@@ -167,16 +167,16 @@ class Scribe:
         """What one tool answered: short, large, in parts, or as if it were a pointer."""
         rng = self.rng
         drawn = rng.random()
-        if drawn < 0.5:
+        if drawn < 0.52:
             return text(rng, 200)
-        if drawn < 0.68:
+        if drawn < 0.6:
             return large(rng)
-        if drawn < 0.8:
+        if drawn < 0.75:
             return pointer(rng, self.artifacts)
         parts = [
             self._text_part(rng.choice((text(rng, 100), pointer(rng, self.artifacts)))) for _ in range(2)
         ]
-        if rng.random() < 0.4:
+        if rng.random() < 0.2:
             parts.append(self._text_part(large(rng)))
         return parts
 
