@@ -162,9 +162,10 @@ class Door:
             self.blame(f"{operation}: {answer.status} without an end", answer)
         elif request.method == "HEAD":
             return
-        elif answer.status >= 400 and not _is_rpc(request, answer):
+        elif answer.status >= 400:
             known = answer.kind in KNOWN_TYPES and answer.body.get("status") == answer.status
-            if not known or got.content_type != PROBLEM or not answer.body.get("detail"):
+            is_problem = known and got.content_type == PROBLEM and answer.body.get("detail")
+            if not (is_problem or _is_rpc(request, answer)):
                 self.blame(f"{operation}: {answer.status} is no known problem", answer)
         elif not (is_json or answer.status in (202, 304, 307) or request.path in PAGES):
             self.blame(f"{operation}: {answer.status} without JSON", answer)
