@@ -1,23 +1,16 @@
 """Fuzz the API, round after round: `python -m tests.integration.fuzz --requests N [--seed N] [--round R]`."""
 
 import argparse
-import logging
 import os
 import secrets
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
-import structlog
-
-from afterturn.stack.roles import SERVERS
-from afterturn.stack.stack import Stack
-from models import session
-from models.settings import database_settings
-from models.tenant import SCOPES, create_key, ensure_tenant
-from tests.integration.fuzz.run import Result, fuzz_round, open_door
+from tests.integration.fuzz.rounds import begin, one_round
+from tests.integration.fuzz.run import Found
 
 A_ROUND = 2_500
 SHOWN_FAULTS = 20
@@ -29,42 +22,24 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32))
     parser.add_argument("--round", type=int, default=1, help="the first round; each repeats by itself")
+    parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4), help="rounds at a time")
     given = parser.parse_args()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     _say(f"seed {given.seed}, {given.requests} requests")
-    with _database():
-        return _run(given.seed, given.requests, given.round)
+    total = Tally()
+    numbers = range(given.round, given.round + max(-(-given.requests // A_ROUND), 1))
+    sizes = [min(A_ROUND, given.requests - A_ROUND * place) for place in range(len(numbers))]
+    jobs = max(min(given.jobs, len(numbers)), 1)
+    with ProcessPoolExecutor(jobs, get_context("spawn"), begin) as pool:
+        found = pool.map(one_round, [given.seed] * len(numbers), numbers, sizes)
+        for number, one in zip(numbers, found, strict=True):
+            total.add(number, one)
+    total.show()
+    _say(f"{total.requests} requests, {total.faults} faults, seed {given.seed}")
+    return 1 if total.faults else 0
 
 
 def _say(line: str) -> None:
     print(line, flush=True)  # noqa: T201 (a command speaks to its user)
-
-
-@contextmanager
-def _database() -> Iterator[None]:
-    """Servers of our own; calls that wait for work wait briefly: nobody works meanwhile."""
-    with Stack(roles=SERVERS) as stack:
-        os.environ["AFTERTURN_DATABASE_URL"] = stack.at.database_url
-        os.environ["AFTERTURN_BROKER_URL"] = stack.at.broker_url
-        os.environ["AFTERTURN_MAX_WAIT_MS"] = "50"
-        database_settings.cache_clear()
-        yield
-        session.engine().dispose()
-
-
-def _run(seed: int, requests: int, first: int) -> int:
-    total = Tally()
-    number = first
-    while total.requests < requests:
-        with session.transaction() as db:
-            key = create_key(db, ensure_tenant(db, f"round {number}"), label="fuzz", scopes=SCOPES)
-        with open_door(key) as door:
-            result = fuzz_round(door, f"{seed} {number}", min(A_ROUND, requests - total.requests))
-        total.add(number, result)
-        number += 1
-    total.show()
-    _say(f"{total.requests} requests, {total.faults} faults, seed {seed}")
-    return 1 if total.faults else 0
 
 
 class Tally:
@@ -81,17 +56,16 @@ class Tally:
     def requests(self) -> int:
         return sum(self.counts.values())
 
-    def add(self, number: int, result: Result) -> None:
+    def add(self, number: int, found: Found) -> None:
         """Count a round in, and show what it found."""
-        door = result.door
-        self.counts += door.counts
-        self.outcomes += result.background.outcomes
-        self.compared += result.compared
-        for operation, took_s in door.slowest.items():
+        self.counts += found.counts
+        self.outcomes += found.outcomes
+        self.compared += found.compared
+        for operation, took_s in found.slowest.items():
             self.slowest[operation] = max(took_s, self.slowest.get(operation, 0.0))
-        for fault in door.faults[: max(SHOWN_FAULTS - self.faults, 0)]:
+        for fault in found.faults[: max(SHOWN_FAULTS - self.faults, 0)]:
             _say(f"FAULT in round {number}: {fault}\n")
-        self.faults += len(door.faults)
+        self.faults += len(found.faults)
         rate = self.requests / (time.monotonic() - self._began)
         _say(f"round {number}: {self.requests} requests, {rate:.0f} a second, {self.faults} faults")
 

@@ -1,6 +1,7 @@
 """A run of the fuzzer: so many requests from a seed, against the real application and database."""
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from tests.integration.fuzz.work import Background
 
 DOCUMENT_SHARE = 6
 LEAST_OF_A_CALL = 10
-"""A round of few requests takes some of the calls: the first that is drawn of a call is always the plainest."""
+"""A short round takes some of the calls: the first that is drawn of a call is always the plainest."""
 
 WORK_EVERY = 100
 """Steps between two looks at the due work."""
@@ -76,6 +77,24 @@ class Result:
     door: Door
     background: Background
     compared: int
+
+    @property
+    def found(self) -> "Found":
+        """What is left of it when its servers are gone."""
+        door = self.door
+        faults = [str(fault) for fault in door.faults]
+        return Found(door.counts, self.background.outcomes, self.compared, faults, door.slowest)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run found, as plain values: counts as of `Door` and `Background`, and the faults in words."""
+
+    counts: Counter[tuple[str, int, str]]
+    outcomes: Counter[tuple[str, str]]
+    compared: int
+    faults: list[str]
+    slowest: dict[str, float]
 
 
 @contextmanager
