@@ -192,7 +192,7 @@ def catalog(rng: Random) -> Body:
         holder = made.get("function", made)
         holder["name"] = own
         packs.append(made)
-    body: Body = {"tools": packs}
+    body: Body = {"packs" if rng.random() < 0.2 else "tools": packs}
     if rng.random() < 0.4:
         step = {"pack": rng.choice(list(tools))}
         body["pipelines"] = [

@@ -128,6 +128,7 @@ class Host:
         return await asyncio.gather(*map(self._answer, requests))
 
     async def _answer(self, sent: Sent) -> Got:
+        scope = sent.scope()
         got, unread, done = Got(), list(_messages(sent))[::-1], asyncio.Event()
 
         async def receive() -> Message:
@@ -141,7 +142,7 @@ class Host:
             got.take(message)
 
         try:
-            await self.app(sent.scope(), receive, send)
+            await self.app(scope, receive, send)
         except Exception:  # noqa: BLE001 - a server answers whatever the application raises
             self.seen.append(traceback.format_exc())
             got.status = got.status or 500

@@ -95,6 +95,29 @@ def user_again(actor: Actor) -> None:
         actor.compared += check_log(actor.door, session)
 
 
+def shared_session(actor: Actor) -> None:
+    """Two users and turns of nobody in one session: one of the users is erased, then the other."""
+    session, rng = actor.new_session(), actor.rng
+    users = [f"{name(rng)}-{actor.number()}" for _ in range(2)]
+    owned: dict[str, list[str]] = {user: [] for user in (*users, "")}
+    for user in (*users, rng.choice((*users, "")), rng.choice((*users, ""))):
+        session.user_id = user
+        owned[user].append(_store(actor, session))
+    session.user_id = ""
+    for user, rest in ((users[0], True), (users[1], False)):
+        erased = actor.door.send("erase user", "DELETE", f"/v1/users/{segment(user)}")
+        if not erased.ok:
+            actor.door.blame(f"a user was not erased: {erased.status}", erased)
+        for turn_id in owned[user]:
+            turn = session.turns.pop(turn_id, None)
+            if turn is not None:
+                session.gone |= set(range(turn.first_seq, turn.last_seq + 1))
+        if not rest:
+            session.forget()
+        actor.compared += check_log(actor.door, session)
+        actor.ask("context", session, bodies.plain_context(session.wire), 0)
+
+
 def catalog_again(actor: Actor) -> None:
     """Put a catalog, take it away and put it again, and ask for it and for plans at each step."""
     rng = actor.rng
@@ -116,10 +139,12 @@ def catalog_again(actor: Actor) -> None:
     actor.door.send("catalogs", "GET", "/v1/catalogs")
 
 
-def _store(actor: Actor, session: Promised) -> None:
+def _store(actor: Actor, session: Promised) -> str:
+    """Store a new turn. Returns its id."""
     turn_id = f"n-{actor.number()}"
     raw = encode(bodies.turn(actor.rng, actor.scribe(session.wire), turn_id, session.user_id))
     answer = actor.door.send("turn", "POST", f"{session.path}/turns", raw)
     if answer.status != 202:
         actor.door.blame(f"a right turn was answered {answer.status}", answer)
     actor.accept(session, answer, raw)
+    return turn_id

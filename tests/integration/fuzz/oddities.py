@@ -7,7 +7,7 @@ from random import Random
 
 from tests.integration.fuzz import bodies
 from tests.integration.fuzz.actor import Actor
-from tests.integration.fuzz.door import Request, encode
+from tests.integration.fuzz.door import Request, encode, segment
 from tests.integration.fuzz.texts import name
 
 Odd = Mapping[str, str | None]
@@ -147,7 +147,9 @@ def hang_up(actor: Actor) -> None:
     session, rng = actor.session(), actor.rng
     raw = encode(bodies.turn(rng, actor.scribe(session.wire), f"u-{actor.number()}", session.user_id))
     raw = raw if rng.random() < 0.5 else raw[: rng.randint(0, len(raw))]
-    path = rng.choice((f"{session.path}/turns", "/v1/turns", "/v1/attachments", "/mcp", f"/{name(rng)}"))
+    path = rng.choice(
+        (f"{session.path}/turns", "/v1/turns", "/v1/attachments", "/mcp", f"/{segment(name(rng))}")
+    )
     leaves = Request("hang up", "POST", path, raw, pieces=rng.choice((1, 2, 5)), hangs_up=True)
     (answer,) = actor.door.send_all([leaves])
     if answer.ok:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from api.app import make_app
-from tests.integration.fuzz import agents, lives, oddities, others, pairs, sessions
+from tests.integration.fuzz import agents, lives, oddities, others, pairs, sessions, wide
 from tests.integration.fuzz.actor import Actor
 from tests.integration.fuzz.document import DAMAGED, fuzz_operation, operations
 from tests.integration.fuzz.door import Door, encode
@@ -56,6 +56,8 @@ STEPS: tuple[tuple[Callable[[Actor], None], float], ...] = (
     (lives.reset_again, 0.6),
     (lives.user_again, 0.4),
     (lives.catalog_again, 0.6),
+    (lives.shared_session, 0.6),
+    (wide.wide_turn, 0.4),
     (pairs.same_turn, 2),
     (pairs.two_turns, 3),
     (pairs.turn_and_end, 1),

@@ -51,7 +51,8 @@ def batch(actor: Actor) -> None:
     lines = [line for _ in range(actor.rng.choice((1, 3, 8))) if (line := _line(actor))]
     if lines and actor.rng.random() < 0.2:
         lines.append(lines[0])
-    answer = actor.door.send("batch", "POST", "/v1/turns", b"\n".join(raw for _, raw, _ in lines))
+    between = actor.rng.choice((b"\n", b"\n", b"\r\n", b"\n\n \t\n", b" \n "))
+    answer = actor.door.send("batch", "POST", "/v1/turns", between.join(raw for _, raw, _ in lines))
     if not answer.ok or len(answer.body["results"]) != len(lines):
         actor.door.blame("a batch was not answered by line", answer)
         return
