@@ -9,7 +9,7 @@ Back: drops the column; entries of sessions that have no turn are made again.
 from alembic import op
 
 revision = "0031"
-down_revision = "0029"
+down_revision = "0030"
 branch_labels = None
 depends_on = None
 
