@@ -30,7 +30,7 @@ up: venv
 	@$(PY) -m afterturn up --port $(PORT)
 
 test: venv lint
-	$(PY) -m pytest -n 2 --dist loadfile -m 'not soak'
+	$(PY) -m pytest -n 2 --dist loadfile -m 'not soak' --durations 25
 
 lint: venv
 	$(PY) -m ruff check .

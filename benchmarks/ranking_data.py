@@ -125,6 +125,7 @@ def turn_cases() -> Iterator[Case]:
     """Read turns of conversations in which a tool is missing until later, and turns whose tools are there."""
     folder = DATA / "bfcl_multi_turn"
     tools = read_jsonl(folder / "catalog.jsonl")
+    shelves = dict[tuple[frozenset[str], ...], tuple[RankingIndex, FormerTools | None]]()
     for row in read_jsonl(folder / "eval_missing.jsonl"):
         missing = {int(at): set(names) for at, names in (row["missed_function"] or {}).items()}
         excluded = set(row["excluded_function"] or ())
@@ -133,11 +134,13 @@ def turn_cases() -> Iterator[Case]:
             is_gap = at + 1 in missing
             if turn["user"].strip() and (turn["tools"] or is_gap):
                 absent = set().union(*(names for since, names in missing.items() if at < since))
-                there = Catalog(
-                    tuple(entry for entry in before.entries if entry.name not in {*absent, *excluded})
-                )
-                former = build_former(there, before.entries)
-                yield Case(turn["user"], build_index(there), is_gap, half_of(row["id"]), former)
+                gone = frozenset((*absent, *excluded))
+                there = Catalog(tuple(entry for entry in before.entries if entry.name not in gone))
+                shelf = frozenset(entry.name for entry in before.entries), gone
+                if shelf not in shelves:
+                    shelves[shelf] = build_index(there), build_former(there, before.entries)
+                index, former = shelves[shelf]
+                yield Case(turn["user"], index, is_gap, half_of(row["id"]), former)
 
 
 def _index(tools: Sequence[Row]) -> RankingIndex:

@@ -172,6 +172,7 @@ def test_messages_to_workers_hold_ids_and_nothing_else(platform: Platform) -> No
     platform.is_summarized("ids")
 
 
+@pytest.mark.soak
 def test_connections_that_swallow_everything(platform: Platform, tmp_path: Path) -> None:
     """Half-open: nobody is told that the other end is gone. Sockets have time-outs, hints come again.
 

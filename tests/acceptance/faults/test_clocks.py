@@ -100,6 +100,7 @@ def test_clocks_that_disagree_by_hours_do_no_harm(
         wait_until(lambda: platform.rows(swept, began), within_s=SOON_S, what="a tick was taken")
 
 
+@pytest.mark.soak
 def test_a_clock_that_jumps_while_a_lease_runs_changes_nothing(platform: Platform, tmp_path: Path) -> None:
     """An hour ahead and an hour back while the model answers: nobody else takes the work, all goes on.
 

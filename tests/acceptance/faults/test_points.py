@@ -35,7 +35,9 @@ def points(ring: Ring) -> list[Point]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("role", [Role.API, Role.DISPATCHER, Role.WORKER])
+@pytest.mark.parametrize(
+    "role", [Role.API, Role.DISPATCHER, pytest.param(Role.WORKER, marks=pytest.mark.soak)]
+)
 def test_a_process_killed_at_each_point_of_a_life(ring: Ring, points: list[Point], role: Role) -> None:
     """Before and after each of its commits, hints and calls of a model: the life ends as it should.
 
