@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import psycopg
+import pytest
 from celery import Celery
 
 from afterturn.stack.ports import ReservedPorts
