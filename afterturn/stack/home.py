@@ -74,9 +74,11 @@ class Home:
     @property
     def flower_auth(self) -> str:
         """The name and password that open Flower here, as `name:password`; made at the first question."""
-        if not self._flower_auth.exists():
-            write_private(self._flower_auth, f"afterturn:{secrets.token_urlsafe(24)}")
-        return self._flower_auth.read_text().strip()
+        kept = self._flower_auth.read_text().strip() if self._flower_auth.exists() else ""
+        if not kept.partition(":")[2]:
+            kept = f"afterturn:{secrets.token_urlsafe(24)}"
+            write_private(self._flower_auth, kept)
+        return kept
 
     def prepare(self) -> None:
         """Make the directories, and empty the one for what processes drop."""
