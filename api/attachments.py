@@ -54,8 +54,13 @@ class AttachmentUpload(Body):
     attachment_type: str = Field(
         "document", pattern=r"^[a-z][a-z0-9_-]{0,39}$", description="What it is for: document, data, ..."
     )
-    session_id: str = Field("", max_length=200, description="The only session that it is for, for erasure.")
-    user_id: str = Field("", max_length=200, description="Whose it is, for erasure.")
+    session_id: str = Field(
+        "",
+        max_length=200,
+        description="The only session that it is for: it is erased with it. With neither this nor a user, it is "
+        "the tenant's own document, and stays.",
+    )
+    user_id: str = Field("", max_length=200, description="Whose it is: it is erased with the user.")
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,15 @@ class PlanRequest(Body):
     model: str = Field(min_length=1, max_length=200, description="The model that plans, or `extractive`.")
     mode: PlanMode = Field(PlanMode.PLAN, description="Ordered steps, or the one tool to go to.")
     context: str | None = Field(None, max_length=100_000, description="What the plan should know beside it.")
-    session_id: str | None = Field(None, max_length=200, description="The conversation, once it has a turn.")
-    user_id: str | None = Field(None, max_length=200, description="The user, for erasure.")
+    session_id: str | None = Field(
+        None,
+        max_length=200,
+        description="The conversation, once it has a turn: the plan is erased with it. With neither this nor a "
+        "user, nobody knows whose words these are, and they live as long as plans are kept.",
+    )
+    user_id: str | None = Field(
+        None, max_length=200, description="The user: the plan is erased with the user."
+    )
     wait_ms: int = Field(0, ge=0, description="How long to wait for the plan; 0 answers at once.")
 
 

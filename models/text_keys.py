@@ -48,7 +48,10 @@ GONE = (
     "this text was sealed with a key of this tenant that is gone: `afterturn text forget --for-ever` has not "
     "come to it yet, or was stopped; then `afterturn text clear` removes what nobody can read"
 )
-BROKEN = "a stored text does not open with its tenant's key where it stands; nothing was changed"
+BROKEN = (
+    "a stored text does not open with its tenant's key where it stands; nothing was changed: if it is of a key "
+    "that was forgotten, `afterturn text clear` removes it"
+)
 
 
 @dataclass

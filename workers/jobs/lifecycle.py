@@ -161,8 +161,8 @@ def _put_off(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
     if not kept:
         return LEASE_LOST
     if wait.max_attempts is not None and held.attempts >= wait.max_attempts:
-        return f"given up: {wait.error}"
-    return f"put off {delay_s:.1f} s: {wait.error}"
+        return f"given up: {wait.own or wait.error}"
+    return f"put off {delay_s:.1f} s: {wait.own or wait.error}"
 
 
 def backoff_s(attempts: int, settings: WorkerSettings) -> float:
