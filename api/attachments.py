@@ -57,8 +57,8 @@ class AttachmentUpload(Body):
     session_id: str = Field(
         "",
         max_length=200,
-        description="The only session that it is for: it is erased with it. With neither this nor a user, it is "
-        "the tenant's own document, and stays.",
+        description="The only session that it is for: it is erased with it. With neither this nor a user, it "
+        "is the tenant's own document, and stays.",
     )
     user_id: str = Field("", max_length=200, description="Whose it is: it is erased with the user.")
 

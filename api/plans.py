@@ -43,8 +43,8 @@ class PlanRequest(Body):
     session_id: str | None = Field(
         None,
         max_length=200,
-        description="The conversation, once it has a turn: the plan is erased with it. With neither this nor a "
-        "user, nobody knows whose words these are, and they live as long as plans are kept.",
+        description="The conversation, once it has a turn: the plan is erased with it. With neither this nor "
+        "a user, nobody knows whose words these are, and they live as long as plans are kept.",
     )
     user_id: str | None = Field(
         None, max_length=200, description="The user: the plan is erased with the user."

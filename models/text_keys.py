@@ -49,8 +49,8 @@ GONE = (
     "come to it yet, or was stopped; then `afterturn text clear` removes what nobody can read"
 )
 BROKEN = (
-    "a stored text does not open with its tenant's key where it stands; nothing was changed: if it is of a key "
-    "that was forgotten, `afterturn text clear` removes it"
+    "a stored text does not open with its tenant's key where it stands; nothing was changed: if it is of a "
+    "key that was forgotten, `afterturn text clear` removes it"
 )
 
 
