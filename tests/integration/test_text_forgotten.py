@@ -13,6 +13,7 @@ from afterturn.text import app as text_commands
 from context.artifacts.content import artifact_id_of
 from context.recall.passages import Passage
 from models import session
+from models.history import load_oldest
 from models.learning import Counted, keep_counted
 from models.recall import Progress, RecallKey, add_passages
 from models.text_columns import COLUMNS, count_cells
@@ -22,6 +23,7 @@ from models.text_shed import shed_unreadable
 from tests.integration.doors import DOORS, MORE, Ids, filled
 from tests.integration.erasing import plant_by_our_own_ways, post_turn, talk, tool_turn
 from tests.integration.sealing import FIRST, SECOND, Environment
+from tests.integration.test_text_rotation import MESSAGES, Traffic
 
 WORD = "zqxharbour"
 SESSION = "s1"
@@ -204,3 +206,25 @@ def test_the_command_says_what_it_removed_and_a_second_one_has_nothing_to_do(
     assert client.get("/v1/my-plans").status_code == 200
     again = CliRunner().invoke(text_commands, ["clear", "--tenant", "first", "--for-ever"])
     assert again.output.strip() == "Nothing is left of first that cannot be read; 0 cells were removed."
+
+
+def test_a_tenant_goes_on_talking_while_what_was_lost_is_removed(
+    client: TestClient, tenant_id: UUID, keys: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFTERTURN_TEXT_KEY_CACHE_S", "0")
+    keys.use(FIRST)
+    for number in range(2):
+        plant_by_our_own_ways(tenant_id, client, f"old{number}", WORD, turn_id="t1", user_id="anna")
+    forget(tenant_id)
+    post_turn(client, "s0", tool_turn("t0", WORD))
+    traffic = Traffic(client)
+    with traffic.running():
+        traffic.goes_on()
+        shed(tenant_id)
+        traffic.goes_on()
+    assert traffic.refused == []
+    assert shed(tenant_id) == {}
+    with session.reading() as db:
+        log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=10_000, most=10_000)
+        uploads = db.execute(text("select count(*) from artifact_attachment")).scalar()
+    assert (len(log), uploads) == (MESSAGES * traffic.turns, traffic.turns)
