@@ -156,5 +156,5 @@ def _clear(tenant: str, tenant_id: UUID, data_dir: Path) -> None:
         for name, count in shed_unreadable(_transactions(data_dir), tenant_id):
             removed[name] += count
     for name, count in removed.items():
-        print(f"{name}: {count:,}")
-    print(f"Nothing is left of {tenant} that cannot be read; {removed.total():,} cells were removed.")
+        print(f"{name}: {count:,} could not be read and went, with all that was made of it")
+    print(f"Nothing is left of {tenant} that cannot be read.")
