@@ -118,3 +118,12 @@ def test_a_question_is_found_by_a_key_that_nobody_else_can_compute(
     with session.reading() as db:
         found = find_plan(db, tenant_id, key)
         assert found is not None
+
+
+@pytest.mark.parametrize("wrong", [(SECOND,), ()], ids=["another", "none"])
+def test_what_was_asked_is_erased_also_where_the_key_is_not_at_hand(
+    client: TestClient, keys: Environment, wrong: tuple[str, ...]
+) -> None:
+    ask(client, upload(client), FOCUS, session_id="walk")
+    keys.use(*wrong)
+    assert client.delete("/v1/sessions/walk").json()["invalidated"] == {"artifact_summary": 1}
