@@ -29,5 +29,5 @@ def key_forms(cells: Cells, key: str) -> tuple[str, ...]:
     Raises:
         TextUnavailableError: The tenant's key is not at hand.
     """
-    secret = None if _says_nothing(key) else cells.key_at_hand()
+    secret = None if _says_nothing(key) else cells.naming_key()
     return (key, _keyed(secret, key)) if secret else (key,)

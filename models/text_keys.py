@@ -149,6 +149,17 @@ class Cells:
             self._key = find_key(self.db, self.tenant_id)
         return self._key
 
+    def naming_key(self) -> TextKey | None:
+        """The key by which something stored may be named; None where the tenant has none.
+
+        Raises:
+            TextUnavailableError: It has one, and this process has no key at all.
+        """
+        key = self.key_at_hand()
+        if key is None:
+            self._check_plain()
+        return key
+
     def reading_key(self) -> TextKey:
         """The key that something stored needs.
 
