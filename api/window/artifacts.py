@@ -7,7 +7,7 @@ from uuid import UUID
 
 from api.window.attachments import RequestAttachment, find_attachments, read_attachments
 from api.window.planning import NO_PLAN_NEEDED, Chosen, Planned, choose_plan
-from api.window.texts import ArtifactText, index_now, load_texts
+from api.window.texts import ArtifactText, brought_text, load_texts
 from context.artifacts.reading import How, Reading
 from context.artifacts.steps import all_artifacts
 from context.artifacts.superseded import Reason, Superseded
@@ -212,7 +212,7 @@ def _read(
         db, question.tenant_id, newest_first, most_bytes=planning_settings().artifact_read_bytes
     )
     texts |= {
-        artifact.artifact_id: ArtifactText(artifact.content, index_now(artifact.content, artifact))
+        artifact.artifact_id: brought_text(question.tenant_id, artifact, artifact.content)
         for artifact in artifacts
         if artifact.content is not None
     }

@@ -131,6 +131,24 @@ def _index(artifact: Artifact, content: str, prepared: bytes | None) -> PassageI
     return index_now(content, artifact)
 
 
+def brought_text(tenant_id: UUID, artifact: Artifact, content: str) -> ArtifactText:
+    """The text of a document that a request brings: its next request brings it again, as a rule.
+
+    Each tenant has its own: how soon an answer comes tells nobody what others sent.
+
+    Args:
+        tenant_id: Whose request.
+        artifact: The document.
+        content: Its whole text.
+    """
+    name = f"{tenant_id} {artifact.artifact_id} {artifact.kind.value}"
+    known = texts.find(name)
+    if known is None:
+        known = ArtifactText(content, index_now(content, artifact))
+        texts.keep(name, known)
+    return known
+
+
 def index_now(content: str, artifact: Artifact) -> PassageIndex | None:
     """Index a text that is short enough for a read to wait for it; None for a longer one."""
     if len(content) > INDEX_AT_ONCE_CHARS:

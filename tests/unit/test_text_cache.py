@@ -2,12 +2,16 @@
 
 import gc
 import tracemalloc
+from dataclasses import replace
+from datetime import UTC, datetime
 from random import Random
+from uuid import uuid4
 
 import pytest
 
-from api.window.texts import ArtifactText, TextCache
+from api.window.texts import ArtifactText, TextCache, brought_text
 from benchmarks.soak.words import table
+from context.artifacts.steps import document_artifact
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 
@@ -51,6 +55,17 @@ def test_a_text_of_more_than_a_quarter_of_the_cache_is_not_kept(times: float, *,
     cache = TextCache(int(times * one.weight_bytes))
     cache.keep("a", one)
     assert (cache.find("a") is not None) is is_kept
+
+
+def test_a_document_that_a_request_brings_again_is_not_cut_up_again() -> None:
+    content = table(Random(77), ROWS)  # noqa: S311 (the same each time)
+    artifact, tenant_id = document_artifact(content, title="", timestamp=datetime.now(UTC)), uuid4()
+    once = brought_text(tenant_id, artifact, content)
+    assert once.index is not None
+    assert brought_text(tenant_id, artifact, content) is once
+    assert brought_text(uuid4(), artifact, content) is not once
+    as_prose = brought_text(tenant_id, replace(artifact, kind=ContentKind.TEXT), content)
+    assert as_prose.index != once.index
 
 
 def test_a_text_that_is_kept_again_is_weighed_once() -> None:
