@@ -14,6 +14,7 @@ from tests.integration.fuzz.run import Found
 
 A_ROUND = 2_500
 SHOWN_FAULTS = 20
+SHOWN_CHARS = 160
 
 
 def main() -> int:
@@ -49,7 +50,7 @@ class Tally:
         self.counts: Counter[tuple[str, int, str]] = Counter()
         self.outcomes: Counter[tuple[str, str]] = Counter()
         self.compared = self.faults = 0
-        self.slowest: dict[str, float] = {}
+        self.slowest: dict[str, tuple[float, str]] = {}
         self._began = time.monotonic()
 
     @property
@@ -61,8 +62,8 @@ class Tally:
         self.counts += found.counts
         self.outcomes += found.outcomes
         self.compared += found.compared
-        for operation, took_s in found.slowest.items():
-            self.slowest[operation] = max(took_s, self.slowest.get(operation, 0.0))
+        for operation, slow in found.slowest.items():
+            self.slowest[operation] = max(slow, self.slowest.get(operation, (0.0, "")))
         for fault in found.faults[: max(SHOWN_FAULTS - self.faults, 0)]:
             _say(f"FAULT in round {number}: {fault}\n")
         self.faults += len(found.faults)
@@ -75,8 +76,8 @@ class Tally:
             _say(f"{operation:58} {status} {kind:22} {times:7}")
         for (kind, outcome), times in sorted(self.outcomes.items()):
             _say(f"work {kind:18} {outcome:61} {times:7}")
-        slow = sorted(self.slowest.items(), key=lambda entry: -entry[1])[:5]
-        _say("slowest: " + ", ".join(f"{operation} {took_s:.2f} s" for operation, took_s in slow))
+        for took_s, request in sorted(self.slowest.values(), reverse=True)[:5]:
+            _say(f"slow: {took_s:.2f} s for {request[:SHOWN_CHARS]}")
         _say(f"{self.compared} messages read back and compared")
 
 

@@ -108,14 +108,14 @@ class Door:
         key: What a request is signed with that names no other key.
         counts: Answers by operation, status and type.
         faults: What must not happen.
-        slowest: The longest answer of each operation, in seconds.
+        slowest: The longest answer of each operation: the seconds, and the request.
     """
 
     host: Host
     key: str
     counts: Counter[tuple[str, int, str]] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
-    slowest: dict[str, float] = field(default_factory=dict)
+    slowest: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     @property
     def requests(self) -> int:
@@ -148,7 +148,7 @@ class Door:
         operation = request.operation
         self._judge(request, answer, got, is_json=is_json)
         self.counts[operation, answer.status, answer.kind] += 1
-        self.slowest[operation] = max(spent_s, self.slowest.get(operation, 0.0))
+        self.slowest[operation] = max((spent_s, answer.request), self.slowest.get(operation, (0.0, "")))
         if spent_s > MOST_S:
             self.blame(f"{operation}: took {spent_s:.1f} s", answer)
         return answer

@@ -96,7 +96,7 @@ class Found:
     outcomes: Counter[tuple[str, str]]
     compared: int
     faults: list[str]
-    slowest: dict[str, float]
+    slowest: dict[str, tuple[float, str]]
 
 
 @contextmanager
