@@ -75,6 +75,36 @@ def turn_and_end(actor: Actor) -> None:
         actor.accept(session, stored, raw)
 
 
+def same_call(actor: Actor) -> None:
+    """One call of any other kind several times at once: a row is made once, and nobody stands in the way."""
+    rng, session = actor.rng, actor.stored()
+    artifact = rng.choice([*actor.artifacts, "art_" + "0" * 32])
+    catalog = f"/v1/catalogs/{segment(rng.choice(bodies.CATALOGS))}"
+    refused = bodies.compress(rng, actor.scribe(), actor.artifacts)
+    kinds = (
+        ("POST", "/v1/attachments", bodies.upload(rng)),
+        ("POST", "/v1/attachments", bodies.upload(rng) | {"user_id": session.user_id or "u"}),
+        ("PUT", f"/v1/artifacts/{artifact}/summaries", {"focus": text(rng, 90), "again": rng.random() < 0.5}),
+        ("PUT", catalog, bodies.catalog(rng)),
+        ("DELETE", catalog, None),
+        ("POST", f"{catalog}/rank", {"intent": text(rng) or "x"}),
+        ("POST", "/v1/plans", bodies.plan(rng, actor.names())),
+        ("POST", f"/v1/plans/{rng.choice([*actor.plans, 'x'])}/outcome", bodies.outcome(rng)),
+        ("POST", f"{session.path}/compress", refused | {"observed_limit": rng.choice((512, 4_096))}),
+        ("POST", f"{session.path}/context", bodies.context(rng, actor.scribe(), actor.artifacts)),
+        ("POST", f"{session.path}/summaries/{rng.choice((1, 2, 3))}/activate", None),
+        ("POST", "/v1/preflight", bodies.preflight(rng, actor.names())),
+        ("PUT", "/v1/preflight/config", bodies.policy(rng)),
+        ("PUT", "/v1/retention", {"plan_days": rng.choice((0, 30))}),
+    )
+    asked = []
+    for method, path, body in rng.sample(kinds, rng.choice((1, 1, 2))):
+        raw = b"" if body is None else encode(body)
+        asked += [Request("at once", method, path, raw)] * rng.randint(2, 3)
+    actor.door.send_all(asked)
+    session.is_cut = session.is_cut or any("/compress" in one.path for one in asked)
+
+
 def changes(actor: Actor) -> None:
     """Edits and erasures of the same messages at once, beside a window or a reset."""
     session, rng = actor.stored(), actor.rng

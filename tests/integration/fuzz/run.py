@@ -62,6 +62,7 @@ STEPS: tuple[tuple[Callable[[Actor], None], float], ...] = (
     (pairs.two_turns, 3),
     (pairs.turn_and_end, 1),
     (pairs.changes, 3),
+    (pairs.same_call, 3),
 )
 """What a platform does, and how often: once in so many steps of the sum."""
 
