@@ -1,5 +1,6 @@
 """A process that fuzzes: its own servers, and one round after another."""
 
+import gc
 import logging
 import os
 from multiprocessing.util import Finalize
@@ -25,6 +26,7 @@ def begin() -> None:
     os.environ["AFTERTURN_MAX_WAIT_MS"] = "50"
     database_settings.cache_clear()
     Finalize(None, session.engine().dispose, exitpriority=2)
+    gc.freeze()  # hundreds of thousands of objects that stay: looking through them took a tenth of all time
 
 
 def one_round(seed: int, number: int, requests: int) -> Found:
