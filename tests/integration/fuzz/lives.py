@@ -87,10 +87,7 @@ def user_again(actor: Actor) -> None:
         _store(actor, session)
         _store(actor, session)
         actor.ask("context", session, bodies.plain_context(session.wire), 0)
-        answer = actor.door.send("erase user", "DELETE", f"/v1/users/{segment(user)}")
-        if not answer.ok:
-            actor.door.blame(f"a user was not erased: {answer.status}", answer)
-            return
+        _erase_user(actor, user)
         session.forget()
         actor.compared += check_log(actor.door, session)
 
@@ -104,18 +101,22 @@ def shared_session(actor: Actor) -> None:
         session.user_id = user
         owned[user].append(_store(actor, session))
     session.user_id = ""
-    for user, rest in ((users[0], True), (users[1], False)):
-        erased = actor.door.send("erase user", "DELETE", f"/v1/users/{segment(user)}")
-        if not erased.ok:
-            actor.door.blame(f"a user was not erased: {erased.status}", erased)
-        for turn_id in owned[user]:
-            turn = session.turns.pop(turn_id, None)
-            if turn is not None:
-                session.gone |= set(range(turn.first_seq, turn.last_seq + 1))
-        if not rest:
-            session.forget()
-        actor.compared += check_log(actor.door, session)
-        actor.ask("context", session, bodies.plain_context(session.wire), 0)
+    first, last = users
+    _erase_user(actor, first)
+    gone = [turn for turn_id in owned[first] if (turn := session.turns.pop(turn_id, None))]
+    for turn in gone:
+        session.gone |= set(range(turn.first_seq, turn.last_seq + 1))
+    _look(actor, session)
+    for turn in gone:
+        answer = actor.door.send("turn reborn", "POST", f"{session.path}/turns", turn.raw)
+        if answer.status != 202:
+            actor.door.blame(f"a turn of an erased user was answered {answer.status}", answer)
+        actor.accept(session, answer, turn.raw)
+    _look(actor, session)
+    _erase_user(actor, first)
+    _erase_user(actor, last)
+    session.forget()
+    _look(actor, session)
 
 
 def catalog_again(actor: Actor) -> None:
@@ -137,6 +138,18 @@ def catalog_again(actor: Actor) -> None:
             actor.door.blame(f"a catalog that was taken away was answered {lost.status}", lost)
     actor.door.send("erase catalog", "DELETE", where)
     actor.door.send("catalogs", "GET", "/v1/catalogs")
+
+
+def _erase_user(actor: Actor, user: str) -> None:
+    erased = actor.door.send("erase user", "DELETE", f"/v1/users/{segment(user)}")
+    if not erased.ok:
+        actor.door.blame(f"a user was not erased: {erased.status}", erased)
+
+
+def _look(actor: Actor, session: Promised) -> None:
+    """Read the log back, and ask for a window."""
+    actor.compared += check_log(actor.door, session)
+    actor.ask("context", session, bodies.plain_context(session.wire), 0)
 
 
 def _store(actor: Actor, session: Promised) -> str:
