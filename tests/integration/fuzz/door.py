@@ -158,6 +158,9 @@ class Door:
         if answer.status >= 500:
             seen = self.host.seen.pop() if self.host.seen else json.dumps(answer.body)
             self.faults.append(Fault(f"{operation}: {answer.status}", answer.request, seen))
+        elif self.host.seen:  # such as by what is done after the answer
+            what = f"{operation}: {answer.status}, and then a fault"
+            self.faults.append(Fault(what, answer.request, self.host.seen.pop()))
         elif not got.is_whole:
             self.blame(f"{operation}: {answer.status} without an end", answer)
         elif request.method == "HEAD":

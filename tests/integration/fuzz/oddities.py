@@ -8,7 +8,7 @@ from random import Random
 from tests.integration.fuzz import bodies
 from tests.integration.fuzz.actor import Actor
 from tests.integration.fuzz.door import Request, encode, segment
-from tests.integration.fuzz.texts import name
+from tests.integration.fuzz.texts import name, value
 
 Odd = Mapping[str, str | None]
 
@@ -116,6 +116,30 @@ def _odd_call(actor: Actor) -> None:
         headers["authorization"] = rng.choice(KEYS)
     raw = encode(body) if body is not None or rng.random() < 0.1 else b""
     actor.door.send_all([Request("odd call", method, path, raw, headers=headers, pieces=rng.choice((1, 3)))])
+
+
+def unknown_field(actor: Actor) -> None:
+    """A field that nobody knows is refused by its name, and nothing is stored."""
+    session, rng = actor.session(), actor.rng
+    turn_id = f"k-{actor.number()}"
+    turn = bodies.turn(rng, actor.scribe(session.wire), turn_id, session.user_id)
+    method, path, body = rng.choice(
+        (
+            ("POST", f"{session.path}/turns", turn),
+            ("POST", f"{session.path}/context", bodies.context(rng, actor.scribe(), [])),
+            ("POST", f"{session.path}/compress", bodies.compress(rng, actor.scribe(), [])),
+            ("POST", "/v1/attachments", bodies.upload(rng)),
+            ("POST", "/v1/plans", bodies.plan(rng, actor.names())),
+            ("POST", "/v1/preflight", bodies.preflight(rng, actor.names())),
+            ("PUT", "/v1/preflight/config", bodies.policy(rng)),
+            ("PUT", "/v1/retention", {"plan_days": 30}),
+            ("PUT", "/v1/catalogs/main", bodies.catalog(rng)),
+        )
+    )
+    field = f"zz_{turn_id}"
+    answer = actor.door.send("unknown field", method, path, encode({**body, field: value(rng)}))
+    if answer.status != 422 or field not in str(answer.body):
+        actor.door.blame(f"an unknown field was answered {answer.status}", answer)
 
 
 def coded(actor: Actor) -> None:

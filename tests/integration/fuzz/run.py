@@ -49,6 +49,7 @@ STEPS: tuple[tuple[Callable[[Actor], None], float], ...] = (
     (agents.keeping, 1),
     (oddities.odd_headers, 4),
     (oddities.coded, 2),
+    (oddities.unknown_field, 2),
     (oddities.hang_up, 2),
     (oddities.methods, 4),
     (lives.session_again, 0.6),
