@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from api.app import make_app
 from tests.integration.fuzz import agents, lives, oddities, others, pairs, sessions, wide
 from tests.integration.fuzz.actor import Actor
+from tests.integration.fuzz.beside import beside_work
 from tests.integration.fuzz.document import DAMAGED, fuzz_operation, operations
 from tests.integration.fuzz.door import Door, encode
 from tests.integration.fuzz.host import Host
@@ -162,7 +164,8 @@ def fuzz_platform(door: Door, seed: str, requests: int) -> Result:
         requests: How many, >= 1.
     """
     actor, background = Actor.of(seed, door), Background(door)
-    calls, weights = zip(*STEPS, strict=True)
+    steps_of_work = ((partial(beside_work, background=background), 2),)
+    calls, weights = zip(*STEPS, *steps_of_work, strict=True)
     until, steps = door.requests + requests, 0
     while door.requests < until:
         steps += 1
