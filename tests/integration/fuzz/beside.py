@@ -21,7 +21,7 @@ def beside_work(actor: Actor, background: Background) -> None:
         return
     window = encode(bodies.plain_context(session.wire))
     asked = [Request("beside: context", "POST", f"{session.path}/context", window), _change(actor, session)]
-    jobs = Thread(target=background.work, args=(MOST_WORK,))
+    jobs = Thread(target=background.work, args=(MOST_WORK, session.session_id))
     jobs.start()
     for _ in range(
         actor.rng.randint(0, MOST_BEFORE)

@@ -16,6 +16,9 @@ from workers.settings import worker_settings
 from workers.tasks import _handlers
 
 _MAKE_DUE = text("update due_work set due_at = now(), hinted_until = null where state = 'ready'")
+_BEFORE_ALL = text(
+    "update due_work set due_at = now() - interval '1 hour' where state = 'ready' and key = :key"
+)
 _GIVEN_UP = text("select kind, key, last_error from due_work where state = 'dead'")
 
 
@@ -31,13 +34,14 @@ class Background:
     door: Door
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def work(self, most: int = 20) -> None:
-        """Do what is due, and what is not due for a moment yet."""
+    def work(self, most: int = 20, first: str = "") -> None:
+        """Do what is due, or will be in a moment; that of one session or artifact before all other."""
         with session.transaction() as db:
             operator = ensure_tenant(db, OPERATOR)
             for key in ("tables", RETENTION):
                 want(db, operator, WorkKind.SWEEP, key)
             db.execute(_MAKE_DUE)
+            db.execute(_BEFORE_ALL, {"key": first})
             hints = take_hints(db, limit=most, hint_lifetime_s=60)
         for hint in hints:
             outcome = run_work(hint.work_id, _handlers(), worker_settings())
