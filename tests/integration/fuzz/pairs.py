@@ -16,7 +16,8 @@ def same_turn(actor: Actor) -> None:
     raws = [_raw(actor, session, turn_id)] * 2
     if actor.rng.random() < 0.4:
         said = [{"role": "user", "content": f"other {actor.number()}"}]
-        raws[1] = encode({"turn_id": turn_id, "messages": said, "wire": "openai"})
+        owned = {"user_id": session.user_id} if session.user_id else {}
+        raws[1] = encode({"turn_id": turn_id, "messages": said, "wire": "openai", **owned})
     asked = [_turn(session, raw) for raw in raws]
     answers = actor.door.send_all(asked)
     right = [200, 202] if raws[0] == raws[1] else [202, 409]
