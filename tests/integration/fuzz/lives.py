@@ -99,7 +99,7 @@ def shared_session(actor: Actor) -> None:
     owned: dict[str, list[str]] = {user: [] for user in (*users, "")}
     for user in (*users, rng.choice((*users, "")), rng.choice((*users, ""))):
         session.user_id = user
-        owned[user].append(_store(actor, session))
+        owned[user].append(_store(actor, session, is_tidy=True))
     session.user_id = ""
     first, last = users
     _erase_user(actor, first)
@@ -152,10 +152,14 @@ def _look(actor: Actor, session: Promised) -> None:
     actor.ask("context", session, bodies.plain_context(session.wire), 0)
 
 
-def _store(actor: Actor, session: Promised) -> str:
-    """Store a new turn. Returns its id."""
-    turn_id = f"n-{actor.number()}"
-    raw = encode(bodies.turn(actor.rng, actor.scribe(session.wire), turn_id, session.user_id))
+def _store(actor: Actor, session: Promised, *, is_tidy: bool = False) -> str:
+    """Store a new turn; a tidy one has nothing that goes with a message of another turn. Returns its id."""
+    turn_id, scribe = f"n-{actor.number()}", actor.scribe(session.wire)
+    body = bodies.turn(actor.rng, scribe, turn_id, session.user_id)
+    if is_tidy:
+        scribe.mess = 0.0
+        body |= {"messages": [scribe.user(), *scribe.step(), scribe.assistant()], "wire": scribe.wire}
+    raw = encode(body)
     answer = actor.door.send("turn", "POST", f"{session.path}/turns", raw)
     if answer.status != 202:
         actor.door.blame(f"a right turn was answered {answer.status}", answer)
