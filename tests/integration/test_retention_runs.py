@@ -174,8 +174,10 @@ class TestLeftovers:
         for name in ("one", "two"):
             talk(client, name, days_ago=0)
             assert client.delete(f"/v1/sessions/{name}").status_code == 200
-        oldest = "(select min(id_sha256) from erase_receipt)"
-        do(f"update erase_receipt set erased_at = now() - interval '11 days' where id_sha256 = {oldest}")
+        do(
+            "update erase_receipt set erased_at = now() - interval '11 days' "
+            "where id_sha256 = (select min(id_sha256) from erase_receipt)"
+        )
         assert run(self.days(receipt=10)) == "1 receipts deleted"
         assert {client.delete(f"/v1/sessions/{name}").status_code for name in ("one", "two")} == {200, 404}
 
