@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.attachments import MOST_CONTENT_CHARS, check_parameters
-from api.call import Body, BodyCall, Call, check_id, documented, reader
+from api.call import Body, BodyCall, Call, check_id, documented, in_address, reader
 from api.errors import ProblemError, not_found
 from api.tries import committed
 from api.waiting import wait_for_work
@@ -76,7 +76,16 @@ class Match:
     summary: ReadySummary
 
 
-@router.get("")
+_CHARS = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
+
+
+@router.get(
+    "",
+    openapi_extra=in_address(
+        from_={**_CHARS, "description": "The first character that is shown; 0 where only `to` is given."},
+        to={**_CHARS, "description": "The character before which to end; not before `from`."},
+    ),
+)
 def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> Response:
     """Answer with what is known of an artifact; with `from` and `to`, those characters of its text, too."""
     caller = call.caller("read")
@@ -127,7 +136,16 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
     return _json(answer if reason is None else {**answer, "reason": reason}, code)
 
 
-@router.get("/summaries")
+@router.get(
+    "/summaries",
+    openapi_extra=in_address(
+        focus={
+            "type": "string",
+            "maxLength": MOST_FOCUS_CHARS,
+            "description": "What one wants to know of it; the general summary where it is missing.",
+        }
+    ),
+)
 def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> Response:
     """Answer with the summary for `?focus=`: the exact one, else a near one that says so, else 404."""
     caller = call.caller("read")

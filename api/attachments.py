@@ -11,7 +11,7 @@ import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response, status
 from pydantic import Field, ValidationError
 
-from api.call import Body, Call, check_id, documented, read_as, reader
+from api.call import Body, Call, check_id, documented, in_address, read_as, reader
 from api.documents.media import PDF, read_media_type
 from api.documents.read import Document, read_document, read_inline
 from api.errors import ProblemError, not_found
@@ -86,7 +86,16 @@ async def _attachment_id(
 AttachmentId = Annotated[str, Depends(_attachment_id)]
 
 
-@router.post("/attachments", status_code=status.HTTP_201_CREATED, openapi_extra=documented(AttachmentUpload))
+_RAW = {"type": "boolean", "description": "Whether a JSON body is the document itself."}
+_FIELDS = AttachmentUpload.model_json_schema()["properties"]
+_SAID = {name: _RAW if name == "raw" else _FIELDS[name] for name in _PARAMETERS}
+
+
+@router.post(
+    "/attachments",
+    status_code=status.HTTP_201_CREATED,
+    openapi_extra={**documented(AttachmentUpload), **in_address(**_SAID)},
+)
 def upload(request: Request, call: UploadCall) -> Response:
     """Store a document: inside a JSON body, or as the body itself with its own Content-Type.
 
@@ -109,7 +118,12 @@ def upload(request: Request, call: UploadCall) -> Response:
     return _json(answer, status.HTTP_201_CREATED if added else status.HTTP_200_OK)
 
 
-@router.get("/attachments/{attachment_id}")
+@router.get(
+    "/attachments/{attachment_id}",
+    openapi_extra=in_address(
+        content={"type": "boolean", "description": "Whether the beginning of its text is shown."}
+    ),
+)
 def show_attachment(
     attachment_id: AttachmentId, request: Request, call: Annotated[Call, Depends(reader(lambda _: 1024))]
 ) -> Response:

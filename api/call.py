@@ -248,6 +248,26 @@ def documented(model: type[Body], content_type: str = "application/json") -> dic
     return {"requestBody": {"required": True, "content": {content_type: {"schema": whole}}}}
 
 
+def in_address(**schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe parameters of the address that the endpoint reads by itself, for the OpenAPI document.
+
+    Args:
+        schemas: The JSON schema of each, with what it is for; `from_` stands for `from`.
+    """
+    return {
+        "parameters": [
+            {
+                "name": name.rstrip("_"),
+                "in": "query",
+                "required": False,
+                "description": schema["description"],
+                "schema": {key: value for key, value in schema.items() if key != "description"},
+            }
+            for name, schema in schemas.items()
+        ]
+    }
+
+
 def _resolve(schema: Any, parts: Mapping[str, Any]) -> Any:
     """Put each named part where it is referred to: the document's own list does not know it."""
     if isinstance(schema, list):
