@@ -2,6 +2,9 @@
 
 That holds for what libraries log of us too, and for an error that ends a thread or the process: their own
 way is to print its words.
+
+Processes of one pool share a log, so a line is one write with its end: `print` makes two of them where
+standard error is unbuffered, and the line of another process comes in between.
 """
 
 import logging
@@ -39,7 +42,7 @@ def configure_logging(**_: Any) -> None:
     render = structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[*_SHARED, _tell_error, render],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     )
     handler = logging.StreamHandler(sys.stderr)

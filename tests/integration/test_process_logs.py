@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from typing import Any
@@ -13,6 +14,8 @@ from models.observe import MOST_CHARS
 from tests.data import ROOT
 
 MARKER = "marigold"
+LONG = 20_000
+"""More than any buffer of a stream holds."""
 SETUP = """
 import asyncio, logging, threading, warnings
 import structlog
@@ -126,6 +129,29 @@ def test_an_error_is_told_by_its_kind_and_place(way: str) -> None:
 def test_what_a_library_says_is_no_longer_than_a_line() -> None:
     [line] = told_by(f"{LIBRARY}.warning('%s', 'long ' * 1000)")
     assert len(line["event"]) == MOST_CHARS
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_line_and_its_end_are_one_write(unbuffered: str) -> None:
+    """Processes of one pool share a log: between two writes, another's line would come into this one."""
+    program = f"""
+for log in (structlog.get_logger(), {LIBRARY}):
+    for chars in (1, {MOST_CHARS}, {LONG}):
+        log.warning("x" * chars)
+"""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with ours, theirs:
+        subprocess.run(
+            [sys.executable, "-c", SETUP + program],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stderr=theirs.fileno(),
+            check=True,
+        )
+        lines = [json.loads(ours.recv(2 * LONG, socket.MSG_DONTWAIT)) for _ in range(6)]
+        with pytest.raises(BlockingIOError):
+            ours.recv(1, socket.MSG_DONTWAIT)
+    assert [len(line["event"]) for line in lines] == [1, MOST_CHARS, LONG, 1, MOST_CHARS, MOST_CHARS]
 
 
 def test_a_library_may_say_what_is_no_warning_to_itself() -> None:
