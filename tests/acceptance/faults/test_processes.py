@@ -241,8 +241,8 @@ def test_an_api_killed_in_the_middle_of_its_traffic(platform: Platform) -> None:
     """
     sessions = [f"api-{number}" for number in range(4)]
     with platform.traffic(sessions):
-        for _ in range(3):
-            platform.flows(20)
+        for _ in range(2):
+            platform.flows(10)
             platform.kill(Role.API)
 
 
