@@ -48,7 +48,19 @@ def first_answer(models: Sequence[str], ask: Callable[[str], T], *, park_s: floa
             if failure.kind not in _NEXT_MODEL_MAY_HELP:
                 raise
             refusals.append(failure)
-    raise min(reversed(refusals), key=lambda refusal: _wait_s(refusal, park_s))
+    refusal = min(reversed(refusals), key=lambda one: _wait_s(one, park_s))
+    if isinstance(refusal, ProviderParkedError) and refusal.gates:
+        refusal.gates = tuple(gate for one in refusals for gate in _gates(one))
+    raise refusal
+
+
+def _gates(refusal: AfterturnError) -> tuple[str, ...]:
+    """The models that may be asked earlier than they say, because a gate of theirs is what is in the way."""
+    if isinstance(refusal, ProviderParkedError):
+        return refusal.gates
+    if isinstance(refusal, LlmFailure) and refusal.parks and refusal.model is not None:
+        return (refusal.model,)
+    return ()
 
 
 def _wait_s(refusal: AfterturnError, park_s: float) -> float:

@@ -77,6 +77,7 @@ class ProviderParkedError(AfterturnError):
         until: When it may be asked again.
         reason: What opened the breaker.
         retry_in_s: How long that is from now, > 0.
+        gates: The models whose gates stand in the way: once one of them closes, asking is worth it.
     """
 
     code = "provider-parked"
@@ -88,6 +89,7 @@ class ProviderParkedError(AfterturnError):
         self.until = until
         self.reason = reason
         self.retry_in_s = max((until - now).total_seconds(), 1.0)
+        self.gates: tuple[str, ...] = (model,)
 
 
 def admit(db: Transaction, model: str, *, now: datetime, probe_s: float) -> None:
@@ -176,6 +178,13 @@ def list_gates(db: Transaction, *, now: datetime) -> list[Gate]:
     ).label("state")
     rows = db.execute(select(ProviderGate.__table__, state).order_by(ProviderGate.model))
     return [Gate(row.model, GateState(row.state), row.failures, row.reason, row.open_until) for row in rows]
+
+
+def end_wait(db: Transaction, model: str) -> bool:
+    """Let one call through at once, which shows whether the model answers again. False if it was asked."""
+    over = func.least(ProviderGate.open_until, func.now())
+    ended = update(ProviderGate).where(ProviderGate.model == model, ProviderGate.open_until.is_not(None))
+    return db.execute(ended.values(open_until=over, probe_until=None)).rowcount == 1
 
 
 def reopen(db: Transaction, model: str) -> bool:

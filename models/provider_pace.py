@@ -31,6 +31,11 @@ class ProviderPacedError(ProviderParkedError):
 
     code = "provider-paced"
 
+    def __init__(self, model: str, *, until: datetime, reason: str, now: datetime) -> None:
+        """Say until when; no gate stands in the way."""
+        super().__init__(model, until=until, reason=reason, now=now)
+        self.gates = ()
+
 
 def take_turn(db: Transaction, model: str, *, per_minute: int, now: datetime) -> datetime | None:
     """Take one of the calls that a model may be asked in a minute.

@@ -103,6 +103,18 @@ class DueWork(Base):
             "denied_needs",
             postgresql_where=text("state = 'ready' and denied_by is not null"),
         ),
+        CheckConstraint("waits_for in ('cap', 'model')", name="wait_is_known"),
+        CheckConstraint("(waits_for is null) = (waits_since is null)", name="wait_has_begun"),
+        CheckConstraint("waits_for_models is null or coalesce(waits_for, '') = 'model'", name="models_wait"),
+        Index(
+            "ix_due_work_waits", "waits_for", "waits_since", postgresql_where=text("waits_for is not null")
+        ),
+        Index(
+            "ix_due_work_parked",
+            "waits_for_models",
+            "due_at",
+            postgresql_where=text("state = 'ready' and waits_for_models is not null"),
+        ),
         {"postgresql_with": _BUSY},
     )
 
@@ -133,6 +145,9 @@ class DueWork(Base):
     denied_cap: Mapped[Decimal | None]
     denied_at: Mapped[datetime | None]
     denied_under: Mapped[str | None]
+    waits_for: Mapped[str | None]
+    waits_since: Mapped[datetime | None]
+    waits_for_models: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
 
 
 @dataclass(frozen=True)
@@ -229,6 +244,7 @@ def _after_rest(due_at: ColumnElement[datetime]) -> ColumnElement[datetime]:
 
 
 NOT_DENIED = dict.fromkeys(("denied_by", "denied_needs", "denied_cap", "denied_at", "denied_under"))
+NOT_WAITING = dict.fromkeys(("waits_for", "waits_since", "waits_for_models"))
 
 
 def claim(
@@ -268,6 +284,7 @@ def claim(
             hinted_until=None,
             last_error=case((expired, "the worker died or its lease ran out"), else_=DueWork.last_error),
             **NOT_DENIED,
+            **{name: case((dies, None), else_=getattr(DueWork, name)) for name in NOT_WAITING},
         )
         .returning(DueWork.__table__)
     ).one_or_none()
@@ -328,6 +345,7 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
             last_error=None,
             last_outcome=outcome,
             finished_at=func.now(),
+            **NOT_WAITING,
         )
     )
     return done.rowcount == 1
@@ -377,9 +395,6 @@ def put_off(
 
 def find_work(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> DueWork | None:
     """One piece of work as it stands, or None where nothing ever asked for it."""
-    row = db.execute(
-        select(DueWork.__table__).where(
-            DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key
-        )
-    ).one_or_none()
+    named = (DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key)
+    row = db.execute(select(DueWork.__table__).where(*named)).one_or_none()
     return DueWork(**readable(db, row._mapping)) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)

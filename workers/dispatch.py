@@ -13,8 +13,10 @@ from celery import Celery
 from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.exc import SQLAlchemyError
 
+from llm.settings import llm_settings
 from models.hints import Hint, take_hints
 from models.observe import configure_logging
+from models.parked_work import release_parked
 from models.session import transaction
 from models.settings import database_settings, require_settings
 from models.starting import or_exit
@@ -59,6 +61,15 @@ def dispatch_once(send: Callable[[Hint], None], settings: WorkerSettings) -> int
     for hint in hints:
         send(hint)
     return len(hints)
+
+
+def look_at_models(settings: WorkerSettings) -> None:
+    """Let some of the work go on that waits for a model which may be asked by now."""
+    per_minute = llm_settings().llm_calls_per_minute
+    with transaction() as db:
+        released = release_parked(db, look_s=settings.model_look_s, calls_per_minute=per_minute)
+    if released:
+        log.info("parked_work_released", released=released)
 
 
 def hint_sender(celery: Celery, settings: WorkerSettings) -> Callable[[Hint], None]:
@@ -118,12 +129,15 @@ def run(stop: threading.Event, settings: WorkerSettings) -> None:
     """Dispatch until told to stop, whatever happens to the database or the broker meanwhile."""
     send = hint_sender(app, settings)
     waker = Waker(database_settings().database_url)
-    next_beat = 0.0
+    next_beat = next_look = 0.0
     while not stop.is_set():
         try:
             if time.monotonic() >= next_beat:
                 show_life("dispatcher")
                 next_beat = time.monotonic() + HEARTBEAT_S
+            if time.monotonic() >= next_look:
+                next_look = time.monotonic() + settings.model_look_s
+                look_at_models(settings)
             sent = dispatch_once(send, settings)
         except (SQLAlchemyError, BrokerError, OSError) as error:
             log.warning("dispatch_failed", error=type(error).__name__)
@@ -142,6 +156,7 @@ def main() -> None:
     with or_exit():
         require_settings()
         settings = worker_settings()
+        llm_settings()
     stop = threading.Event()
 
     def ask(_signal: int, _frame: FrameType | None) -> None:

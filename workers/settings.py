@@ -33,6 +33,9 @@ class WorkerSettings(BaseSettings):
     cap_look_s: float = Field(
         60, gt=0, description="How often work that waits for a cap is looked at: has it room by now?"
     )
+    model_look_s: float = Field(
+        5, gt=0, description="How often work that waits for a model is looked at: may it be asked by now?"
+    )
     plan_wait_s: float = Field(900, gt=0, description="A plan that nobody could make for longer is given up.")
     tick_s: float = Field(20, gt=0, description="How often beat has the queues looked after.")
 

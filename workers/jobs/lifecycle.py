@@ -18,6 +18,7 @@ from llm.failures import LlmFailure
 from models.budget import BudgetDeniedError, Denial
 from models.capped_work import note_denial
 from models.error_facts import facts_of, kind_of
+from models.parked_work import WaitsFor, note_wait
 from models.provider import ProviderParkedError
 from models.session import transaction
 from models.text_keys import TextUnavailableError
@@ -119,22 +120,30 @@ class _Delay:
     max_attempts: int | None
     denial: Denial | None = None
     own: str | None = None
+    waits_for: WaitsFor | None = None
+    gates: tuple[str, ...] = ()
 
 
 def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _Delay:
     delay = backoff_s(held.attempts, settings)
     if isinstance(error, BudgetDeniedError):
-        return _Delay(error.message, error.retry_in_s, None, error.denial)
+        return _Delay(error.message, error.retry_in_s, None, error.denial, waits_for=WaitsFor.CAP)
     if isinstance(error, ProviderParkedError):
-        return _Delay(error.message, error.retry_in_s, None)
+        return _Delay(error.message, error.retry_in_s, None, waits_for=WaitsFor.MODEL, gates=error.gates)
     if isinstance(error, LlmFailure):
-        delay = max(error.retry_after_s or delay, delay)
-        own_fault = not (error.transient or error.parks)
-        most = settings.max_attempts if own_fault else None
-        return _Delay(error.message, delay, most, own=error.reason if error.detail else None)
+        return _delay_after_failure(error, delay, settings)
     if isinstance(error, TextUnavailableError):
         return _Delay(error.message, delay, None)
     return _Delay(kind_of(error), delay, None if _is_outage(error) else settings.max_attempts)
+
+
+def _delay_after_failure(failure: LlmFailure, pause_s: float, settings: WorkerSettings) -> _Delay:
+    own = failure.reason if failure.detail else None
+    delay_s = max(failure.retry_after_s or 0.0, pause_s)
+    if not (failure.transient or failure.parks):
+        return _Delay(failure.message, delay_s, settings.max_attempts, own=own)
+    gates = (failure.model,) if failure.model and delay_s > pause_s else ()
+    return _Delay(failure.message, delay_s, None, own=own, waits_for=WaitsFor.MODEL, gates=gates)
 
 
 def _is_outage(error: Exception) -> bool:
@@ -155,6 +164,7 @@ def _put_off(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
     if held.kind is WorkKind.PLAN:
         delay_s = min(delay_s, settings.plan_wait_s)  # it is given up then, and whoever asked is told
     with transaction() as db:
+        note_wait(db, held, wait.waits_for, wait.gates)
         if wait.denial is not None:
             note_denial(db, held, wait.denial)
         kept = put_off(db, held, wait.error, delay_s=delay_s, max_attempts=wait.max_attempts, own=wait.own)
