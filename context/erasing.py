@@ -1,7 +1,7 @@
 """Taking messages out of a log: what must go with them, so that no call and no result is left alone."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from context.artifacts.toolcalls import read_calls
@@ -32,19 +32,26 @@ class Removal:
         return sorted({*self.calls, *self.answers})
 
 
-def plan_removal(messages: Sequence[Message], targets: Collection[int]) -> Removal:
+def plan_removal(
+    messages: Sequence[Message], targets: Collection[int], *, turn_of: Mapping[int, int]
+) -> Removal:
     """Find what goes with messages that are erased; O(n).
 
     The other half of a pair goes too: the result of a call, the call of a result. Words beside it stay, and
     so do parallel calls with their results. A reasoning item and the item that it led to go together: a
-    provider refuses either without the other.
+    provider refuses either without the other. One answer of a model made both, so they are of one turn, and
+    nothing of another turn goes for them.
 
     Args:
         messages: A stretch of a log in its order, with the calls and results that belong to the targets.
         targets: The messages to erase, by seq; those that are not in the stretch are passed over.
+        turn_of: The index of each message's turn, by seq.
     """
     owners = match_answers(messages)
-    gone = _with_reasoning(messages, {i for i, message in enumerate(messages) if message.seq in targets})
+    turns = [turn_of[message.seq] for message in messages]
+    gone = _with_reasoning(
+        messages, turns, {i for i, message in enumerate(messages) if message.seq in targets}
+    )
     calls: defaultdict[int, set[str]] = defaultdict(set)
     answers: defaultdict[int, set[str]] = defaultdict(set)
     for index, found in enumerate(owners):
@@ -62,21 +69,25 @@ def plan_removal(messages: Sequence[Message], targets: Collection[int]) -> Remov
     )
 
 
-def _with_reasoning(messages: Sequence[Message], targets: set[int]) -> set[int]:
+def _with_reasoning(messages: Sequence[Message], turns: Sequence[int], targets: set[int]) -> set[int]:
     gone = set(targets)
-    for index in sorted(targets):
-        if is_reasoning_item(messages[index]):
-            led_to = next(
-                (i for i in range(index, len(messages)) if not is_reasoning_item(messages[i])), None
-            )
-            if led_to is not None and messages[led_to].role is Role.ASSISTANT:
-                gone.add(led_to)
-    for index in sorted(gone):
-        before = index - 1
-        while before >= 0 and messages[index].role is Role.ASSISTANT and is_reasoning_item(messages[before]):
-            gone.add(before)
-            before -= 1
+    for group in _reasoned(messages, turns):
+        if not targets.isdisjoint(group):
+            gone.update(group)
     return gone
+
+
+def _reasoned(messages: Sequence[Message], turns: Sequence[int]) -> Iterator[range]:
+    """Reasoning items in a row, each time with the item of the same turn that they led to."""
+    start = 0
+    for index, message in enumerate(messages):
+        if turns[index] != turns[start]:
+            start = index
+        if is_reasoning_item(message):
+            continue
+        if start < index and message.role is Role.ASSISTANT:
+            yield range(start, index + 1)
+        start = index + 1
 
 
 def trim(message: Message, removal: Removal) -> Message | None:

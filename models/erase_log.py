@@ -50,9 +50,17 @@ class LogChange:
         return sum(growth for at, growth in self.growth.items() if at > seq)
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Messages of a log as pairs are found by them, and the index of each one's turn by seq."""
+
+    messages: Sequence[Message]
+    turn_of: Mapping[int, int]
+
+
 _PAIRS = text(
     """
-    select seq, role, wire, call_ids, answer_ids,
+    select seq, turn_index, role, wire, call_ids, answer_ids,
         case when wire = 'responses' and (strpos(body, '"reasoning"') > 0 or starts_with(body, E'\\x02'))
             then body else '{}' end as body
     from message
@@ -81,10 +89,13 @@ def remove_from_log(
     span = {"from_seq": min(seqs) - reach, "to_seq": max(seqs) + reach}
     place = {"tenant_id": tenant_id, "session_id": session_id}
     cells = Cells(db, tenant_id)
-    stretch = [_bare(cells, session_id, row) for row in db.execute(_PAIRS, {**place, **span})]
-    targets = {message.seq for message in stretch}.intersection(seqs)
+    rows = db.execute(_PAIRS, {**place, **span}).all()
+    targets = {row.seq for row in rows}.intersection(seqs)
     if not targets:
         return None
+    stretch = Stretch(
+        [_bare(cells, session_id, row) for row in rows], {row.seq: row.turn_index for row in rows}
+    )
     removal, before, after = _plan(db, tenant_id, session_id, stretch, targets)
     removed = _delete(db, tenant_id, session_id, removal.gone)
     turn_of = {row.seq: row.turn_index for row in removed}
@@ -105,11 +116,11 @@ def _bare(cells: Cells, session_id: str, row: Any) -> Message:
 
 
 def _plan(
-    db: Transaction, tenant_id: UUID, session_id: str, stretch: Sequence[Message], targets: set[int]
+    db: Transaction, tenant_id: UUID, session_id: str, stretch: Stretch, targets: set[int]
 ) -> tuple[Removal, dict[int, Message], dict[int, Message]]:
     """What goes, and the messages that lose a part, before and after. One that keeps nothing goes too."""
     while True:
-        removal = plan_removal(stretch, targets)
+        removal = plan_removal(stretch.messages, targets, turn_of=stretch.turn_of)
         before = {
             message.seq: message for message in load_messages(db, tenant_id, session_id, removal.trimmed)
         }

@@ -124,6 +124,23 @@ def test_another_user_s_call_that_a_user_s_turn_answers_is_taken_out(client: Tes
     assert seqs() == [1]
 
 
+@pytest.mark.parametrize(("user", "left"), [("anna", [3, 4]), ("bert", [1, 2])])
+def test_reasoning_that_ends_one_user_s_turn_takes_nothing_of_another_user_s_along(
+    client: TestClient, user: str, left: list[int]
+) -> None:
+    asked = {"type": "message", "role": "user", "content": "And?"}
+    thought = {"type": "reasoning", "id": "rs_1", "summary": []}
+    said = {"type": "message", "role": "assistant", "content": "Blue."}
+    hers = {"turn_id": "t1", "messages": [asked, thought], "user_id": "anna", "wire": "responses"}
+    his = {"turn_id": "t2", "messages": [said, asked], "user_id": "bert", "wire": "responses"}
+    for event in (hers, his):
+        post_turn(client, "s1", event)
+    ok(client.delete(f"/v1/users/{user}"))
+    (turn,) = ok(client.get("/v1/sessions/s1/turns"))["turns"]
+    assert turn["seqs"] == left
+    assert turn["messages"] == (his if user == "anna" else hers)["messages"]
+
+
 def test_a_user_s_many_turns_in_a_shared_session_leave_its_index_right(
     client: TestClient, tenant_id: UUID
 ) -> None:

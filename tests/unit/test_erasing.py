@@ -1,6 +1,6 @@
 """What goes with erased messages: the other halves of their pairs, and nothing else."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,18 +9,21 @@ from hypothesis import strategies as st
 
 from context.erasing import Removal, check_replacement, plan_removal, trim
 from context.errors import InvalidInputError
-from context.pairing import pairs_intact
-from context.types import Message, Wire
+from context.pairing import find_pair_faults, pairs_intact
+from context.types import Message, Role, Wire
 from tests.unit.histories import answers, calls, histories, make_message, number, says, whole_histories
 
 USER, BOT = says("user"), says("assistant")
 
 
-def erase(messages: Sequence[Message], targets: Collection[int]) -> tuple[Removal, list[Message]]:
-    """Erase messages, and those of which nothing is left then."""
+def erase(
+    messages: Sequence[Message], targets: Collection[int], turn_of: Mapping[int, int] | None = None
+) -> tuple[Removal, list[Message]]:
+    """Erase messages, and those of which nothing is left then; all are of one turn unless said otherwise."""
     by_seq = {message.seq: message for message in messages}
+    turn_of = turn_of or dict.fromkeys(by_seq, 1)
     while True:
-        removal = plan_removal(messages, targets)
+        removal = plan_removal(messages, targets, turn_of=turn_of)
         trimmed = {seq: trim(by_seq[seq], removal) for seq in removal.trimmed}
         empty = {seq for seq, message in trimmed.items() if message is None}
         if not empty:
@@ -127,6 +130,69 @@ def test_reasoning_and_what_it_led_to_go_together(target: int) -> None:
 def test_reasoning_before_the_words_of_a_user_leads_to_nothing() -> None:
     talk = history([THOUGHT, says("user", wire=Wire.RESPONSES), says("assistant", wire=Wire.RESPONSES)])
     assert seqs(erase(talk, {1})[1]) == [2, 3]
+
+
+TALKS = [[says("user", wire=Wire.RESPONSES)], [THOUGHT], [says("assistant", wire=Wire.RESPONSES)]]
+
+
+@pytest.mark.parametrize(("targets", "left"), [({1, 2}, [3]), ({3}, [1, 2])])
+def test_reasoning_that_ends_a_turn_and_the_next_turn_s_answer_stay_without_each_other(
+    targets: set[int], left: list[int]
+) -> None:
+    talk = history(*TALKS)
+    assert seqs(erase(talk, targets, {1: 1, 2: 1, 3: 2})[1]) == left
+    assert seqs(erase(talk, targets, {1: 1, 2: 1, 3: 1})[1]) == ([] if targets == {1, 2} else [1])
+
+
+@st.composite
+def turns_with_reasoning(draw: st.DrawFn) -> tuple[list[Message], dict[int, int]]:
+    """Turns that begin and end anywhere, with reasoning at any place; and the turn of each message."""
+    wire = draw(st.sampled_from(Wire))
+    talk: list[tuple[int, Message]] = []
+    for turn in range(draw(st.integers(1, 4))):
+        messages = draw(whole_histories(wire, max_turns=1))[draw(st.integers(0, 1)) :]
+        for message in messages:
+            thoughts = draw(st.integers(0, 2)) if wire is Wire.RESPONSES else 0
+            talk += [(turn, THOUGHT)] * thoughts + [(turn, message)]
+        talk += [(turn, THOUGHT)] * (draw(st.integers(0, 2)) if wire is Wire.RESPONSES else 0)
+    messages = number(message for _, message in talk)
+    return messages, {message.seq: turn for message, (turn, _) in zip(messages, talk, strict=True)}
+
+
+def led_to(messages: Sequence[Message], turn_of: Mapping[int, int]) -> set[tuple[int, int]]:
+    """Each reasoning item with the item of its turn behind it and its like."""
+    found = set()
+    for place, message in enumerate(messages):
+        behind = (one for one in messages[place + 1 :] if one.body.get("type") != "reasoning")
+        if message.body.get("type") == "reasoning" and (item := next(behind, None)) is not None:
+            found.add((message.seq, item.seq))
+    return {(thought, item) for thought, item in found if turn_of[thought] == turn_of[item]}
+
+
+@given(turns_with_reasoning(), st.data())
+def test_nothing_of_a_turn_goes_that_was_not_erased(
+    talk: tuple[list[Message], dict[int, int]], data: st.DataObject
+) -> None:
+    messages, turn_of = talk
+    chosen = data.draw(st.sets(st.sampled_from(sorted(set(turn_of.values()))), min_size=1))
+    targets = {seq for seq, turn in turn_of.items() if turn in chosen}
+    removal, left = erase(messages, targets, turn_of)
+    assert (set(removal.gone), removal.trimmed) == (targets, [])
+    assert left == [message for message in messages if message.seq not in targets]
+
+
+@given(turns_with_reasoning(), st.data())
+def test_reasoning_and_what_it_led_to_stay_or_go_together_within_a_turn(
+    talk: tuple[list[Message], dict[int, int]], data: st.DataObject
+) -> None:
+    messages, turn_of = talk
+    targets = data.draw(st.sets(st.sampled_from(seqs(messages)), min_size=1))
+    _, left = erase(messages, targets, turn_of)
+    stays, by_seq = set(seqs(left)), {message.seq: message for message in messages}
+    for thought, item in led_to(messages, turn_of):
+        if by_seq[item].role is Role.ASSISTANT:
+            assert (thought in stays) == (item in stays)
+    assert not find_pair_faults(left) or find_pair_faults(messages)
 
 
 [CALLING] = number(calls(["a", "b"]))
