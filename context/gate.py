@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from context.attribution import credit_speakers
 from context.evidence import Claims, check_claims
 from context.identifiers import kept_identifiers, rank_identifiers
 from context.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
@@ -140,7 +141,8 @@ def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAU
         settings: Where the lines are drawn.
 
     Returns:
-        The cleaned text, claims without proof marked, with the reason of a refusal and the numbers behind it.
+        The cleaned text, claims without proof marked and wrong speakers mended, with the reason of a refusal
+        and the numbers behind it.
     """
     reply = clean_reply(draft.text)
     claims = _check_claims(reply.text, covered)
@@ -223,10 +225,11 @@ def _spoken_languages(covered: Covered) -> set[str]:
 
 
 def _check_claims(text: str, covered: Covered) -> Claims:
-    """A message number beyond what was read proves nothing."""
+    """Each point is credited to who wrote its message; a number beyond what was read proves nothing."""
     seqs = [line.seq for line in covered.lines]
     if not seqs:
         return Claims(text)
+    text = credit_speakers(text, covered.lines, covered.previous or "").text
     first = min(seqs) if covered.previous is None else 1
     return check_claims(text, range(first, max(seqs) + 1), language=covered.language)
 

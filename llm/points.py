@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from context.clip import one_line
 from context.cues import Cue, find_cues, is_question, is_strong_rule
@@ -61,6 +62,8 @@ _READING = (
     "read", "get", "list", "search", "find", "grep", "ls", "cat", "fetch", "view", "query", "lookup", "think",
     "route", "calculate", "show", "describe", "check", "browse", "open",
 )  # fmt: skip
+_QUOTE_MARK = re.compile(r"^\s{0,3}(?:>\s?)+", re.MULTILINE)
+_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _MARKUP = re.compile(r"[{}\[\]<>\"\\=|;]")
 _MARKUP_SHARE = 0.06
 """Above it a sentence is pasted data or code, which is somebody's evidence, not somebody's words."""
@@ -108,7 +111,7 @@ class _LastWords:
 
 
 def _points_of_words(line: RenderedLine, last: _LastWords) -> Iterator[Point]:
-    sentences = split_sentences(line.text)
+    sentences = list(_sentences(line.text))
     if len(sentences) > _HEAD_SENTENCES + _TAIL_SENTENCES:
         sentences = sentences[:_HEAD_SENTENCES] + sentences[-_TAIL_SENTENCES:]
     for place, sentence in enumerate(_whole_thoughts(sentences)):
@@ -118,6 +121,26 @@ def _points_of_words(line: RenderedLine, last: _LastWords) -> Iterator[Point]:
             continue
         text = f"[{line.seq}] {line.speaker}: {plain_numbers(one_line(sentence, _SENTENCE_CHARS))}"
         yield Point(section, text, score, line.seq)
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Split the words of a message; what it quotes keeps its mark, or it would pass as its own."""
+    rows = text.split("\n")
+    quoted = dict(zip(range(len(rows)), _quoted(rows), strict=True))
+    for is_quoted, places in groupby(quoted, key=quoted.__getitem__):
+        block = "\n".join(rows[place] for place in places)
+        if is_quoted:
+            yield from (f"> {sentence}" for sentence in split_sentences(_QUOTE_MARK.sub("", block)))
+        else:
+            yield from split_sentences(block)
+
+
+def _quoted(rows: Sequence[str]) -> Iterator[bool]:
+    """Tell which rows quote somebody; in a block of code the mark is a prompt."""
+    is_code = False
+    for row in rows:
+        is_code ^= _FENCE.match(row) is not None
+        yield not is_code and _QUOTE_MARK.match(row) is not None
 
 
 def _whole_thoughts(sentences: Sequence[str]) -> Iterator[str]:
