@@ -1,6 +1,6 @@
 """Artifacts: what is stored of one, slices of its text, and summaries of it for a focus."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -15,15 +15,16 @@ from api.call import Body, BodyCall, Call, check_id, documented, in_address, rea
 from api.errors import ProblemError, not_found
 from api.tries import committed
 from api.waiting import wait_for_work
-from api.window.in_force import summarizer
+from api.window.in_force import find_maker
+from api.window.matches import Match, find_matches
 from context.artifacts.content import is_artifact_id
-from context.focus import Focus, SizeClass, nearest, normalise
+from context.focus import Focus, SizeClass, normalise
 from context.language import UNKNOWN
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from context.sanitize import clean_text
 from models.artifact import ArtifactFacts, find_artifact, hold_artifact, load_slice
 from models.artifact_cache import count_readings, tie_summaries, touch_used
-from models.artifact_lookup import ReadySummary, find_candidates, find_exact, find_standing, load_ready
+from models.artifact_lookup import Maker, find_standing
 from models.artifact_summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.session import Transaction, hinting, reading
 from models.settings import artifact_settings
@@ -67,15 +68,6 @@ class SummaryWish(Body):
     user_id: str | None = Field(None, description="The user whose words the focus is: erased with the user.")
 
 
-@dataclass(frozen=True)
-class Match:
-    """An entry that answers a focus, and how."""
-
-    how: str
-    similarity: float
-    summary: ReadySummary
-
-
 _CHARS = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
 
 
@@ -114,14 +106,14 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
     for field in ("session_id", "user_id"):
         if getattr(body, field) is not None:
             check_id(getattr(body, field), field)
-    focus, in_force = normalise(body.focus), summarizer.find()
+    focus, maker = normalise(body.focus), find_maker()
 
     def ask(db: Transaction) -> tuple[ArtifactFacts, ReadingState, str | None]:
         facts = hold_artifact(db, caller.tenant_id, artifact_id)
         if facts is None:
             raise not_found("artifact")
-        wish = _wish(facts, focus, body)
-        stands = _want(db, caller.tenant_id, facts, wish, again=body.again, in_force=in_force)
+        wish = _wish(_key(facts, focus, maker), focus, body)
+        stands = _want(db, caller.tenant_id, facts, wish, again=body.again, maker=maker)
         tie_summaries(db, caller.tenant_id, wish.key, session_id=wish.session_id, user_id=wish.user_id)
         return facts, *stands
 
@@ -129,7 +121,7 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
     if state is ReadingState.WANTED and body.wait_ms:
         wait_for_work(caller.tenant_id, WorkKind.ARTIFACT, artifact_id, body.wait_ms)
         with reading() as db:
-            stands = find_standing(db, caller.tenant_id, _key(facts, focus), model=in_force)
+            stands = find_standing(db, caller.tenant_id, _key(facts, focus, maker), maker=maker)
         state, reason = stands or (state, None)
     code = status.HTTP_202_ACCEPTED if state is ReadingState.WANTED else status.HTTP_200_OK
     answer = {"artifact_id": artifact_id, "focus": body.focus, "focus_key": focus.key, "state": state}
@@ -154,43 +146,17 @@ def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> R
     if len(words) > MOST_FOCUS_CHARS:
         message = f"focus: is too long: at most {MOST_FOCUS_CHARS} characters"
         raise ProblemError("invalid-input", message, field="focus", limit=MOST_FOCUS_CHARS)
-    focus, in_force = normalise(words), summarizer.find()
+    focus, maker = normalise(words), find_maker()
     with reading() as db:
         facts = find_artifact(db, caller.tenant_id, artifact_id)
         if facts is None:
             raise not_found("artifact")
-        found = find_match(db, caller.tenant_id, artifact_id, focus, model=in_force)
-        stands = find_standing(db, caller.tenant_id, _key(facts, focus), model=in_force)
+        found = find_matches(db, caller.tenant_id, [artifact_id], focus, maker).get(artifact_id)
+        stands = find_standing(db, caller.tenant_id, _key(facts, focus, maker), maker=maker)
     _remember(caller.tenant_id, found)
     if found is None:
         raise _no_summary(request.url.path, focus, stands)
     return _json(_answer(words, found))
-
-
-def find_match(
-    db: Transaction, tenant_id: UUID, artifact_id: str, focus: Focus, *, model: str | None = None
-) -> Match | None:
-    """Find what answers a focus: exactly, or near enough to be shown as what it is.
-
-    Args:
-        db: A connection.
-        tenant_id: Whose artifact.
-        artifact_id: Which one.
-        focus: What it is read for.
-        model: Whose summary answers exactly; None for anybody's. Another's of the same focus is near.
-    """
-    exact = find_exact(db, tenant_id, [artifact_id], focus.key, model=model).get(artifact_id)
-    if exact is not None:
-        return Match("exact", 1.0, exact)
-    candidates = {
-        candidate.key.focus_key: candidate for candidate in find_candidates(db, tenant_id, [artifact_id])
-    }
-    foci = {normalise(candidate.focus): candidate.key for candidate in candidates.values()}
-    near = nearest(focus, foci)
-    if near is None:
-        return None
-    summary = load_ready(db, tenant_id, foci[near[0]])
-    return Match("near", near[1], summary) if summary else None
 
 
 def _no_summary(path: str, focus: Focus, stands: tuple[ReadingState, str | None] | None) -> ProblemError:
@@ -206,30 +172,32 @@ def _no_summary(path: str, focus: Focus, stands: tuple[ReadingState, str | None]
     )
 
 
-def _key(facts: ArtifactFacts, focus: Focus) -> SummaryKey:
+def _key(facts: ArtifactFacts, focus: Focus, maker: Maker) -> SummaryKey:
     """What a summary of today answers; the worker chooses its model."""
+    prompt = maker.prompt_version or ARTIFACT_PROMPT_VERSION
     language = focus.language if focus.language != UNKNOWN else facts.language or UNKNOWN
-    return SummaryKey(facts.artifact_id, focus.key, SIZE, language, prompt_version=ARTIFACT_PROMPT_VERSION)
+    return SummaryKey(facts.artifact_id, focus.key, SIZE, language, prompt_version=prompt)
 
 
-def _wish(facts: ArtifactFacts, focus: Focus, body: SummaryWish) -> Wish:
+def _wish(key: SummaryKey, focus: Focus, body: SummaryWish) -> Wish:
     """What is asked for, and whose words it is asked in; the general summary is asked in nobody's."""
-    key = replace(_key(facts, focus), prompt_version=UNDECIDED)
     owners = (None, None) if focus.is_general else (body.session_id, body.user_id)
     return Wish(key, focus.original, focus.terms, "asked", *owners)
 
 
 def _want(
-    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, wish: Wish, *, again: bool, in_force: str | None
+    db: Transaction, tenant_id: UUID, facts: ArtifactFacts, wish: Wish, *, again: bool, maker: Maker
 ) -> tuple[ReadingState, str | None]:
     """The wish and the work that fulfils it, in one transaction; what was rejected is not paid for twice."""
     if facts.tokens < LEAST_ARTIFACT_TOKENS:
         return ReadingState.REJECTED, TOO_SMALL
-    key = replace(wish.key, prompt_version=ARTIFACT_PROMPT_VERSION)
-    stands = find_standing(db, tenant_id, key, model=in_force)
+    stands = find_standing(db, tenant_id, wish.key, maker=maker)
     if stands is not None and (stands[0] is ReadingState.READY or not (again or stands[1] is None)):
         return stands
-    state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s, again=True)
+    undecided = replace(wish, key=replace(wish.key, prompt_version=UNDECIDED))
+    state = want_summary(
+        db, tenant_id, undecided, ttl_s=artifact_settings().artifact_summary_ttl_s, again=True
+    )
     if state is ReadingState.WANTED:
         want(db, tenant_id, WorkKind.ARTIFACT, facts.artifact_id)
     return state, None
@@ -251,6 +219,7 @@ def _answer(focus: str, found: Match) -> dict[str, Any]:
         "artifact_id": summary.key.artifact_id,
         "match": found.how,
         "similarity": round(found.similarity, 4),
+        "other_summarizer": found.other_summarizer,
         "asked_focus": focus,
         "focus": summary.focus,
         "focus_key": normalise(summary.focus).key,
@@ -259,6 +228,7 @@ def _answer(focus: str, found: Match) -> dict[str, Any]:
         "language": summary.key.language,
         "size_class": summary.key.size_class,
         "model": summary.key.model,
+        "prompt_version": summary.key.prompt_version,
         "method": summary.method,
         "ready_at": summary.ready_at,
     }

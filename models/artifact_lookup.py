@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, or_, select, true
 
 from models.artifact_summary import (
     KEY_COLUMNS,
@@ -20,6 +20,27 @@ from models.artifact_summary import (
 from models.focus_keys import key_forms
 from models.session import Transaction
 from models.text_keys import Cells
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Whose summaries answer exactly.
+
+    Attributes:
+        model: The summarizer in force; None for anybody.
+        prompt_version: The prompt that it is asked by; None for any.
+    """
+
+    model: str | None = None
+    prompt_version: str | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there can be a summary that it did not make."""
+        return self != ANYBODY
+
+
+ANYBODY = Maker()
 
 
 @dataclass(frozen=True)
@@ -45,6 +66,12 @@ class Candidate:
     focus: str
     terms: Sequence[str]
     tokens: int
+    asked_models: Sequence[str] = ()
+
+    def is_of(self, maker: Maker) -> bool:
+        """Whether a maker made it, or another answered in its place."""
+        models, prompt = (self.key.model, *self.asked_models), maker.prompt_version
+        return maker.model in (None, *models) and prompt in (None, self.key.prompt_version)
 
 
 def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | None]) -> ColumnElement[bool]:
@@ -61,6 +88,15 @@ def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | 
         ArtifactSummary.expires_at > func.now(),
         *asked,
     )
+
+
+def _made_by(maker: Maker) -> list[ColumnElement[bool]]:
+    """Conditions that an entry is what a maker made."""
+    prompt = maker.prompt_version
+    return [
+        answers_for(maker.model) if maker.model else true(),
+        ArtifactSummary.prompt_version == prompt if prompt else true(),
+    ]
 
 
 def _asks(cells: Cells, focus_key: str) -> ColumnElement[bool]:
@@ -123,9 +159,11 @@ def find_exact(
 def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
     """Whether a wish needs no work: it is answered, or what was made of it was refused, by any model.
 
-    A key that names its model asks of that one alone, and of those that answered in its place.
+    A key that names its model asks of that one alone, and of those that answered in its place; one that names
+    its prompt, of what was made by that.
     """
     own = [answers_for(key.model)] if key.model else []
+    own += [ArtifactSummary.prompt_version == key.prompt_version] if key.prompt_version else []
     settled = select(ArtifactSummary.artifact_id).where(
         ArtifactSummary.tenant_id == tenant_id,
         ArtifactSummary.artifact_id == key.artifact_id,
@@ -140,7 +178,7 @@ def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
 
 
 def find_standing(
-    db: Transaction, tenant_id: UUID, key: SummaryKey, *, model: str | None = None
+    db: Transaction, tenant_id: UUID, key: SummaryKey, *, maker: Maker = ANYBODY
 ) -> tuple[ReadingState, str | None] | None:
     """Where a wish stands: ready before wanted, and rejected where it is neither.
 
@@ -149,7 +187,7 @@ def find_standing(
         tenant_id: Whose artifact.
         key: The wish. Its prompt version is that by which it would be asked now: what was rejected of an
             older prompt counts no more.
-        model: Whose answer counts; None for anybody's.
+        maker: Whose answer counts.
 
     Returns:
         The state, and why it was rejected; None where nobody ever asked.
@@ -167,7 +205,7 @@ def find_standing(
                 ArtifactSummary.state != ReadingState.REJECTED,
                 ArtifactSummary.prompt_version == key.prompt_version,
             ),
-            *([or_(ArtifactSummary.state == ReadingState.WANTED, answers_for(model))] if model else []),
+            or_(ArtifactSummary.state == ReadingState.WANTED, and_(*_made_by(maker))),
         )
         .order_by(ArtifactSummary.created_at)
     )
@@ -214,7 +252,13 @@ def find_candidates(
     parts = {"size_class": size_class, "language": language, "model": model}
     latest = func.coalesce(ArtifactSummary.used_at, ArtifactSummary.ready_at)
     rows = db.execute(
-        select(*KEY_COLUMNS, ArtifactSummary.focus, ArtifactSummary.terms, ArtifactSummary.tokens)
+        select(
+            *KEY_COLUMNS,
+            ArtifactSummary.focus,
+            ArtifactSummary.terms,
+            ArtifactSummary.tokens,
+            ArtifactSummary.asked_models,
+        )
         .where(_ready(tenant_id, artifact_ids, parts))
         .order_by(latest.desc())
         .limit(most)
@@ -224,5 +268,5 @@ def find_candidates(
     return [_candidate(cells, SummaryKey(*row[:length]), *row[length:]) for row in rows]
 
 
-def _candidate(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str], tokens: int) -> Candidate:
-    return Candidate(key, *open_focus(cells, key, focus, terms), tokens)
+def _candidate(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str], *rest: Any) -> Candidate:
+    return Candidate(key, *open_focus(cells, key, focus, terms), *rest)

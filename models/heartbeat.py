@@ -27,6 +27,9 @@ class Heartbeat(Base):
 MODELS_IN_USE = ("summarizer", "planner")
 """What a worker says of the models that it asks, by their purpose."""
 
+ARTIFACT_PROMPT = "artifact_prompt"
+"""What a worker calls the version of the prompt by which it has artifacts summarized."""
+
 
 @dataclass(frozen=True)
 class Sign:
@@ -62,15 +65,18 @@ AT_WORK = timedelta(seconds=60)
 
 
 def find_agreed(db: Transaction, role: str, name: str) -> str | None:
-    """What all processes of a role that are at work say of themselves; None where they differ or are none."""
+    """What all processes of a role that are at work say of themselves.
+
+    None where they differ, one of them says nothing of it, or none is at work.
+    """
     said = (
         select(Heartbeat.detail[name].astext)
         .where(Heartbeat.role == role, Heartbeat.seen_at > func.now() - AT_WORK)
         .distinct()
         .limit(2)
     )
-    found = [value for value in db.execute(said).scalars() if value]
-    return str(found[0]) if len(found) == 1 else None
+    found = db.execute(said).scalars().all()
+    return str(found[0]) if len(found) == 1 and found[0] else None
 
 
 def forget_older_than(db: Transaction, age: timedelta) -> int:

@@ -5,11 +5,12 @@ import socket
 from functools import lru_cache
 from typing import Any
 
+from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.settings import llm_settings
 from models.budget import budget_settings
 from models.caps_in_force import DETAIL, told
 from models.counting import Counted, Flusher, count
-from models.heartbeat import beat
+from models.heartbeat import ARTIFACT_PROMPT, beat
 from models.session import transaction
 
 INSTANCE = f"{socket.gethostname()}:{os.getpid()}"
@@ -26,10 +27,11 @@ def show_life(role: str, detail: dict[str, Any] | None = None) -> None:
 
 
 def settings_in_use() -> dict[str, Any]:
-    """Which models this worker asks and by which caps it judges, for those who cannot see its settings."""
+    """Which models this worker asks, how, and by which caps: for those who cannot see its settings."""
     llm = llm_settings()
     models = {"summarizer": llm.summarizer_model, "planner": llm.context_planner_model}
-    return {**models, DETAIL: told(budget_settings().caps)}
+    own = {ARTIFACT_PROMPT: ARTIFACT_PROMPT_VERSION, DETAIL: told(budget_settings().caps)}
+    return {**models, **own}
 
 
 def count_work(kind: str, outcome: str, *, took_s: float) -> None:

@@ -1,7 +1,7 @@
 """What an answer says of its artifacts and tools, and what is counted of them once it is sent."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -141,10 +141,11 @@ def remember_use(
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
 
 
-def _missed(shelving: Shelving, records: Iterable[ArtifactUsageRecord]) -> list[tuple[Artifact, Focus]]:
+def _missed(shelving: Shelving, records: Sequence[ArtifactUsageRecord]) -> list[tuple[Artifact, Focus]]:
     """The artifacts whose summary for this question is worth its call: what one step missed, the next finds.
 
-    A look-up is answered by an extract, and that is good; but an agent looks the same up at every step.
+    A look-up is answered by an extract, and that is good; but an agent looks the same up at every step. What
+    another summarizer made, and is read still, was worth its call already.
     """
     focus, known = shelving.focus, {one.artifact_id: one for one in shelving.artifacts}
     wanted = {ProcessingStrategy.SUMMARIZE.value}
@@ -154,14 +155,16 @@ def _missed(shelving: Shelving, records: Iterable[ArtifactUsageRecord]) -> list[
     missed = [
         known[record.artifact_id]
         for record in records
-        if record.planned in wanted and record.how != How.EXACT and known[record.artifact_id].content is None
+        if known[record.artifact_id].content is None
+        and (record.is_outdated or (record.planned in wanted and record.how != How.EXACT))
     ]
+    outdated = {record.artifact_id for record in records if record.is_outdated}
     if focus is None:
         return []
     return [
         (artifact, normalise("") if artifact.artifact_id in shelving.whole else focus)
         for artifact in missed[: planning_settings().artifact_wishes_a_request]
-        if _is_worth_it(artifact, hits)
+        if artifact.artifact_id in outdated or _is_worth_it(artifact, hits)
     ]
 
 
@@ -175,12 +178,14 @@ def _wish(
     tenant_id: UUID,
     session_id: str,
     shelving: Shelving,
-    records: Iterable[ArtifactUsageRecord],
+    records: Sequence[ArtifactUsageRecord],
 ) -> None:
     """Ask for what is missing of the model in force; which one that is, the worker knows best."""
     for artifact, focus in _missed(shelving, records):
         key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language, shelving.summarizer)
-        if is_settled(db, tenant_id, replace(key, model=shelving.in_force or UNDECIDED)):
+        maker = shelving.in_force
+        own = replace(key, model=maker.model or UNDECIDED, prompt_version=maker.prompt_version or UNDECIDED)
+        if is_settled(db, tenant_id, own):
             continue
         owner = None if focus.is_general else session_id
         wish = Wish(key, focus.original, focus.terms, FocusOrigin.REQUEST.value, owner)

@@ -6,6 +6,7 @@ from functools import lru_cache
 from uuid import UUID
 
 from api.window.attachments import RequestAttachment, find_attachments, read_attachments
+from api.window.matches import Match, find_matches
 from api.window.planning import NO_PLAN_NEEDED, Chosen, Planned, choose_plan
 from api.window.texts import ArtifactText, brought_text, load_texts
 from context.artifacts.reading import How, Reading
@@ -13,7 +14,7 @@ from context.artifacts.steps import all_artifacts
 from context.artifacts.superseded import Reason, Superseded
 from context.artifacts.types import Artifact
 from context.extract import extract
-from context.focus import GENERAL_KEY, Focus, nearest, normalise
+from context.focus import Focus, normalise
 from context.planning.compared import compare_texts
 from context.planning.deterministic import Wanted
 from context.planning.execute import EXTRACT_TOKENS, Available, Extract
@@ -22,7 +23,7 @@ from context.planning.room import room_for_artifacts
 from context.planning.whole import asks_for_all
 from context.shelf import Shelf
 from context.tokens import count_text
-from models.artifact_lookup import Candidate, ReadySummary, find_candidates, find_exact, load_ready
+from models.artifact_lookup import ANYBODY, Maker
 from models.artifact_summary import SummaryKey
 from models.artifact_use import Use, find_old, load_uses
 from models.conversation import SessionState
@@ -73,7 +74,7 @@ class ArtifactQuestion:
         goes_on: Whether the turn probably has further steps, which ask the same again.
         by_rule: Whether summaries and plans of models are left unused.
         is_trial: Whether nothing comes of it: no plan is asked for.
-        in_force: The summarizer of requests that name none, where workers agree on one.
+        in_force: Whose summaries answer exactly.
     """
 
     tenant_id: UUID
@@ -87,7 +88,7 @@ class ArtifactQuestion:
     goes_on: bool = False
     by_rule: bool = False
     is_trial: bool = False
-    in_force: str | None = None
+    in_force: Maker = ANYBODY
 
     @property
     def budget_tokens(self) -> int:
@@ -103,28 +104,28 @@ class Shelving:
         shelf: The artifacts and their plan; None where there are none.
         planned: Whose plan it is, and why.
         focus: What the artifacts are read for.
-        summaries: The summaries that may be shown, by artifact.
+        matches: The summaries that may be shown, by artifact.
         artifacts: All that were looked at.
         whole: Of which of them the question asks for all.
         goes_on: Whether the turn probably has further steps, which ask the same again.
         summarizer: The model that summarizes for this request; empty for the settings' own.
-        in_force: Whose summaries answer exactly; None for anybody's.
+        in_force: Whose summaries answer exactly.
     """
 
     shelf: Shelf | None = None
     planned: Planned = NO_PLAN_NEEDED
     focus: Focus | None = None
-    summaries: Mapping[str, ReadySummary] = field(default_factory=dict)
+    matches: Mapping[str, Match] = field(default_factory=dict)
     artifacts: Sequence[Artifact] = ()
     whole: frozenset[str] = frozenset()
     goes_on: bool = False
     summarizer: str = ""
-    in_force: str | None = None
+    in_force: Maker = ANYBODY
 
     @property
     def keys(self) -> dict[str, SummaryKey]:
         """The key of each summary that may be shown, by artifact."""
-        return {artifact_id: summary.key for artifact_id, summary in self.summaries.items()}
+        return {artifact_id: match.summary.key for artifact_id, match in self.matches.items()}
 
 
 def gather_artifacts(question: ArtifactQuestion) -> Shelving:
@@ -159,12 +160,12 @@ def gather_artifacts(question: ArtifactQuestion) -> Shelving:
         shelf,
         planned,
         found.focus,
-        found.summaries,
+        found.matches,
         artifacts,
         found.whole,
         goes_on=question.goes_on,
         summarizer=question.chosen.summarizer,
-        in_force=question.chosen.summarizer or question.in_force,
+        in_force=question.in_force,
     )
 
 
@@ -196,7 +197,7 @@ class _Found:
     relevance: Mapping[str, float]
     whole: frozenset[str]
     answered: frozenset[str]
-    summaries: Mapping[str, ReadySummary]
+    matches: Mapping[str, Match]
     available: Mapping[str, Available]
 
 
@@ -217,7 +218,6 @@ def _read(
         if artifact.content is not None
     }
     ids = [artifact.artifact_id for artifact in artifacts]
-    model = question.chosen.summarizer or question.in_force
     indexes = {one: text.index for one, text in texts.items() if text.index is not None}
     whole = frozenset(
         artifact.artifact_id
@@ -226,71 +226,53 @@ def _read(
     )
     focused = [] if question.by_rule else [one for one in ids if one not in whole]
     general = [] if question.by_rule else sorted(whole)
-    exact = find_exact(db, question.tenant_id, focused, focus.key, model=model)
-    exact |= find_exact(db, question.tenant_id, general, GENERAL_KEY, model=model)
-    near = _near(db, question, [one for one in focused if one not in exact], focus)
+    matches = find_matches(db, question.tenant_id, focused, focus, question.in_force)
+    matches |= find_matches(db, question.tenant_id, general, normalise(""), question.in_force)
     available = {
         artifact.artifact_id: _available(
             artifact,
             texts.get(artifact.artifact_id),
-            exact.get(artifact.artifact_id),
-            near.get(artifact.artifact_id),
+            matches.get(artifact.artifact_id),
             old.get(artifact.artifact_id),
         )
         for artifact in artifacts
     }
-    summaries = exact | {artifact_id: summary for artifact_id, (summary, _) in near.items()}
+    answered = frozenset(one for one, match in matches.items() if match.answers_focus)
     latest = artifacts[-1].artifact_id
     relevance = {} if focus.is_general else compare_texts(indexes, question.wanted.text, latest=latest)
-    return _Found(focus, old, relevance, whole, frozenset(exact), summaries, available)
-
-
-def _near(
-    db: Transaction, question: ArtifactQuestion, artifact_ids: Sequence[str], focus: Focus
-) -> dict[str, tuple[ReadySummary, float]]:
-    """The nearest summary of each artifact that is near enough to be shown as what it is."""
-    model = question.chosen.summarizer or None
-    by_artifact: dict[str, dict[Focus, Candidate]] = {}
-    for candidate in find_candidates(db, question.tenant_id, artifact_ids, model=model):
-        by_artifact.setdefault(candidate.key.artifact_id, {})[normalise(candidate.focus)] = candidate
-    found = {}
-    for artifact_id, candidates in by_artifact.items():
-        best = nearest(focus, list(candidates))
-        summary = load_ready(db, question.tenant_id, candidates[best[0]].key) if best else None
-        if best and summary:
-            found[artifact_id] = (summary, best[1])
-    return found
+    return _Found(focus, old, relevance, whole, answered, matches, available)
 
 
 def _available(
     artifact: Artifact,
     text: ArtifactText | None,
-    exact: ReadySummary | None,
-    near: tuple[ReadySummary, float] | None,
+    match: Match | None,
     old: Superseded | None,
 ) -> Available:
     stale = old is not None and old.reason is Reason.CHANGED
     return Available(
         artifact,
         full=text.content if text else None,
-        exact=_summary(exact, How.EXACT) if exact else None,
-        near=_summary(near[0], How.NEAR, near[1]) if near else None,
+        exact=_summary(match) if match and match.how is How.EXACT else None,
+        near=_summary(match) if match and match.how is How.NEAR else None,
         extract=_extractor(text) if text else None,
         stale_by=old.by_seq if old and stale else None,
         gone=old.reason.value if old and not stale else "",
     )
 
 
-def _summary(summary: ReadySummary, how: How, similarity: float = 1.0) -> Reading:
+def _summary(match: Match) -> Reading:
+    summary = match.summary
     return Reading(
-        how,
+        match.how,
         summary.text,
         summary.tokens,
         focus=summary.focus,
-        similarity=similarity,
+        similarity=match.similarity,
         call_ids=tuple(map(str, summary.call_ids)),
         tokens_wide=summary.tokens_wide,
         is_partial=summary.method in PARTIAL_METHODS,
+        other_summarizer=match.other_summarizer,
     )
 
 

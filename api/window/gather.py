@@ -7,7 +7,7 @@ from uuid import UUID
 from api.restoring import open_turn_of, restore_messages
 from api.window.artifacts import ArtifactQuestion, Room, Shelving, gather_artifacts
 from api.window.calibration import calibrations
-from api.window.in_force import summarizer
+from api.window.in_force import find_maker
 from api.window.prepare import canonical_room, choose_models
 from api.window.recall import recall
 from api.window.request import ContextRequest, Given
@@ -111,19 +111,20 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     notes = notes_of(standing)
     messages, shown = _open(sought, known.messages, room_tokens=_room(sought, notes, ()).whole)
     question = find_question(given.said, messages)
+    chosen = choose_models(tenant_id, request)
     asked_of_artifacts = ArtifactQuestion(
         tenant_id=tenant_id,
         session=standing.session if standing else None,
         attachments=request.attachments or (),
         wanted=Wanted(standing_question(given.said, messages), request.focus),
-        chosen=choose_models(tenant_id, request),
+        chosen=chosen,
         room=_room(sought, notes, messages),
         wait_ms=request.wait_ms,
         shown=shown,
         goes_on=given.tools.tools > 0 or any(message.answer_ids for message in given.new),
         by_rule=sought.shows_whole,
         is_trial=sought.is_trial,
-        in_force=summarizer.find(),
+        in_force=find_maker(chosen.summarizer),
     )
     with span("gather artifacts"):
         shelving = gather_artifacts(asked_of_artifacts)

@@ -1,4 +1,4 @@
-"""Which summarizer workers ask now: what it makes answers exactly, and what an earlier one made is near."""
+"""Which summarizer workers ask now, and how: what it makes answers exactly, what another made says so."""
 
 import threading
 import time
@@ -8,7 +8,8 @@ from contextvars import Context
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from models.heartbeat import find_agreed
+from models.artifact_lookup import Maker
+from models.heartbeat import ARTIFACT_PROMPT, find_agreed
 from models.session import reading
 
 log = structlog.get_logger()
@@ -52,3 +53,21 @@ class Known:
 
 summarizer = Known("summarizer")
 """The model that summarizes where a request names none."""
+
+prompt = Known(ARTIFACT_PROMPT)
+"""The version of the prompt by which it is asked for what artifacts say."""
+
+
+def find_maker(named: str = "") -> Maker:
+    """Whose summaries answer a request exactly.
+
+    Args:
+        named: The summarizer that the request names; empty for none.
+    """
+    return Maker(named or summarizer.find(), prompt.find())
+
+
+def forget() -> None:
+    """Ask anew what workers say."""
+    summarizer.forget()
+    prompt.forget()

@@ -38,6 +38,7 @@ class Reading:
         places: Where an extract's passages stand, such as `lines 10-24`.
         tokens_wide: Its cost in the second count; None where it was not counted.
         is_partial: Whether a summary was made of passages that were chosen for its focus, not of the whole.
+        other_summarizer: Whether another model or prompt made it than makes such summaries now.
     """
 
     how: How
@@ -49,6 +50,7 @@ class Reading:
     places: Sequence[str] = ()
     tokens_wide: int | None = None
     is_partial: bool = False
+    other_summarizer: bool = False
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,8 @@ def _what(reading: Reading, noun: str, size_chars: int) -> str:
     summary = f"A summary of {of} ({size_chars} characters in all), {made_for}."
     if reading.how is How.EXACT:
         return summary
+    if reading.similarity == 1.0 and reading.other_summarizer:
+        return f"{summary} An earlier or another model made it than makes such summaries now."
     return (
         f"{summary} That is near to what is asked now, but not the same: it may leave out what matters here."
     )

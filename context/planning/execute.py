@@ -239,6 +239,7 @@ class _Run:
                 how=reading.how.value,
                 tokens=used.tokens,
                 similarity=reading.similarity if reading.how is How.NEAR else None,
+                other_summarizer=reading.other_summarizer,
                 reason="" if done is decision.strategy else "not-as-planned",
             )
         )

@@ -27,6 +27,7 @@ class ArtifactUsageRecord:
         how: What the window shows: `full`, `exact`, `near` or `extract`; None for nothing.
         tokens: What it costs there, >= 0.
         similarity: How near a summary's focus is to the wanted one; None for everything but a near one.
+        other_summarizer: Whether another model or prompt made the summary than is in force.
         reason: Why it was excluded, or not used as planned; empty where it was used as planned.
     """
 
@@ -41,7 +42,13 @@ class ArtifactUsageRecord:
     how: str | None = None
     tokens: int = 0
     similarity: float | None = None
+    other_summarizer: bool = False
     reason: str = ""
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it shows what another summarizer made for the very focus: due to be made anew."""
+        return self.other_summarizer and self.similarity == 1.0
 
     @classmethod
     def excluded(

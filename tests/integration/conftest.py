@@ -11,7 +11,7 @@ from afterturn.stack.request import Addresses
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from api.app import make_app
-from api.window.in_force import summarizer
+from api.window import in_force
 from models import row_security, session, settings
 from models.tenant import SCOPES, create_key, ensure_tenant
 from models.text_keys import forget_keys
@@ -138,7 +138,7 @@ def tenant_id(empty_db: Engine) -> UUID:  # noqa: ARG001 (its tables must be emp
 @pytest.fixture
 def client(tenant_id: UUID) -> Iterator[TestClient]:
     """The real application, called with a key that may do everything."""
-    summarizer.forget()
+    in_force.forget()
     with TestClient(make_app(), raise_server_exceptions=False) as plain:
         plain.headers["Authorization"] = f"Bearer {make_key(tenant_id)}"
         yield plain

@@ -8,14 +8,16 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.window.in_force import Known, summarizer
+from api.window.in_force import Known, forget, prompt, summarizer
+from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.scripted import Mode, ScriptedServer, Step
 from models import session
-from models.heartbeat import beat
+from models.heartbeat import ARTIFACT_PROMPT, beat
 from models.work import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import AGENT, SMALL, newest_artifact, used
 
+WHOLE = "Summarize the report."
 QUESTION = "Summarize what the report says of cranes and rain."
 FIRST, NEWER = "openai/scripted", "openai/scripted-newer"
 NOTES = Step(Mode.OK, "- Container MSKU-481516 waits in the rain; the cranes stand still.")
@@ -35,16 +37,30 @@ def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Pla
     return made
 
 
-def asks(model: str, *, instance: str = "one") -> None:
-    """A worker says which model it asks."""
+def asks(model: str, *, instance: str = "one", by: str = ARTIFACT_PROMPT_VERSION) -> None:
+    """A worker says which model it asks, and by which version of the prompt; empty for one that does not."""
+    said = {ARTIFACT_PROMPT: by} if by else {}
     with session.transaction() as db:
-        beat(db, "worker", instance, {"summarizer": model})
-    summarizer.forget()
+        beat(db, "worker", instance, {"summarizer": model, **said})
+    forget()
 
 
-def hows(platform: Platform) -> set[str]:
-    answer = platform.ask(QUESTION, **SMALL, **AGENT)
-    return {record["how"] for record in used(answer)["artifacts_processed"]}
+def hows(platform: Platform, question: str = QUESTION) -> set[str]:
+    return {record["how"] for record in shown(platform, question, **AGENT)}
+
+
+def shown(platform: Platform, question: str = QUESTION, **fields: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = used(platform.ask(question, **SMALL, **fields))["artifacts_processed"]
+    return found
+
+
+def came_from(prompt_version: str) -> None:
+    """What was made so far was asked by another version of the prompt."""
+    with session.transaction() as db:
+        db.execute(
+            text("update artifact_summary set prompt_version = :was where state = 'ready'"),
+            {"was": prompt_version},
+        )
 
 
 def wanted() -> int:
@@ -77,6 +93,79 @@ def test_an_earlier_summarizers_notes_are_near_and_made_anew_once(platform: Plat
     assert wanted() == 0
 
 
+def test_what_an_earlier_prompt_gave_is_shown_as_that_and_made_anew_once(platform: Platform) -> None:
+    asks(FIRST)
+    hows(platform)
+    made_by(FIRST, platform)
+    came_from("artifact-0")
+    for _ in range(2):
+        (record,) = shown(platform, **AGENT)
+        assert (record["how"], record["similarity"], record["other_summarizer"]) == ("near", 1.0, True)
+        assert wanted() == 1
+    made_by(FIRST, platform)
+    (record,) = shown(platform, **AGENT)
+    assert (record["how"], record["other_summarizer"]) == ("exact", False)
+    assert wanted() == 0
+
+
+def test_a_worker_that_does_not_say_its_prompt_leaves_it_open(platform: Platform) -> None:
+    """An older release still makes summaries by its own prompt: neither is asked for again and again."""
+    asks(FIRST)
+    hows(platform)
+    made_by(FIRST, platform)
+    came_from("artifact-0")
+    asks(FIRST, instance="older", by="")
+    assert prompt.find() is None
+    assert hows(platform) == {"exact"}
+    assert wanted() == 0
+
+
+def test_what_is_asked_of_the_whole_is_answered_by_an_earlier_summarizer_too(platform: Platform) -> None:
+    asks(FIRST)
+    hows(platform, WHOLE)
+    made_by(FIRST, platform)
+    assert hows(platform, WHOLE) == {"exact"}
+    asks(NEWER)
+    assert hows(platform, WHOLE) == {"near"}
+    assert wanted() == 1
+
+
+def test_a_talk_without_tools_has_outdated_notes_made_anew_too(platform: Platform) -> None:
+    asks(FIRST)
+    hows(platform)
+    made_by(FIRST, platform)
+    asks(NEWER)
+    (record,) = shown(platform)
+    assert (record["how"], record["other_summarizer"]) == ("near", True)
+    assert wanted() == 1
+    made_by(NEWER, platform)
+    assert [one["how"] for one in shown(platform)] == ["exact"]
+
+
+def test_of_two_notes_for_a_near_focus_those_of_the_one_in_force_are_shown(platform: Platform) -> None:
+    path = f"/v1/artifacts/{newest_artifact()}/summaries"
+    for model in (NEWER, FIRST):
+        asks(model)
+        platform.client.put(path, json={"focus": "cranes and rain"})
+        made_by(model, platform)
+        assert platform.client.get(path, params={"focus": "cranes and rain"}).json()["model"] == model
+    for model in (NEWER, FIRST):
+        asks(model)
+        found = platform.client.get(path, params={"focus": "rain and cranes"}).json()
+        assert (found["match"], found["model"], found["other_summarizer"]) == ("near", model, False)
+
+
+def test_a_rejected_wish_of_an_earlier_prompt_is_asked_anew(platform: Platform) -> None:
+    path, words = f"/v1/artifacts/{newest_artifact()}/summaries", {"focus": "cranes and rain"}
+    asks(FIRST)
+    platform.client.put(path, json=words)
+    platform.server.next(Step(Mode.REFUSAL))
+    made_by(FIRST, platform)
+    assert platform.client.put(path, json=words).json()["state"] == "rejected"
+    asks(FIRST, by="artifact-of-tomorrow")
+    assert platform.client.put(path, json=words).json()["state"] == "wanted"
+
+
 def test_what_a_fallback_wrote_answers_for_the_one_in_force(platform: Platform) -> None:
     asks(FIRST)
     hows(platform)
@@ -104,7 +193,8 @@ def test_a_read_and_a_wish_by_hand_follow_the_one_in_force(platform: Platform) -
     made_by(FIRST, platform)
     assert platform.client.get(path, params=words).json()["match"] == "exact"
     asks(NEWER)
-    assert platform.client.get(path, params=words).json()["match"] == "near"
+    outdated = platform.client.get(path, params=words).json()
+    assert (outdated["match"], outdated["similarity"], outdated["other_summarizer"]) == ("near", 1.0, True)
     assert platform.client.put(path, json=words).json()["state"] == "wanted"
     made_by(NEWER, platform)
     assert platform.client.put(path, json=words).json()["state"] == "ready"

@@ -9,6 +9,7 @@ from context.extract import INDEX_VERSION, PassageIndex
 from context.focus import normalise, size_class
 from context.language import UNKNOWN
 from context.precompute.predict import FocusOrigin, Prediction, ReadingCost, expected_saving
+from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.settings import LlmSettings
 from models.artifact import save_passages
 from models.artifact_lookup import is_settled
@@ -119,7 +120,8 @@ def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
             wish = wish_for(
                 known.artifact, prediction.text, prediction.origin.stored, by.settings.artifact_summary_tokens
             )
-            if not is_settled(db, held.tenant_id, replace(wish.key, model=by.llm.summarizer_model)):
+            own = replace(wish.key, model=by.llm.summarizer_model, prompt_version=ARTIFACT_PROMPT_VERSION)
+            if not is_settled(db, held.tenant_id, own):
                 want_summary(db, held.tenant_id, _owned(wish, prediction, known), ttl_s=by.ttl_s)
     return current
 

@@ -52,6 +52,14 @@ def test_a_near_summary_says_that_it_answers_another_question() -> None:
     assert "not the same" not in label(used(How.EXACT, focus="the cost"))
 
 
+def test_another_summarizers_words_for_the_very_focus_say_whose_they_are_not() -> None:
+    outdated = Reading(How.NEAR, "words", 2, "the price", other_summarizer=True)
+    written = label(UsedArtifact(RESULT, outdated))
+    assert "An earlier or another model made it" in written
+    assert "not the same" not in written
+    assert "not the same" in label(UsedArtifact(RESULT, replace(outdated, similarity=0.8)))
+
+
 @pytest.mark.parametrize("how", [How.EXACT, How.NEAR])
 def test_a_summary_of_chosen_passages_never_passes_for_one_of_the_whole(how: How) -> None:
     written = label(UsedArtifact(RESULT, Reading(how, "words", 2, "the price", is_partial=True)))

@@ -1,0 +1,86 @@
+"""What answers a focus of artifacts: made by whom it is asked of, by another, or for a near focus."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from context.artifacts.reading import How
+from context.focus import Focus, nearest, normalise
+from models.artifact_lookup import Candidate, Maker, ReadySummary, find_candidates, find_exact, load_ready
+from models.session import Transaction
+
+
+@dataclass(frozen=True)
+class Match:
+    """A summary that answers a focus, and how.
+
+    Attributes:
+        how: Exactly, or nearly: for another focus, or made by another summarizer.
+        summary: The summary.
+        similarity: How near its focus is, in [0, 1]; 1 for the very focus.
+        other_summarizer: Whether another model or prompt made it than is in force: it is due to be made anew.
+    """
+
+    how: How
+    summary: ReadySummary
+    similarity: float = 1.0
+    other_summarizer: bool = False
+
+    @property
+    def answers_focus(self) -> bool:
+        """Whether it was made for the very focus, by whomever."""
+        return self.similarity == 1.0
+
+
+def find_matches(
+    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], focus: Focus, maker: Maker
+) -> dict[str, Match]:
+    """The best summary of each artifact for a focus, where there is one near enough to be shown.
+
+    First that of the maker in force, else what another made of the very focus, else one for a near focus.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose artifacts.
+        artifact_ids: Which ones.
+        focus: What they are read for.
+        maker: The summarizer in force, and its prompt.
+    """
+    own = find_exact(
+        db, tenant_id, artifact_ids, focus.key, model=maker.model, prompt_version=maker.prompt_version
+    )
+    left = [one for one in artifact_ids if one not in own]
+    others = find_exact(db, tenant_id, left, focus.key) if maker.is_known else {}
+    left = [one for one in left if one not in others]
+    return {
+        **_near(db, tenant_id, left, focus, maker),
+        **{one: Match(How.NEAR, summary, other_summarizer=True) for one, summary in others.items()},
+        **{one: Match(How.EXACT, summary) for one, summary in own.items()},
+    }
+
+
+def _near(
+    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], focus: Focus, maker: Maker
+) -> dict[str, Match]:
+    found = {}
+    for artifact_id, candidates in _candidates(db, tenant_id, artifact_ids, maker).items():
+        best = nearest(focus, list(candidates))
+        chosen = candidates[best[0]] if best else None
+        summary = load_ready(db, tenant_id, chosen.key) if chosen else None
+        if best and chosen and summary:
+            found[artifact_id] = Match(How.NEAR, summary, best[1], not chosen.is_of(maker))
+    return found
+
+
+def _candidates(
+    db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], maker: Maker
+) -> dict[str, dict[Focus, Candidate]]:
+    """By artifact and focus; of several for one focus that of the maker, else the latest used."""
+    by_artifact: dict[str, dict[Focus, Candidate]] = {}
+    for candidate in find_candidates(db, tenant_id, artifact_ids):
+        of_one = by_artifact.setdefault(candidate.key.artifact_id, {})
+        focus = normalise(candidate.focus)
+        kept = of_one.get(focus)
+        if kept is None or (candidate.is_of(maker) and not kept.is_of(maker)):
+            of_one[focus] = candidate
+    return by_artifact
