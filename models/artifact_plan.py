@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.focus import focus_key
+from context.types import JsonObject
 from models.base import Base, CreatedAt, TenantPart
 from models.conversation import SESSION_KEY
 from models.focus_keys import MARK_OF_KEYED, key_forms, stored_key
@@ -57,6 +58,7 @@ class StoredArtifactPlan(Base):
     model: Mapped[str]
     state: Mapped[str]
     plan: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
+    brought: Mapped[list[Any] | None] = mapped_column(JSONB(none_as_null=True))
     reason: Mapped[str | None]
     call_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid), server_default=text("'{}'"))
     created_at: Mapped[CreatedAt]
@@ -109,6 +111,7 @@ class PlanWish:
         focus: What the caller says artifacts are read for; empty where nothing is said.
         attached_ids: Which of the artifacts the request itself brings.
         model: Who plans; empty for the one of the settings.
+        brought: What the planner is shown of those that are stored nowhere; kept until it has planned.
     """
 
     artifact_ids: Sequence[str]
@@ -117,6 +120,7 @@ class PlanWish:
     focus: str = ""
     attached_ids: Sequence[str] = ()
     model: str = ""
+    brought: Sequence[JsonObject] = ()
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,7 @@ class PlanRow:
     call_ids: Sequence[UUID]
     created_at: datetime
     ready_at: datetime | None
+    brought: Sequence[JsonObject] | None
 
 
 _KEY = tuple(PlanKey.__dataclass_fields__)
@@ -181,6 +186,9 @@ def want_plan(
         attached_ids=list(wish.attached_ids),
         budget_tokens=wish.budget_tokens,
         model=wish.model,
+        brought=cells.seal_json("artifact_plan.brought", list(wish.brought), *_row(key))
+        if wish.brought
+        else None,
         state=PlanState.WANTED,
     )
     asked = row.on_conflict_do_update(
@@ -189,6 +197,7 @@ def want_plan(
             "state": row.excluded.state,
             "budget_tokens": row.excluded.budget_tokens,
             "model": row.excluded.model,
+            "brought": row.excluded.brought,
             "reason": None,
             "created_at": func.now(),
         },
@@ -287,6 +296,7 @@ def store_plan(
         )
         .values(
             state=PlanState.FAILED if plan is None else PlanState.READY,
+            brought=None,
             plan=plan and cells.seal_json("artifact_plan.plan", plan, *_row(key)),
             reason=reason,
             call_ids=list(call_ids),
@@ -334,4 +344,7 @@ def _plan(cells: Cells, stored: Any) -> PlanRow:
     question = cells.open("artifact_plan.question", row.question, *_row(row.key))
     focus = cells.open("artifact_plan.focus", row.focus, *_row(row.key))
     plan = cells.open_json("artifact_plan.plan", row.plan, *_row(row.key))
-    return replace(row, question=question, focus=focus, state=PlanState(row.state), plan=plan)
+    brought = cells.open_json("artifact_plan.brought", row.brought, *_row(row.key))
+    return replace(
+        row, question=question, focus=focus, state=PlanState(row.state), plan=plan, brought=brought
+    )

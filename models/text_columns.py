@@ -100,6 +100,7 @@ COLUMNS = (
     TextColumn("artifact_plan", "question", _QUESTION, _QUESTION),
     TextColumn("artifact_plan", "focus", _QUESTION, _QUESTION),
     TextColumn("artifact_plan", "plan", _QUESTION, _QUESTION, Form.OBJECT),
+    TextColumn("artifact_plan", "brought", _QUESTION, _QUESTION, Form.OBJECT),
     TextColumn("due_work", "last_error", ("work_id",), ("kind", "key")),
     TextColumn("llm_call", "detail", ("call_id",), ("call_id",)),
     TextColumn("prior_set", "blob", _SET, _SET, Form.BYTES),

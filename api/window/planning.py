@@ -12,6 +12,7 @@ from api.waiting import wait_for_work
 from context.artifacts.superseded import Superseded
 from context.artifacts.types import Artifact, ArtifactPlan
 from context.focus import nearest, normalise
+from context.planning.brought import dump_brought
 from context.planning.decision import PlanningChoice, PlanningReason, should_use_llm_planning
 from context.planning.deterministic import Wanted, plan_by_rule
 from context.planning.stored import for_question, load_plan
@@ -138,7 +139,7 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
     )
     if not choice.use:
         return Planned(by_rule, choice)
-    cannot = _cannot(question, artifacts)
+    cannot = _cannot(question)
     if cannot or question.session is None:
         return Planned(by_rule, choice, fallback=cannot)
     attached = _attached(artifacts)
@@ -163,13 +164,11 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
     return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
 
 
-def _cannot(question: Planning, artifacts: Sequence[Artifact]) -> str:
+def _cannot(question: Planning) -> str:
     """Why no model is asked for a plan; empty where one can be."""
     if question.by_rule:
         return "in-shadow"
-    if question.session is None:
-        return "session-not-stored"
-    return "nothing-stored" if all(one.content is not None for one in artifacts) else ""
+    return "session-not-stored" if question.session is None else ""
 
 
 def _ask(
@@ -209,6 +208,7 @@ def _wish(question: Planning, artifacts: Sequence[Artifact]) -> PlanWish:
         focus=question.wanted.read_for,
         attached_ids=_attached(artifacts),
         model=question.chosen.planner,
+        brought=dump_brought(artifacts),
     )
 
 

@@ -8,6 +8,7 @@ import structlog
 
 from context.artifacts.superseded import Reason
 from context.artifacts.types import Artifact
+from context.planning.brought import load_brought
 from context.planning.deterministic import Wanted, plan_by_rule
 from context.planning.prompt import PlanInput, plan_messages, plan_output_tokens, plan_response_format
 from context.planning.reply import read_plan
@@ -105,6 +106,8 @@ def _input(held: Claim, row: PlanRow, uses: Sequence[Use]) -> tuple[PlanInput, l
     known = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact is not None}
     for artifact_id, stored in attached.items():
         known.setdefault(artifact_id, stored.value)
+    for artifact in load_brought(row.brought or (), at=row.created_at):
+        known.setdefault(artifact.artifact_id, artifact)
     for artifact_id in row.attached_ids:
         if artifact_id in known:
             known[artifact_id] = _attached(known[artifact_id])

@@ -1,0 +1,55 @@
+"""What a planner is shown of documents that a request brings as text: they are stored nowhere else."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from context.artifacts.content import preview_of
+from context.artifacts.types import Artifact, ArtifactType, ContentKind
+from context.types import JsonObject
+
+PREVIEW_CHARS = 600
+"""The most characters of a preview: a planner is shown no more of a stored artifact either."""
+
+
+def dump_brought(artifacts: Iterable[Artifact]) -> list[JsonObject]:
+    """Write down what a planner needs to know of those artifacts whose text is in the request alone.
+
+    Args:
+        artifacts: All of a request; stored ones are left out, they are found by their ids.
+    """
+    return [_dumped(artifact) for artifact in artifacts if artifact.content is not None]
+
+
+def load_brought(stored: Iterable[Mapping[str, Any]], *, at: datetime) -> list[Artifact]:
+    """Read that again: artifacts without their texts.
+
+    Args:
+        stored: As `dump_brought` wrote it.
+        at: When the request came.
+    """
+    return [
+        Artifact(
+            **{
+                **one,
+                "artifact_type": ArtifactType.DOCUMENT,
+                "kind": ContentKind(one["kind"]),
+                "timestamp": at,
+                "metadata": {"attached": True},
+            }
+        )
+        for one in stored
+    ]
+
+
+def _dumped(artifact: Artifact) -> JsonObject:
+    return {
+        "artifact_id": artifact.artifact_id,
+        "kind": artifact.kind.value,
+        "title": artifact.title,
+        "source": artifact.source,
+        "size_chars": artifact.size_chars,
+        "tokens": artifact.tokens,
+        "tokens_wide": artifact.tokens_wide,
+        "preview": preview_of(artifact.preview, PREVIEW_CHARS),
+    }
