@@ -188,17 +188,27 @@ def _open_calls(db: psycopg.Connection[DictRow]) -> Iterator[str]:
         yield f"a call for {row['purpose']} of {row['created_at']} is still open"
 
 
-def is_at_rest(database_url: str) -> bool:
-    """Whether nothing is due, nothing runs, and no call of a model is open."""
+def is_at_rest(database_url: str, *, for_s: float = 5) -> bool:
+    """Whether nothing runs or is due, now or soon, and no call of a model is open.
+
+    Work that follows its event after a while, or is tried again, would begin while somebody looks.
+
+    Args:
+        database_url: Asked directly, around all code under test.
+        for_s: So long nothing comes to be due, but for what every tick asks for again.
+    """
     query = """
         select 1
         where exists (
-                select from due_work where state = 'running' or (state = 'ready' and due_at < now())
+                select from due_work where state = 'running' or (
+                    state = 'ready'
+                    and due_at < now() + make_interval(secs => case kind when 'sweep' then 0 else %s end)
+                )
             )
             or exists (select from llm_call where state = 'reserved')
     """
     with psycopg.connect(database_url) as db:
-        return db.execute(query).fetchone() is None
+        return db.execute(query, [for_s]).fetchone() is None
 
 
 def find_word(database_url: str, word: str) -> list[str]:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,7 +87,7 @@ class Platform:
         self.log = AckLog()
         self._talked = set[str]()
         self.client = httpx.Client(
-            base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=20
+            base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=60
         )
 
     def close(self) -> None:
@@ -125,8 +125,7 @@ class Platform:
 
     def end(self, pid: int) -> None:
         """End a process that may be gone already."""
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+        sent(pid, signal.SIGKILL)
 
     def at_once(self, call: Callable[[], T], *, times: int) -> list[T]:
         """Make the same call from several threads together."""
@@ -142,14 +141,16 @@ class Platform:
     def paused(self, role: Role) -> Iterator[None]:
         """Let a process and its pool stand still."""
         pid = self.pid(role)
-        stopped = [pid, *children_of(pid)]
-        for one in stopped:
-            os.kill(one, signal.SIGSTOP)
+        os.kill(pid, signal.SIGSTOP)
+        stopped = [pid]
         try:
+            # Only then does it begin no more of its children, and those that there are may be about to end.
+            wait_until(lambda: stands_still(pid), within_s=SOON_S, what=f"{role} stands still")
+            stopped += (child for child in children_of(pid) if sent(child, signal.SIGSTOP))
             yield
         finally:
-            for one in stopped:
-                os.kill(one, signal.SIGCONT)
+            for one in stopped:  # whoever was killed meanwhile is gone
+                sent(one, signal.SIGCONT)
 
     @contextmanager
     def broker(self) -> Iterator[redis.Redis]:
@@ -241,8 +242,9 @@ class Platform:
         self._comes_to_rest()
         assert find_violations(self.database_url, self.log, raw_messages=LONG) == []
         assert list(find_uncounted(self.database_url, list(self.model.requests), self.log.promised)) == []
+        asked = self.model.count
         [(noted,)] = self.rows("select count(*) from llm_call")
-        assert noted >= self.model.count, "the model was asked something that the ledger does not know"
+        assert noted >= asked, "the model was asked something that the ledger does not know"
 
     def _comes_to_rest(self) -> None:
         """Wait as long as work is done: a busy machine does it slowly, a stuck one does none."""
@@ -344,6 +346,23 @@ class Platform:
 def children_of(pid: int) -> list[int]:
     """The direct children of a process."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def sent(pid: int, number: signal.Signals) -> bool:
+    """Send a signal to a process that may be gone. Returns whether it was there."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def stands_still(pid: int) -> bool:
+    """Whether a process is stopped, or is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] in "TZX"
+    except OSError:
+        return True
 
 
 def dialogue(number: int, session_id: str = "") -> list[dict[str, str]]:
