@@ -126,6 +126,8 @@ def open_home(path: Path, *, owner_pid: int, keep: bool) -> Iterator[Home]:
             (path / ADDRESSES).unlink(missing_ok=True)
             shutil.rmtree(path / "tmp", ignore_errors=True)
             if not keep:
+                # What a killed server leaves ends a moment later, and writes until then.
+                end_leftovers(path)
                 shutil.rmtree(path)
 
 

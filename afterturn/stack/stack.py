@@ -121,11 +121,14 @@ class Stack:
 
     def close(self) -> None:
         """End everything and wait for it; a stop signal while it runs makes it hurry."""
-        atexit.unregister(self.close)
-        keeper, self._keeper = self._keeper, None
+        keeper = self._keeper
         if keeper is None or keeper.stdin is None or keeper.stdout is None:
+            atexit.unregister(self.close)
             return
         with hurried_by_signals(keeper.terminate):
+            # Until here a signal may end this call: the keeper is not forgotten, and the exit waits for it.
+            atexit.unregister(self.close)
+            self._keeper = None
             keeper.stdin.close()
             keeper.wait()
             keeper.stdout.close()

@@ -10,6 +10,10 @@ from pathlib import Path
 MARK = "AFTERTURN_STACK"
 """The environment variable that names the stack's directory to every process of it."""
 
+WORKPLACES = ("postgres", "postgres.new", "tmp")
+"""Where servers work, in the stack's directory. Whoever is elsewhere in it only looks: the shell of a person
+who reads its logs is none of ours."""
+
 GRACE_S = 5.0
 PROC = Path("/proc")
 
@@ -24,7 +28,8 @@ def _is_marked(process: Path, home: Path) -> bool:
 
 def _works_inside(process: Path, home: Path) -> bool:
     """PostgreSQL overwrites its environment, but always works in its data directory."""
-    return (process / "cwd").readlink().is_relative_to(home)
+    place = (process / "cwd").readlink()
+    return any(place.is_relative_to(home / name) for name in WORKPLACES)
 
 
 def _belongs(process: Path, home: Path) -> bool:
