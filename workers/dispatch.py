@@ -1,7 +1,6 @@
 """The dispatcher: due work becomes hints. It keeps nothing that could be lost, and any number may run."""
 
 import signal
-import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -125,12 +124,17 @@ class Waker:
             self._connection = None
 
 
-def run(stop: threading.Event, settings: WorkerSettings) -> None:
-    """Dispatch until told to stop, whatever happens to the database or the broker meanwhile."""
+def run(is_over: Callable[[], bool], settings: WorkerSettings) -> None:
+    """Dispatch until told to stop, whatever happens to the database or the broker meanwhile.
+
+    Args:
+        is_over: Whether to stop; asked between two looks.
+        settings: How often to look, and how hints are sent.
+    """
     send = hint_sender(app, settings)
     waker = Waker(database_settings().database_url)
     next_beat = next_look = 0.0
-    while not stop.is_set():
+    while not is_over():
         try:
             if time.monotonic() >= next_beat:
                 show_life("dispatcher")
@@ -141,7 +145,7 @@ def run(stop: threading.Event, settings: WorkerSettings) -> None:
             sent = dispatch_once(send, settings)
         except (SQLAlchemyError, BrokerError, OSError) as error:
             log.warning("dispatch_failed", error=type(error).__name__)
-            stop.wait(TROUBLE_PAUSE_S)
+            time.sleep(TROUBLE_PAUSE_S)
             continue
         if sent < settings.hints_at_once:
             waker.wait(settings.poll_s)
@@ -157,14 +161,15 @@ def main() -> None:
         require_settings()
         settings = worker_settings()
         llm_settings()
-    stop = threading.Event()
+    # No lock: a handler runs between any two lines of ours, also where an event's own lock is held.
+    asked: list[int] = []
 
-    def ask(_signal: int, _frame: FrameType | None) -> None:
-        stop.set()
+    def ask(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
 
     signal.signal(signal.SIGTERM, ask)
     signal.signal(signal.SIGINT, ask)
-    run(stop, settings)
+    run(lambda: bool(asked), settings)
 
 
 if __name__ == "__main__":

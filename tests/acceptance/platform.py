@@ -36,7 +36,7 @@ WISH = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Is the
 """A context that somebody asks for."""
 
 LEASE_S = 4
-SOON_S = float(os.environ.get("TESTS_SOON_S", "120"))
+SOON_S = float(os.environ.get("TESTS_SOON_S", "240"))
 """Within this all is as it should be again, on a busy machine too; alone it takes a lease or a start."""
 
 SETTINGS = {

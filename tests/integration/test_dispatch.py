@@ -125,9 +125,10 @@ def woken_after(waker: Waker, act: Callable[[], None], timeout_s: float) -> floa
 
 
 def listens() -> bool:
+    """Whether anybody has begun to listen, and is done with that."""
+    query = "select count(*) from pg_stat_activity where query = 'listen due_work' and state = 'idle'"
     with session.reading() as db:
-        found = db.execute(text("select count(*) from pg_stat_activity where query = 'listen due_work'"))
-        return int(found.scalar_one()) > 0
+        return int(db.execute(text(query)).scalar_one()) > 0
 
 
 @pytest.fixture
@@ -161,6 +162,8 @@ def test_a_lost_connection_is_opened_again(waker: Waker, tenant_id: UUID, postgr
         other.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where query = 'listen due_work'"
         )
+    # Else it would be heard too late that the connection is lost, or be taken for the next one.
+    wait_until(lambda: not listens(), within_s=30, what="the connection is gone")
     waker.wait(0.1)
     test_awaited_work_wakes_the_dispatcher_at_once(waker, tenant_id)
 
@@ -180,7 +183,7 @@ def late_broker(tmp_path: Path) -> Iterator[tuple[int, Callable[[], None]]]:
         yield port, start
         for one in started:
             one.terminate()
-            one.wait(10)
+            one.wait(60)
 
 
 def test_the_dispatcher_waits_for_its_broker_and_stops_when_asked(
@@ -198,7 +201,9 @@ def test_the_dispatcher_waits_for_its_broker_and_stops_when_asked(
             task_queues=[Queue("summaries")], broker_transport_options=app.conf.broker_transport_options
         )
         monkeypatch.setattr("workers.dispatch.app", late)
-        thread = threading.Thread(target=run, args=(stop, WorkerSettings(poll_s=0.05, hint_lifetime_s=0.5)))
+        thread = threading.Thread(
+            target=run, args=(stop.is_set, WorkerSettings(poll_s=0.05, hint_lifetime_s=0.5))
+        )
         thread.start()
         try:
             wait_until(lambda: failures(logs), within_s=60, what="it has tried in vain")
@@ -207,7 +212,7 @@ def test_the_dispatcher_waits_for_its_broker_and_stops_when_asked(
             wait_until(lambda: queued(broker, "summaries"), within_s=60, what=f"a hint at {work_id}")
         finally:
             stop.set()
-            thread.join(20)
+            thread.join(60)
     assert not thread.is_alive()
 
 
