@@ -1,5 +1,7 @@
 """Bring a database to the newest migration, or say what it lacks."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import typer
@@ -7,11 +9,19 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import NullPool, create_engine
+from sqlalchemy.exc import DBAPIError
 
 from models.settings import database_settings
 from models.tenant_wall import raise_wall
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
+
+MOST_TRIES = 5
+PAUSE_S = 1.0
+"""Between two tries, for traffic to pass."""
+
+LOST_TO_TRAFFIC = ("40P01", "55P03")
+"""What Postgres says to a step that it ended for others: a deadlock, or a lock that did not come in time."""
 
 app = typer.Typer(add_completion=False)
 
@@ -34,9 +44,9 @@ def config(database_url: str) -> Config:
 def upgrade(database_url: str, revision: str = "head") -> None:
     """Apply every migration that is missing, and hold new tables to tenants where that is set.
 
-    Two callers at once take it in turn.
+    Two callers at once take it in turn. A step that loses to traffic is taken again.
     """
-    command.upgrade(config(database_url), revision)
+    _persistently(command.upgrade, database_url, revision)
     if revision == "head" and database_settings().row_security:
         hold_to_tenants(database_url)
 
@@ -50,7 +60,19 @@ def hold_to_tenants(database_url: str) -> list[str]:
 
 def downgrade(database_url: str, revision: str) -> None:
     """Take migrations back, down to `revision`."""
-    command.downgrade(config(database_url), revision)
+    _persistently(command.downgrade, database_url, revision)
+
+
+def _persistently(go: Callable[[Config, str], None], database_url: str, revision: str) -> None:
+    """Go on where a step lost to traffic: it left nothing, and the steps before it stay."""
+    for left in reversed(range(MOST_TRIES)):
+        try:
+            go(config(database_url), revision)
+            break
+        except DBAPIError as error:
+            if not left or getattr(error.orig, "sqlstate", None) not in LOST_TO_TRAFFIC:
+                raise
+            time.sleep(PAUSE_S)
 
 
 def newest() -> str:

@@ -24,13 +24,16 @@ from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 import models
-from afterturn.migrate import config, downgrade, newest, upgrade
+from afterturn.migrate import MOST_TRIES, config, downgrade, newest, upgrade
 from models.base import Base
 from tests.data import ROOT
 from tests.integration.catalog import connected, differences, new_database, read_catalog
 from tests.waiting import wait_until
 
 STEPS: list[Script] = [*ScriptDirectory.from_config(config("")).walk_revisions()][::-1]
+ALTERS = next(step for step in STEPS if step.down_revision and "alter table" in Path(step.path).read_text())
+"""A step that changes a table which is there."""
+
 RECORD = """
     insert into seen select txid_current(), current_setting('lock_timeout'),
         (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())"""
@@ -244,6 +247,41 @@ def test_a_step_that_does_not_get_its_lock_gives_up_and_lets_traffic_through(
         with pytest.raises(DBAPIError, match="lock timeout"):
             upgrading.result(timeout=30)
     assert server.execute("select version_num from alembic_version").fetchall() == [("0001",)]
+
+
+LOSING = """
+create sequence tries;
+create function lose() returns event_trigger language plpgsql as $$ begin
+    if nextval('tries') <= {times} then raise exception 'lost to others' using errcode = '{code}'; end if;
+end $$;
+create event trigger lose on ddl_command_start when tag in ('ALTER TABLE') execute function lose()
+"""
+TRIES = "select last_value::int from tries"
+
+
+@pytest.mark.parametrize("code", ["40P01", "55P03"], ids=["deadlock", "late lock"])
+def test_a_step_that_lost_to_traffic_is_taken_again(
+    database_url: str, server: psycopg.Connection, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    monkeypatch.setattr("afterturn.migrate.PAUSE_S", 0)
+    upgrade(database_url, str(ALTERS.down_revision))
+    server.execute(LOSING.format(times=2, code=code).encode())
+    upgrade(database_url, ALTERS.revision)
+    [(tries,)] = server.execute(TRIES).fetchall()
+    assert tries > 2
+    assert server.execute("select version_num from alembic_version").fetchone() == (ALTERS.revision,)
+
+
+def test_a_step_that_always_loses_to_traffic_is_given_up(
+    database_url: str, server: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("afterturn.migrate.PAUSE_S", 0)
+    upgrade(database_url, str(ALTERS.down_revision))
+    server.execute(LOSING.format(times=99, code="40P01").encode())
+    with pytest.raises(DBAPIError, match="lost to others"):
+        upgrade(database_url, ALTERS.revision)
+    assert server.execute(TRIES).fetchone() == (MOST_TRIES,)
+    assert server.execute("select version_num from alembic_version").fetchone() == (ALTERS.down_revision,)
 
 
 def test_writers_go_on_while_every_later_step_is_taken(database_url: str, server: psycopg.Connection) -> None:
