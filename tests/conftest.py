@@ -1,7 +1,25 @@
 """What holds for every test."""
 
+from datetime import UTC, datetime, timedelta
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.waiting import wait_until
 
 # A busy machine makes a drawn example slow, not wrong; the time limit of each test stays.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clock")
+
+LONGEST_OF_ONE_DAY = timedelta(seconds=90)
+"""So long may a test take of which all must happen on one day."""
+
+
+@pytest.fixture
+def one_day() -> None:
+    """Caps, usage and nights go by the day: where one is about to end, the test waits for the next."""
+    wait_until(
+        lambda: datetime.now(UTC).date() == (datetime.now(UTC) + LONGEST_OF_ONE_DAY).date(),
+        within_s=2 * LONGEST_OF_ONE_DAY.total_seconds(),
+        what="another day",
+    )

@@ -36,6 +36,6 @@ def addresses(running_stack: Stack) -> Addresses:
 def client(addresses: Addresses) -> Iterator[httpx.Client]:
     """A caller with the stack's first key."""
     with httpx.Client(
-        base_url=addresses.base_url, headers={"Authorization": f"Bearer {addresses.api_key}"}, timeout=10
+        base_url=addresses.base_url, headers={"Authorization": f"Bearer {addresses.api_key}"}, timeout=60
     ) as client:
         yield client

@@ -113,7 +113,7 @@ def told(client: httpx.Client) -> str:
 
 def test_text_is_sealed_rotated_opened_sealed_again_and_forgotten_while_a_stack_runs(stack: Stack) -> None:
     headers = {"Authorization": f"Bearer {stack.at.api_key}"}
-    with httpx.Client(base_url=stack.at.base_url, headers=headers, timeout=30) as client:
+    with httpx.Client(base_url=stack.at.base_url, headers=headers, timeout=60) as client:
         talk(stack, client)
         before = told(client)
         assert tables_that_say(stack, MARKER) == set()

@@ -57,7 +57,7 @@ def talk(platform: Platform, stack: Stack, model: ScriptedServer) -> list[str]:
     refusal = Step(Mode.REFUSAL, text=f"I cannot say {MARKER}.", times=2)  # a first one is asked again
     model.next(Step(Mode.BAD_REQUEST, text=MARKER), refusal)
     with httpx.Client(
-        base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=20
+        base_url=stack.at.base_url, headers={"Authorization": f"Bearer {stack.at.api_key}"}, timeout=60
     ) as client:
         for number in range(1, 8):
             turn = {"turn_id": f"t{number}", "messages": dialogue(number), "plan": {"intent": MARKER}}
@@ -90,7 +90,7 @@ def is_told_of_all(platform: Platform) -> bool:
 
 def shown_by_flower(stack: Stack) -> str:
     return httpx.get(
-        f"{stack.at.flower_url}{TASKS}", params=ALL_TASKS, auth=flower_auth(stack), timeout=20
+        f"{stack.at.flower_url}{TASKS}", params=ALL_TASKS, auth=flower_auth(stack), timeout=60
     ).text
 
 
@@ -139,8 +139,8 @@ def test_flower_is_closed_to_whoever_has_no_password(
     _, stack, _ = told
     name, password = flower_auth(stack)
     for auth in (None, (name, ""), (name, f"{password}x"), ("", "")):
-        assert httpx.get(f"{stack.at.flower_url}{path}", auth=auth, timeout=20).status_code == 401
-    page = httpx.get(f"{stack.at.flower_url}{path}", auth=(name, password), params=ALL_TASKS, timeout=20)
+        assert httpx.get(f"{stack.at.flower_url}{path}", auth=auth, timeout=60).status_code == 401
+    page = httpx.get(f"{stack.at.flower_url}{path}", auth=(name, password), params=ALL_TASKS, timeout=60)
     assert page.status_code == 200
 
 
@@ -163,7 +163,7 @@ def test_no_error_that_is_kept_repeats_it(told: tuple[Platform, Stack, list[str]
 
 def test_no_metric_repeats_it(told: tuple[Platform, Stack, list[str]]) -> None:
     _, stack, _ = told
-    page = httpx.get(f"{stack.at.base_url}/metrics", timeout=20)
+    page = httpx.get(f"{stack.at.base_url}/metrics", timeout=60)
     assert page.status_code == httpx.codes.OK
     assert MARKER not in page.text
     assert SESSION not in page.text

@@ -40,7 +40,7 @@ def client(stack: Stack, model: ScriptedServer) -> Iterator[httpx.Client]:
     model.reset()
     stack.poll()
     key = {"Authorization": f"Bearer {stack.at.api_key}"}
-    with httpx.Client(base_url=stack.at.base_url, headers=key, timeout=30) as caller:
+    with httpx.Client(base_url=stack.at.base_url, headers=key, timeout=60) as caller:
         assert caller.put("/v1/catalogs/main", json=large_guide()).is_success
         yield caller
 

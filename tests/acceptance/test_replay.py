@@ -20,7 +20,7 @@ from context.wire import describe
 from tests.data import ROOT, data_dir
 
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)
-ENDS_WITHIN_S = 60.0
+ENDS_WITHIN_S = 120.0
 """Generous: other tests may use the machine at the same time."""
 
 QUESTION = {"role": "user", "content": "What is left to do?"}

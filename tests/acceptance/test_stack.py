@@ -20,7 +20,7 @@ from tests.data import ROOT
 from tests.waiting import wait_until
 
 OWNER = (sys.executable, "-m", "tests.acceptance.owner")
-GONE_WITHIN_S = 60.0
+GONE_WITHIN_S = 120.0
 MOMENTS = {
     "before anything": {"event": "owner"},
     "initdb runs": {"event": "started", "role": "initdb"},

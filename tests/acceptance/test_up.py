@@ -24,11 +24,11 @@ from tests.acceptance.trace import processes_about
 from tests.data import ROOT
 from tests.waiting import wait_until
 
-READY_WITHIN_S = 90.0
+READY_WITHIN_S = 180.0
 """Generous: other tests may use the machine at the same time."""
 
-GONE_WITHIN_S = 60.0
-ANSWER_S = 30.0
+GONE_WITHIN_S = 120.0
+ANSWER_S = 60.0
 
 
 class Up:
@@ -86,7 +86,7 @@ def seen_at(base_url: str) -> dict[str, datetime]:
     return {role: datetime.fromisoformat(at) for role, at in answer.json()["last_seen"].items()}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_scripts_get_one_line_every_killed_process_comes_back_and_all_stop(
     up: Callable[..., Up], tmp_path: Path
 ) -> None:
@@ -116,7 +116,7 @@ def test_scripts_get_one_line_every_killed_process_comes_back_and_all_stop(
     assert processes_about(tmp_path) == []
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_restart_goes_on_with_data_and_key_and_its_calls_work_as_pasted(up: Callable[..., Up]) -> None:
     first = up("--json")
     before = json.loads(first.line())

@@ -17,6 +17,8 @@ from models.tenant import ensure_tenant
 from models.work import WorkKind, find_work
 from tests.integration.conftest import make_key
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 REPORT = "The crane at berth 4 was stopped at nine because the wind was above the limit.\n" * 100
 FOCUS = "Why was the crane at berth 4 stopped?"
 ANSWER = "It was stopped because of the wind."

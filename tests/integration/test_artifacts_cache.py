@@ -41,6 +41,8 @@ from models.erase_session import erase_session
 from models.tenant import ensure_tenant
 from tests.integration.artifacts import store_document
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 WISHED = SummaryKey("", "wind", "medium", "en")
 MADE = MadeSummary("gpt-4o-mini", "1", "en", "Stopped by wind.", 4, 5, "asked", (uuid4(),))
 

@@ -29,6 +29,8 @@ from tests.integration.works import QUICK, row
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.sweep import CAPS, sweep
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 LOOK_S = 5.0
 WANTED = 100
 MILLIONTH = Decimal("0.000001")

@@ -17,6 +17,8 @@ from tests.integration.test_usage_api import make_call, usage
 from tests.integration.test_usage_command import run
 from workers.observe import settings_in_use, show_life
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 HERE = {"AFTERTURN_TENANT_TOKENS_PER_DAY": "6000000", "AFTERTURN_SESSION_USD_PER_DAY": "none"}
 WORKERS: dict[str, Any] = {
     "tenant_tokens_per_day": "900",

@@ -22,6 +22,8 @@ from models.work import WorkKind
 from tests.integration.reading import FACT, PLAIN, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 CRANES = "What is said about the cranes and the rain?"
 SMALL: dict[str, Any] = {"context_window": 3_000, "max_tokens": 300}
 AGENT: dict[str, Any] = {

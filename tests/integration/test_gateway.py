@@ -32,6 +32,8 @@ from models.tenant import ensure_tenant
 from tests.integration.works import plant_work
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 SECRET_KEY = "sk-verysecret0123456789"
 PROMPT = "Deploy build 4711 from /srv/app/release.toml to berlin-3 before Friday, said Ana."
 

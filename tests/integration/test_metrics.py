@@ -25,6 +25,8 @@ from tests.integration.activating import Chat
 from tests.integration.summarizing import Model
 from tests.integration.watching import Page, forget_counts, local, scrape
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 GARBAGE = "I'm sorry, but I can't help with that."
 TOKEN = "0123456789abcdef0123"
 

@@ -10,6 +10,8 @@ from sqlalchemy import Engine, TextClause, text
 from models import session
 from models.metrics import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, OVER_CAPS, SPEND
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 MANY = 50_000
 FILL = """
     insert into due_work (tenant_id, kind, key, state, due_at)

@@ -26,6 +26,8 @@ from workers.jobs.lifecycle import LEASE_LOST, Handler, run_work
 from workers.jobs.plan import make_plan
 from workers.settings import WorkerSettings
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 UNSURE = "please do something about the text"
 
 

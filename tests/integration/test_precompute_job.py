@@ -26,6 +26,8 @@ from tests.integration.reading import FACT, Platform, long_report, shown_artifac
 from tests.waiting import wait_until
 from workers.settings import PrecomputeSettings
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 BERTH = "Which berth does container MSKU-481516 leave from?"
 NOTES = "- Container MSKU-481516 leaves berth 23 at 06:40 on 14 May with 117 crates of valves."
 SMALL: dict[str, Any] = {"context_window": 3_000, "max_tokens": 300}

@@ -21,6 +21,8 @@ from tests.integration.summarizing import dialogue
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.retain import retain
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 WORD = "gentian"
 FOR_EVER = RetentionSettings(retain_ledger_days=0, retain_summary_versions=0)
 TEN_DAYS = FOR_EVER.model_copy(update={"retain_session_days": 10})

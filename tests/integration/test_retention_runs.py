@@ -28,6 +28,8 @@ from tests.integration.watching import forget_counts, scrape
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.retain import retain
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 
 def take() -> Claim:
     """The work, as a worker takes it; whoever had it has lost its lease."""

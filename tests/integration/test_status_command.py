@@ -15,6 +15,8 @@ from models.tenant import ensure_tenant
 from models.work import WorkKind, WorkState, find_work, put_off, want
 from tests.integration.works import row, take
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 ROLES = ("dispatcher", "worker", "beat")
 
 

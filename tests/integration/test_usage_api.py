@@ -15,6 +15,8 @@ from models.session import transaction
 from models.tenant import ensure_tenant
 from tests.integration.test_ledger import USED
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 
 def make_call(tenant: UUID, *, end: Settlement = USED, purpose: str = "summarize") -> None:
     now = datetime.now(UTC)

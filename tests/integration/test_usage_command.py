@@ -8,6 +8,8 @@ from models import session
 from models.tenant import ensure_tenant
 from tests.integration.test_usage_api import make_call
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 
 def run(*arguments: str) -> str:
     result = CliRunner().invoke(app, ["usage", *arguments], env={"COLUMNS": "80"})

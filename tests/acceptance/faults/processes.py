@@ -110,7 +110,7 @@ def api(platform: Platform, place: Path, settings: Mapping[str, str]) -> Iterato
         with (
             process(api_command(), shared, place / "api"),
             httpx.Client(
-                base_url=f"http://127.0.0.1:{port}", headers=platform.client.headers, timeout=20
+                base_url=f"http://127.0.0.1:{port}", headers=platform.client.headers, timeout=60
             ) as client,
         ):
             wait_until(lambda: answers(client), within_s=SOON_S, what="the other API answers")

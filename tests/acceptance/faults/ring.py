@@ -107,7 +107,7 @@ def ring_around(platform: Platform, place: Path) -> Iterator[Ring]:
         for role, command in commands.items():
             running.enter_context(Kept(command, {**settings, **triggers.told(role)}, place / role))
         client = running.enter_context(
-            httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=platform.client.headers, timeout=20)
+            httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=platform.client.headers, timeout=60)
         )
         wait_until(lambda: answers(client), within_s=SOON_S, what="the other API answers")
         yield Ring(platform, client, triggers, settings, place)

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import background
 from tests.acceptance.platform import SOON_S, Platform
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.usefixtures("one_day")
 
 CAP, SPENT = 8_000, 6_000
 """Not all is spent by the first call, and the next one could take more than what is left."""

@@ -3,12 +3,15 @@
 import sys
 from pathlib import Path
 
+import pytest
 from celery import Celery
 
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.processes import background
 from tests.acceptance.platform import SOON_S, Platform
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.usefixtures("one_day")
 
 PATIENT = {
     "AFTERTURN_LLM_DEADLINE_BASE_S": "60",

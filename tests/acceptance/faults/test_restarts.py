@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.faults.restarts import Restarts
 from tests.acceptance.platform import Platform
+
+pytestmark = pytest.mark.usefixtures("one_day")
 
 ROUNDS, SEED = 4, 20
 
