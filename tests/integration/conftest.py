@@ -43,6 +43,8 @@ def engine(servers: Addresses) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("AFTERTURN_DATABASE_URL", servers.database_url)
         environment.setenv("AFTERTURN_BROKER_URL", servers.broker_url)
+        # A test that holds a row waits meanwhile for other processes, which a busy machine starts slowly.
+        environment.setenv("AFTERTURN_IDLE_IN_TRANSACTION_TIMEOUT_MS", "300000")
         settings.database_settings.cache_clear()
         pool = session.engine()
         _keep_still(pool)
