@@ -7,8 +7,8 @@ Back: drops the column; plans that are under way are made without such documents
 
 from alembic import op
 
-revision = "0032"
-down_revision = "0031"
+revision = "0033"
+down_revision = "0032"
 branch_labels = None
 depends_on = None
 
