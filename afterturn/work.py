@@ -11,7 +11,8 @@ from afterturn.operating import known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
 from models.clock import present
 from models.operating import count_stuck, drop_dead, list_stuck, retry_now
-from models.provider import list_gates, reopen
+from models.parked_work import hasten_one
+from models.provider import end_wait, list_gates, reopen
 from models.session import Transaction
 from models.tenant import name_tenants
 from models.work import DueWork
@@ -68,6 +69,26 @@ def retry(tenant: Tenant = None, data_dir: DataDir = DATA_DIRECTORY) -> None:
         owner = _owner(db, tenant)
         models = sum(reopen(db, gate.model) for gate in list_gates(db, now=present(db)))
         print(f"models asked again: {models}, work tried again: {retry_now(db, owner)}")
+
+
+@app.command()
+def ask(
+    model: Annotated[str, typer.Argument(help="The model, as `list` shows it.")],
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Ask one model again now, after its key or account was mended; what waits for it follows by itself."""
+    with operator_transaction(data_dir) as db:
+        waited = end_wait(db, model)
+        is_tried = waited and hasten_one(db, model)
+        known = [gate.model for gate in list_gates(db, now=present(db)) if gate.until]
+    if not waited:
+        which = f"; these are not: {', '.join(known)}" if known else ""
+        print(f"afterturn: {model} is asked, no gate of it is open{which}", file=sys.stderr)
+        raise typer.Exit(1)
+    tries = (
+        "one piece of work tries it now" if is_tried else "no work waits for it, the next call tries it"
+    )
+    print(f"{model} is asked again: {tries}. When it answers, the others that wait for it follow.")
 
 
 @app.command()

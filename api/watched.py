@@ -97,6 +97,9 @@ def _of_work(snapshot: Snapshot) -> Iterator[Metric]:
     yield _gauge("work_is_cut", "Whether there is more work than was counted.", cut)
     over = [((one.scope, one.unit), float(one.count)) for one in snapshot.over_caps]
     yield _gauge("work_over_cap", "Work that waits for a cap.", over, ("scope", "unit"))
+    waits = [((one.waits_for,), one.oldest_s) for one in snapshot.waiting]
+    meaning = "For how long the oldest work has waited for a cap or a model, over all its tries."
+    yield _gauge("work_oldest_wait_seconds", meaning, waits, ("waits_for",))
 
 
 def _of_roles_and_models(snapshot: Snapshot) -> Iterator[Metric]:

@@ -95,6 +95,19 @@ class CapCount:
 
 
 @dataclass(frozen=True)
+class WaitCount:
+    """For how long the oldest work has waited for something that is no fault of its own.
+
+    Attributes:
+        waits_for: `cap`, or `model`: it is parked, down, or asked as often as it may be.
+        oldest_s: Since when, over all tries, in seconds, >= 0.
+    """
+
+    waits_for: str
+    oldest_s: float
+
+
+@dataclass(frozen=True)
 class Total:
     """A count of `models.counting`: all of it, and that of the last full minute."""
 
@@ -116,6 +129,7 @@ class Snapshot:
     totals: Sequence[Total]
     retention: LastRun | None = None
     over_caps: Sequence[CapCount] = ()
+    waiting: Sequence[WaitCount] = ()
 
 
 LIVE_WORK = text(
@@ -160,6 +174,16 @@ OVER_CAPS = text(
     from (select denied_by from due_work
         where state = 'ready' and denied_by is not null and due_at > now() limit :most) as waiting
     group by denied_by order by denied_by
+    """
+)
+
+WAITING = text(
+    """
+    select known.waits_for, greatest(extract(epoch from now() - oldest.waits_since), 0)::float8 as oldest_s
+    from unnest(array['cap', 'model']) as known (waits_for) cross join lateral (
+        select waits_since from due_work where due_work.waits_for = known.waits_for
+        order by waits_since limit 1
+    ) as oldest
     """
 )
 
@@ -212,6 +236,7 @@ def take_snapshot(db: Transaction, *, now: datetime, most_work: int = MOST_WORK)
         totals=[Total(*row) for row in read_counts(db)],
         retention=find_last_run(db),
         over_caps=[CapCount(**row) for row in db.execute(OVER_CAPS, {"most": most_work}).mappings()],
+        waiting=[WaitCount(**row) for row in db.execute(WAITING).mappings()],
     )
 
 

@@ -43,7 +43,7 @@ def note_wait(db: Transaction, held: Claim, waits_for: WaitsFor | None, models: 
     )
 
 
-_MAY_GO_ON = text(
+MAY_GO_ON = text(
     """
     with recursive waiting (models) as (
         (select waits_for_models from due_work where state = 'ready' and waits_for_models is not null
@@ -72,23 +72,25 @@ A model may be asked where its gate is closed, and where no line has formed for 
 then would be sent to the end of it.
 """
 
-_RELEASE = text(
-    """
-    with soon as (select now() + make_interval(secs => :look_s) as at),
-    begun as (
-        select count(*) as count from (
-            select from due_work, soon
-            where waits_for_models = :models and state = 'ready' and due_at <= soon.at limit :most
-        ) as first
-    ),
-    head as materialized (
-        select work_id from due_work
-        where waits_for_models = :models and state = 'ready' and due_at > (select at from soon)
-        order by due_at limit greatest(:most - (select count from begun), 0) for update skip locked
+_OF = "waits_for_models = :models and state = 'ready'"
+
+BEGUN = text(
+    f"""
+    select count(*) from (
+        select from due_work where {_OF} and due_at <= now() + make_interval(secs => :look_s) limit :most
+    ) as begun
+    """  # noqa: S608 (parts of our own)
+)
+
+RELEASE = text(
+    f"""
+    with head as materialized (
+        select work_id from due_work where {_OF} and due_at > now() + make_interval(secs => :look_s)
+        order by due_at limit :most for update skip locked
     )
     update due_work set due_at = now() + make_interval(secs => :look_s * random()), hinted_until = null
     from head where due_work.work_id = head.work_id
-    """
+    """  # noqa: S608 (parts of our own)
 )
 
 
@@ -109,10 +111,14 @@ def release_parked(db: Transaction, *, look_s: float, calls_per_minute: int = 0)
     most = MOST_AT_ONCE
     if calls_per_minute:
         most = min(math.ceil(calls_per_minute * look_s / 60), most)
-    sets = db.execute(_MAY_GO_ON, {"look_s": look_s}).scalars().all()
-    return sum(
-        db.execute(_RELEASE, {"models": models, "most": most, "look_s": look_s}).rowcount for models in sets
-    )
+    sets = db.execute(MAY_GO_ON, {"look_s": look_s}).scalars().all()
+    return sum(_release(db, models, most, look_s) for models in sets)
+
+
+def _release(db: Transaction, models: Sequence[str], most: int, look_s: float) -> int:
+    of_these = {"models": models, "look_s": look_s}
+    left = most - db.execute(BEGUN, {**of_these, "most": most}).scalar_one()
+    return db.execute(RELEASE, {**of_these, "most": left}).rowcount if left else 0
 
 
 _HEAD_OF = text(

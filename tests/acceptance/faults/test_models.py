@@ -102,6 +102,40 @@ def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platf
     )
 
 
+def test_what_waits_for_a_parked_model_is_done_soon_after_its_key_was_mended(platform: Platform) -> None:
+    """A park lasts a quarter of an hour, and an operator who has mended its cause does not wait for its end.
+
+    One call is let through alone: where the key is still wrong, no more than that one is wasted. Red without "models: what waits goes on once its gate closes".
+    """
+    sessions = ("locked-1", "locked-2", "locked-3")
+    platform.model.script.set_default(Step(Mode.BAD_KEY))
+    waits = (
+        "select 1 from due_work where key = any(%s) and waits_for_models = array['openai/scripted'] "
+        "and due_at > now() + interval '10 min'"
+    )
+    all_wait = "they wait for the end of the park"
+    try:
+        for session_id in sessions:
+            platform.talk(session_id)
+        wait_until(
+            lambda: len(platform.rows(waits, list(sessions))) == len(sessions), within_s=SOON_S, what=all_wait
+        )
+        asked = platform.model.count
+        assert "is asked again: one piece of work tries it now" in platform.operator(
+            "work", "ask", "openai/scripted"
+        )
+        wait_until(lambda: platform.model.count > asked, within_s=SOON_S, what="one of them tries")
+        wait_until(
+            lambda: len(platform.rows(waits, list(sessions))) == len(sessions), within_s=SOON_S, what=all_wait
+        )
+        assert platform.model.count == asked + 1
+    finally:
+        platform.model.script.set_default(Step(Mode.SUMMARY))
+        platform.operator("work", "ask", "openai/scripted")
+    for session_id in sessions:
+        platform.is_summarized(session_id)
+
+
 def test_a_model_that_kills_whoever_asks_it_ends_its_own_work_alone(platform: Platform) -> None:
     """A poison turn: crashes are counted before the work starts, and after some it is dead with its reason.
 

@@ -91,3 +91,36 @@ def test_a_fallback_over_a_cap_is_passed_over_for_one_that_is_not() -> None:
 def test_an_answer_that_cannot_be_used_ends_the_asking() -> None:
     empty = LlmFailure(Cause.NO_CONTENT)
     assert asked({"first": empty, "second": "an answer"}) == (["first"], empty)
+
+
+def named(model: str, seconds: float) -> ProviderParkedError:
+    return ProviderParkedError(model, until=NOW + timedelta(seconds=seconds), reason="why", now=NOW)
+
+
+def bad_key(model: str) -> LlmFailure:
+    failure = LlmFailure(Cause.AUTH)
+    failure.model = model
+    return failure
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "gates"),
+    [
+        (named("first", 900), named("second", 10), ("first", "second")),
+        (bad_key("first"), named("second", 10), ("first", "second")),
+        (named("first", 900), LlmFailure(Cause.INVALID_REQUEST), ("first",)),
+        (named("first", 900), paced(5), ()),
+    ],
+    ids=[
+        "both parked",
+        "a bad key just now",
+        "a fallback that cannot read the question",
+        "a place in a line",
+    ],
+)
+def test_work_waits_for_every_gate_that_stands_in_its_way(
+    first: AfterturnError, second: AfterturnError, gates: tuple[str, ...]
+) -> None:
+    refusal = asked({"first": first, "second": second})[1]
+    assert isinstance(refusal, ProviderParkedError)
+    assert refusal.gates == gates

@@ -146,6 +146,20 @@ GUARDS = (
         ("tests/integration/test_provider_gate.py", "tests/integration/test_gateway.py"),
     ),
     Guard(
+        "models: what waits goes on once its gate closes",
+        "models/parked_work.py",
+        "return sum(_release(db, models, most, look_s) for models in sets)",
+        "return 0",
+        ("tests/integration/test_parked_work.py",),
+    ),
+    Guard(
+        "models: no more goes on than is begun",
+        "models/parked_work.py",
+        'left = most - db.execute(BEGUN, {**of_these, "most": most}).scalar_one()',
+        "left = most",
+        ("tests/integration/test_parked_work.py",),
+    ),
+    Guard(
         "caps: checked on reserve",
         "models/ledger.py",
         "if cap is not None and used + wanted > cap:",
