@@ -8,14 +8,15 @@ import pytest
 from sqlalchemy import Engine, TextClause, text
 
 from models import session
-from models.metrics import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, OVER_CAPS, SPEND
+from models.metrics import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, OVER_CAPS, SPEND, WAITING
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
 MANY = 50_000
 FILL = """
-    insert into due_work (tenant_id, kind, key, state, due_at)
-    select :tenant, 'summarize', 's' || n, case when n % 1000 = 0 then 'ready' when n % 1001 = 0 then 'dead'
+    insert into due_work (tenant_id, kind, key, waits_for, waits_since, state, due_at)
+    select :tenant, 'summarize', 's' || n, case when n % 2 = 0 then 'cap' else 'model' end, now(),
+        case when n % 1000 = 0 then 'ready' when n % 1001 = 0 then 'dead'
         else 'idle' end, now() - n * interval '1 ms' from generate_series(1, :many) as n;
     insert into llm_call
         (tenant_id, purpose, model, state, charged_tokens, charged_usd, created_at, settled_at)
@@ -53,10 +54,11 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
         (LIVE_WORK, "due_work"),
         (DEAD_WORK, "due_work"),
         (OVER_CAPS, "due_work"),
+        (WAITING, "due_work"),
         (ACTIVE_SETS, "prior_set"),
         (SPEND, "llm_call"),
     ],
-    ids=("live work", "dead work", "over caps", "active sets", "spend"),
+    ids=("live work", "dead work", "over caps", "waiting", "active sets", "spend"),
 )
 def test_a_scrape_reads_an_index_and_little_of_it(statement: TextClause, table: str) -> None:
     values = {"most": 20_000, "alive_s": ALIVE_S, "since": datetime.now(UTC).replace(hour=0, minute=0)}

@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from llm.failures import Cause, LlmFailure
 from models import parked_work
+from models.budget import BudgetDeniedError, Denial
 from models.clock import present
 from models.metrics import take_snapshot
 from models.parked_work import MOST_AT_ONCE, WaitsFor, hasten_one, release_parked
@@ -239,6 +240,19 @@ def test_how_long_it_has_waited_counts_on_from_try_to_try(tenant_id: UUID) -> No
         [waiting] = take_snapshot(db, now=present(db)).waiting
     assert waiting.waits_for == "model"
     assert 3_600 <= waiting.oldest_s < 4_000
+
+
+def test_work_that_waits_for_something_else_by_now_has_not_waited_for_that_yet(tenant_id: UUID) -> None:
+    wait(tenant_id, ["s1"], parked("m"))
+    with transaction() as db:
+        db.execute(text("update due_work set waits_since = now() - interval '1 h'"))
+        now = present(db)
+    wait(tenant_id, ["s1"], BudgetDeniedError(Denial("tenant", "tokens", 90, 200, 100), now=now))
+    with transaction() as db:
+        [waiting] = take_snapshot(db, now=present(db)).waiting
+    assert waiting.waits_for == "cap"
+    assert waiting.oldest_s < 600
+    assert work(tenant_id, "s1").waits_for_models is None
 
 
 @pytest.mark.parametrize("end", ["done", "a fault of its own"])

@@ -12,7 +12,7 @@ import yaml
 from api.request_times import RequestTimes
 from api.watched import Reading, Watched
 from models.counting import Counted
-from models.metrics import MOST_WORK, RoleCount, Snapshot, Spend, Total, WorkCount
+from models.metrics import MOST_WORK, RoleCount, Snapshot, Spend, Total, WaitCount, WorkCount
 from models.provider import Gate, GateState
 from models.retention_run import LastRun
 from tests.data import ROOT
@@ -129,6 +129,8 @@ CONDITIONS: Mapping[str, tuple[Scene, int]] = {
     "NoDispatcher": (without("dispatcher"), 10),
     "NoBeat": (without("beat"), 10),
     "WorkWaits": (always(work=[WorkCount("plan", "lost", 1, 301.0)]), 10),
+    "WaitsForModel": (always(waiting=[WaitCount("model", 1_801.0), WaitCount("cap", 3_600.0)]), 10),
+    "WaitsForCap": (always(waiting=[WaitCount("model", 1_800.0), WaitCount("cap", 3_601.0)]), 10),
     "Backlog": (always(work=[WorkCount("plan", "due", MOST_WORK, 20.0)], is_cut=True), 15),
     "DeadWork": (always(work=[WorkCount("plan", "dead", 1, 20.0)]), 10),
     "WorkInVain": (counting(DONE, (Counted.WORK, ("plan", "lease lost"), 2.0)), 30),

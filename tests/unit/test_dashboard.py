@@ -8,7 +8,7 @@ import pytest
 from api.request_times import RequestTimes
 from api.watched import Reading, Watched
 from models.counting import LABELS, Counted
-from models.metrics import CapCount, RoleCount, SetCount, Snapshot, Spend, Total, WorkCount
+from models.metrics import CapCount, RoleCount, SetCount, Snapshot, Spend, Total, WaitCount, WorkCount
 from models.provider import Gate, GateState
 from models.retention_run import LastRun
 from tests.data import ROOT
@@ -45,6 +45,7 @@ def busy(minute: int) -> Snapshot:
         totals=[Total(name, one, 7.0 * minute, 0.0) for name in Counted for one in labels[name]],
         retention=LastRun(60.0, "nothing", 3_600.0),
         over_caps=[CapCount("tenant", "usd", 3)],
+        waiting=[WaitCount("cap", 60.0), WaitCount("model", 60.0)],
     )
 
 

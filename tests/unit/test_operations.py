@@ -14,7 +14,7 @@ from api.metrics import expose
 from api.request_times import RequestTimes
 from api.watched import Reading, Watched
 from models.counting import LABELS, Counted
-from models.metrics import CapCount, RoleCount, SetCount, Snapshot, Spend, Total, WorkCount
+from models.metrics import CapCount, RoleCount, SetCount, Snapshot, Spend, Total, WaitCount, WorkCount
 from models.provider import Gate, GateState
 from models.retention_run import LastRun
 from tests.data import ROOT
@@ -55,6 +55,7 @@ def known_metrics() -> dict[str, set[str]]:
         totals=[Total(name, ("x",) * len(LABELS[name]), 1.0, 0.0) for name in Counted],
         retention=LastRun(1.0, "", 3_600.0),
         over_caps=[CapCount("tenant", "usd", 1)],
+        waiting=[WaitCount("model", 1.0)],
     )
     times = RequestTimes()
     times.seconds.labels("GET", "/healthz", "2xx").observe(0.1)
@@ -101,6 +102,7 @@ def test_an_expression_is_well_formed_and_keeps_to_what_its_metrics_have(express
 CHOSEN = re.compile(r'(\w+)(?:=~|!=|!~|=)"([^"]*)"')
 SAID_IN = {
     ("afterturn_work", "state"): "models/metrics.py",
+    ("afterturn_work_oldest_wait_seconds", "waits_for"): "models/parked_work.py",
     ("afterturn_work_finished_total", "outcome"): "workers/observe.py",
     ("afterturn_role_alive", "role"): "afterturn/status_view.py",
     ("afterturn_context_tokens_total", "part"): "api/contexts.py",
@@ -183,6 +185,7 @@ def test_an_alert_says_what_is_wrong_and_what_to_do(rule: dict[str, Any]) -> Non
         "afterturn_preflight_total",
         "afterturn_llm_unpriced_calls_total",
         "afterturn_model_breaker",
+        "afterturn_work_oldest_wait_seconds",
         "afterturn_retention_last_run_seconds",
     ],
 )

@@ -105,7 +105,8 @@ def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platf
 def test_what_waits_for_a_parked_model_is_done_soon_after_its_key_was_mended(platform: Platform) -> None:
     """A park lasts a quarter of an hour, and an operator who has mended its cause does not wait for its end.
 
-    One call is let through alone: where the key is still wrong, no more than that one is wasted. Red without "models: what waits goes on once its gate closes".
+    One call is let through alone: where the key is still wrong, no more than that one is wasted.
+    Red without "models: what waits goes on once its gate closes".
     """
     sessions = ("locked-1", "locked-2", "locked-3")
     platform.model.script.set_default(Step(Mode.BAD_KEY))
