@@ -11,6 +11,7 @@ from afterturn.migrate import newest
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
 from models.budget import budget_settings
+from models.caps_in_force import SaidBy, find_caps, told
 from models.session import reading
 from models.settings import database_settings
 from models.text_masters import find_masters
@@ -40,6 +41,7 @@ def check_all() -> list[Finding]:
         "tokenizer": check_tokenizer,
         "text keys": check_text_keys,
         "models": check_models,
+        "caps": check_caps,
     }
     return [guarded(name, check) for name, check in checks.items()]
 
@@ -153,6 +155,28 @@ def check_models() -> Finding:
     if settings.summarizer_model == EXTRACTIVE:
         seen += "; for a real model set a provider's key, for example OPENAI_API_KEY, and SUMMARIZER_MODEL"
     return Finding("models", is_well=True, seen=seen)
+
+
+def check_caps() -> Finding:
+    """Workers judge by the caps that stand here: what they have not read anew is not in force."""
+    own = budget_settings().caps
+    with reading() as db:
+        in_force = find_caps(db, own)
+    if in_force.said_by is SaidBy.OWN_SETTINGS:
+        return Finding("caps", is_well=True, seen="those above; no worker has said yet by which it judges")
+    here, there = told(own), told(in_force.caps)
+    others = [
+        f"AFTERTURN_{name.upper()} is {there[name] or 'none'} there and {here[name] or 'none'} here"
+        for name in here
+        if getattr(own, name) != getattr(in_force.caps, name)
+    ]
+    if others:
+        advice = "start the workers anew with those of here, or look from where theirs are set"
+        return Finding("caps", is_well=False, seen=f"workers judge by others: {', '.join(others)}; {advice}")
+    if in_force.differ:
+        seen = "the worker seen last judges by those above, another one by others: start it anew"
+        return Finding("caps", is_well=False, seen=seen)
+    return Finding("caps", is_well=True, seen="workers judge by those above")
 
 
 def _one(row: tuple[object, ...] | None) -> object:

@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
+from afterturn.checks import check_caps
 from afterturn.status import Look, opened
 from models import session
 from models.budget import budget_settings
@@ -99,3 +100,34 @@ def test_the_live_view_measures_by_the_workers_caps(tenant_id: UUID) -> None:
         seen = Look(engine).frame()
     assert seen.spend.fullest["tokens"] == pytest.approx(0.1)
     assert seen.caps.caps.tenant_tokens_per_day == 900
+
+
+def test_the_doctor_says_where_workers_judge_by_other_caps(tenant_id: UUID) -> None:
+    del tenant_id
+    assert (check_caps().is_well, "no worker has said" in check_caps().seen) == (True, True)
+    here = settings_in_use()[DETAIL]
+    say("a:1", **here)
+    assert (check_caps().is_well, check_caps().seen) == (True, "workers judge by those above")
+    say("a:1", **{**here, "tenant_tokens_per_day": "900", "session_usd_per_day": "0.05"})
+    found = check_caps()
+    assert not found.is_well
+    assert "AFTERTURN_TENANT_TOKENS_PER_DAY is 900 there and 6000000 here" in found.seen
+    assert "AFTERTURN_SESSION_USD_PER_DAY is 0.05 there and none here" in found.seen
+    assert "AFTERTURN_TENANT_USD_PER_DAY" not in found.seen
+
+
+def test_the_doctor_says_where_one_of_several_workers_has_other_caps(tenant_id: UUID) -> None:
+    del tenant_id
+    here = settings_in_use()[DETAIL]
+    say("old:1", **{**here, "tenant_tokens_per_day": "900"})
+    say("new:1", **here)
+    assert not check_caps().is_well
+    with session.transaction() as db:
+        db.execute(text("update heartbeat set seen_at = now() - interval '61 s' where instance = 'old:1'"))
+    assert check_caps().is_well
+
+
+def test_a_cap_that_is_written_in_another_way_is_the_same_one(tenant_id: UUID) -> None:
+    del tenant_id
+    say("a:1", **{**settings_in_use()[DETAIL], "tenant_usd_per_day": "50.00"})
+    assert check_caps().is_well
