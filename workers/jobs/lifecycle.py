@@ -137,13 +137,14 @@ def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _De
     return _Delay(kind_of(error), delay, None if _is_outage(error) else settings.max_attempts)
 
 
-def _delay_after_failure(failure: LlmFailure, pause_s: float, settings: WorkerSettings) -> _Delay:
-    own = failure.reason if failure.detail else None
-    delay_s = max(failure.retry_after_s or 0.0, pause_s)
-    if not (failure.transient or failure.parks):
-        return _Delay(failure.message, delay_s, settings.max_attempts, own=own)
-    gates = (failure.model,) if failure.model and delay_s > pause_s else ()
-    return _Delay(failure.message, delay_s, None, own=own, waits_for=WaitsFor.MODEL, gates=gates)
+def _delay_after_failure(error: LlmFailure, pause_s: float, settings: WorkerSettings) -> _Delay:
+    delay_s = max(error.retry_after_s or pause_s, pause_s)
+    own = error.reason if error.detail else None
+    own_fault = not (error.transient or error.parks)
+    if own_fault:
+        return _Delay(error.message, delay_s, settings.max_attempts, own=own)
+    gates = (error.model,) if error.model and delay_s > pause_s else ()
+    return _Delay(error.message, delay_s, None, own=own, waits_for=WaitsFor.MODEL, gates=gates)
 
 
 def _is_outage(error: Exception) -> bool:

@@ -36,9 +36,9 @@ GUARDS = (
         "caps: what is denied waits for its day",
         "workers/jobs/lifecycle.py",
         """    if isinstance(error, BudgetDeniedError):
-        return _Delay(error.message, error.retry_in_s, None, error.denial)""",
+        return _Delay(error.message, error.retry_in_s, None, error.denial, waits_for=WaitsFor.CAP)""",
         """    if isinstance(error, BudgetDeniedError):
-        return _Delay(error.message, delay, None, error.denial)""",
+        return _Delay(error.message, delay, None, error.denial, waits_for=WaitsFor.CAP)""",
         (),
     ),
     Guard(
