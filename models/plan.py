@@ -35,7 +35,7 @@ from models.base import Base, CreatedAt, TenantKey
 from models.conversation import SESSION_KEY
 from models.plan_text import open_plan, seal_plan
 from models.session import Transaction
-from models.text_keys import Cells
+from models.text_keys import Cells, TextForgottenError
 from models.work import WorkKind, want
 
 SHA_BYTES = 32
@@ -231,17 +231,21 @@ def list_past(
 ) -> list[PastPlan]:
     """The newest plans that have steps, newest first, of one user or one catalog where named.
 
-    Only what is looked back upon is read: intents and arguments may be long.
+    Only what is looked back upon is read: intents and arguments may be long. Plans that were sealed with a
+    key that was forgotten are gone, though their rows may still be there.
     """
     rows = db.execute(
         _PAST, {"tenant_id": tenant_id, "user_id": user_id, "catalog": catalog, "most": most}
     ).mappings()
     cells = Cells(db, tenant_id)
-    return [_past(cells, **row) for row in rows]
+    return [plan for row in rows if (plan := _past(cells, **row)) is not None]
 
 
-def _past(cells: Cells, *, plan_id: UUID, sha: bytes, **columns: Any) -> PastPlan:
-    opened = open_plan(cells, plan_id, columns)
+def _past(cells: Cells, *, plan_id: UUID, sha: bytes, **columns: Any) -> PastPlan | None:
+    try:
+        opened = open_plan(cells, plan_id, columns)
+    except TextForgottenError:
+        return None
     # Equal intents are one group, sealed or not: a hash that was made with a key is made anew without.
     shown = sha if len(sha) == SHA_BYTES else intent_sha(opened["intent"])
     return PastPlan(shown.hex(), **opened)

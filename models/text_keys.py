@@ -2,20 +2,25 @@
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, TypeVar
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import LargeBinary, text
+from sqlalchemy import LargeBinary, Row, text
+from sqlalchemy.engine import Transaction as Begun
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.errors import AfterturnError
 from models.base import Base, CreatedAt, TenantKey
 from models.cipher import MARK, SealBrokenError, TextKey, is_sealed, keep_plain, new_secret, read_plain
 from models.session import Transaction
+from models.text_forgotten import find_uncleared
 from models.text_settings import has_masters, seals, text_settings
+
+Content = TypeVar("Content", str, bytes)
 
 MOST_KEPT = 10_000
 """Tenants whose keys a process keeps; all are forgotten when there are more."""
@@ -40,13 +45,23 @@ class TextUnavailableError(AfterturnError):
     code = "text-key-unavailable"
 
 
+class TextForgottenError(TextUnavailableError):
+    """A stored text was sealed with a key that was forgotten: it counts as gone, like what is erased."""
+
+    code = "not-found"
+
+
+FORGOTTEN = (
+    "this was sealed with a key of this tenant that was forgotten: nobody can read it any more, and it is "
+    "being removed"
+)
 NO_KEY = (
     "this tenant's text is protected by a key that is not among AFTERTURN_TEXT_KEYS here, or is not the "
     "right one; nothing was changed: start this process again with that key"
 )
 GONE = (
-    "this text was sealed with a key of this tenant that is gone: `afterturn text forget --for-ever` has not "
-    "come to it yet, or was stopped; then `afterturn text clear` removes what nobody can read"
+    "this was sealed with a key of this tenant that is gone, though nobody forgot it; nothing was changed: "
+    "bring back its row of text_key from a backup, or let `afterturn text clear` remove what nobody can read"
 )
 BROKEN = (
     "a stored text does not open with its tenant's key where it stands; nothing was changed: if it is of a "
@@ -66,6 +81,8 @@ class Cells:
     db: Transaction
     tenant_id: UUID
     _key: TextKey | None = field(default=None, repr=False)
+    _is_anew: bool = field(default=False, repr=False)
+    _forgot: bool | None = field(default=None, repr=False)
     _is_plain: bool = field(default=False, repr=False)
 
     def seal(self, column: str, content: str, *row: object) -> str:
@@ -88,14 +105,14 @@ class Cells:
         """The text of what is stored there.
 
         Raises:
+            TextForgottenError: It was sealed with a key that was forgotten.
             TextUnavailableError: The tenant's key is not at hand, or the text is not of this place.
         """
         if not stored.startswith(MARK):
             return stored
         if not is_sealed(stored):
             return read_plain(stored)
-        with _broken_said():
-            return self.reading_key().open(stored, (column, self.tenant_id, *row))
+        return self._opened(lambda key: key.open(stored, (column, self.tenant_id, *row)))
 
     def seal_if(self, column: str, content: str | None, *row: object) -> str | None:
         """The same of a text that may be missing."""
@@ -128,8 +145,8 @@ class Cells:
         mark = MARK.encode()
         if not stored.startswith(mark):
             return stored
-        with _broken_said():
-            return self.reading_key().open_bytes(stored[len(mark) :], (column, self.tenant_id, *row))
+        sealed = stored[len(mark) :]
+        return self._opened(lambda key: key.open_bytes(sealed, (column, self.tenant_id, *row)))
 
     def digest(self, digest: bytes) -> bytes:
         """A digest of a text as it is stored: nobody without the key can test which text it is of."""
@@ -164,12 +181,32 @@ class Cells:
         """The key that something stored needs.
 
         Raises:
+            TextForgottenError: It was forgotten, and the tenant has no other.
             TextUnavailableError: It is not at hand.
         """
         key = self.key_at_hand()
         if key is None:
+            if self._has_forgotten() and not has_key(self.db, self.tenant_id):
+                raise TextForgottenError(FORGOTTEN)
             raise TextUnavailableError(GONE if has_masters() else NO_KEY)
         return key
+
+    def _opened(self, opened_by: Callable[[TextKey], Content]) -> Content:
+        """Try the key that is kept, and then that of the database: another process may have made it anew."""
+        try:
+            return opened_by(self.reading_key())
+        except SealBrokenError as error:
+            if not self._is_anew:
+                keep_no_longer(self.tenant_id)
+                self._key, self._is_anew = None, True
+                return self._opened(opened_by)
+            forgotten = self._has_forgotten()
+            raise (TextForgottenError(FORGOTTEN) if forgotten else TextUnavailableError(BROKEN)) from error
+
+    def _has_forgotten(self) -> bool:
+        if self._forgot is None:
+            self._forgot = bool(find_uncleared(self.db, self.tenant_id))
+        return self._forgot
 
     def writing_key(self) -> TextKey | None:
         """The key that new rows are written with; None where they are written as they are.
@@ -189,7 +226,7 @@ class Cells:
         self._is_plain = True
 
     def _writing(self) -> TextKey:
-        self._key = self.key_at_hand() or make_key(self.db, self.tenant_id)
+        self._key = hold_key(self.db, self.tenant_id)
         return self._key
 
 
@@ -198,23 +235,28 @@ def _keyed(key: TextKey, digest: bytes) -> bytes:
     return MARK.encode() + key.hash_bytes(digest)
 
 
-@contextmanager
-def _broken_said() -> Iterator[None]:
-    try:
-        yield
-    except SealBrokenError as error:
-        raise TextUnavailableError(BROKEN) from error
+@dataclass(frozen=True)
+class _Kept:
+    """A key, when it was made, and until when it is not looked for again."""
+
+    key: TextKey
+    made_at: datetime
+    until: float
 
 
-_kept: dict[UUID, tuple[TextKey, float]] = {}
+_kept: dict[UUID, _Kept] = {}
+_held: WeakKeyDictionary[Begun, dict[UUID, TextKey]] = WeakKeyDictionary()
 _unprotected: dict[UUID, float] = {}
 
-_FIND = text(
-    """
-    select master_id, wrapped, made_in is distinct from pg_current_xact_id_if_assigned()::text as is_committed
+_SELECT = """
+    select master_id, wrapped, created_at,
+        made_in is distinct from pg_current_xact_id_if_assigned()::text as is_committed
     from text_key where tenant_id = :tenant_id
     """
-)
+_FIND = text(_SELECT)
+_HOLD = text(f"{_SELECT} for key share")
+"""Until the transaction ends the key is not deleted, and one that is being deleted is not found."""
+
 _MAKE = text(
     "insert into text_key (tenant_id, master_id, wrapped) values (:tenant_id, :master_id, :wrapped) "
     "on conflict do nothing"
@@ -231,17 +273,51 @@ def find_key(db: Transaction, tenant_id: UUID) -> TextKey | None:
         TextUnavailableError: It does not open with the master keys at hand.
     """
     kept = _kept.get(tenant_id)
-    if kept and kept[1] > time.monotonic():
-        return kept[0]
+    if kept and kept.until > time.monotonic():
+        return kept.key
     row = db.execute(_FIND, {"tenant_id": tenant_id}).one_or_none()
-    if row is None:
-        return None
+    return None if row is None else _keep(tenant_id, row)
+
+
+def _keep(tenant_id: UUID, row: Row[Any]) -> TextKey:
     key = unwrap(tenant_id, row.master_id, row.wrapped)
     if row.is_committed:
         if len(_kept) >= MOST_KEPT:
             _kept.clear()
-        _kept[tenant_id] = (key, time.monotonic() + text_settings().text_key_cache_s)
+        _kept[tenant_id] = _Kept(key, row.created_at, time.monotonic() + text_settings().text_key_cache_s)
     return key
+
+
+def hold_key(db: Transaction, tenant_id: UUID) -> TextKey:
+    """The key that a transaction seals with; it is not forgotten before the transaction ends.
+
+    A key that is kept here and was forgotten meanwhile seals nothing: the tenant gets a new one. It is asked
+    for once a transaction.
+
+    Raises:
+        TextUnavailableError: It does not open with the master keys at hand.
+    """
+    begun = db.get_nested_transaction() or db.get_transaction()
+    held = _held.setdefault(begun, {}) if begun else {}
+    if tenant_id not in held:
+        held[tenant_id] = _held_key(db, tenant_id) or make_key(db, tenant_id)
+    return held[tenant_id]
+
+
+def _held_key(db: Transaction, tenant_id: UUID) -> TextKey | None:
+    row = db.execute(_HOLD, {"tenant_id": tenant_id}).one_or_none()
+    if row is None:
+        keep_no_longer(tenant_id)
+        return None
+    kept = _kept.get(tenant_id)
+    if kept and kept.made_at == row.created_at and kept.until > time.monotonic():
+        return kept.key
+    return _keep(tenant_id, row)
+
+
+def has_key(db: Transaction, tenant_id: UUID) -> bool:
+    """Whether a tenant has a key, at hand or not."""
+    return db.execute(_FIND, {"tenant_id": tenant_id}).one_or_none() is not None
 
 
 def check_unprotected(db: Transaction, tenant_id: UUID) -> None:
@@ -254,7 +330,7 @@ def check_unprotected(db: Transaction, tenant_id: UUID) -> None:
     """
     if _unprotected.get(tenant_id, 0.0) > time.monotonic():
         return
-    if db.execute(_FIND, {"tenant_id": tenant_id}).one_or_none() is not None:
+    if has_key(db, tenant_id):
         raise TextUnavailableError(NO_KEY)
     if len(_unprotected) >= MOST_KEPT:
         _unprotected.clear()
@@ -269,7 +345,7 @@ def make_key(db: Transaction, tenant_id: UUID) -> TextKey:
     """
     master_id, wrapped = wrap(tenant_id, TextKey(new_secret()))
     db.execute(_MAKE, {"tenant_id": tenant_id, "master_id": master_id, "wrapped": wrapped})
-    key = find_key(db, tenant_id)
+    key = _held_key(db, tenant_id)
     if key is None:
         raise TextUnavailableError(NO_KEY)
     return key
@@ -308,6 +384,7 @@ def keep_no_longer(tenant_id: UUID) -> None:
 def forget_keys() -> None:
     """Keep no tenant's key any longer in this process, and read the settings again."""
     _kept.clear()
+    _held.clear()
     _unprotected.clear()
     has_masters.cache_clear()
     text_settings.cache_clear()

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Literal
 from uuid import UUID
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import func, select, update
 
 from models.artifact_plan import drop_other_questions
 from models.conversation import lock_existing
@@ -14,6 +14,7 @@ from models.session import Transaction
 from models.shadow import lapse_sealed_reads
 from models.tenant import Tenant
 from models.text_columns import COLUMNS, change_cells, drop_other_parts, find_stale_indexes, mark_index
+from models.text_forgotten import delete_key
 from models.text_keys import WrappedTextKey, keep_no_longer, unwrap, wrap
 from models.text_rekey import rekey_readings
 from models.text_settings import seals, text_settings
@@ -56,7 +57,7 @@ def _rotate_some(db: Transaction, most: int) -> int:
         .where(WrappedTextKey.master_id != first)
         .order_by(WrappedTextKey.tenant_id)
         .limit(most)
-        .with_for_update()
+        .with_for_update(key_share=True)
     ).all()
     for row in old:
         master_id, wrapped = wrap(row.tenant_id, unwrap(row.tenant_id, row.master_id, row.wrapped))
@@ -135,8 +136,7 @@ def _rewind(transactions: Transactions, tenant_id: UUID, *, keyed: bool, most: i
 def forget_text_key(db: Transaction, tenant_id: UUID) -> bool:
     """Delete a tenant's key: its sealed text is lost, save to backups that hold it. False: it has none."""
     keep_no_longer(tenant_id)
-    gone = delete(WrappedTextKey).where(WrappedTextKey.tenant_id == tenant_id)
-    return db.execute(gone).rowcount == 1
+    return delete_key(db, tenant_id)
 
 
 def list_text_tenants(db: Transaction) -> list[tuple[UUID, str, str | None]]:

@@ -16,7 +16,8 @@ from models.erase_session import WHOLE_LOG, erase_session
 from models.session import Transaction
 from models.shadow import lapse_sealed_reads
 from models.text_columns import COLUMNS, TextColumn, drop_other_parts, mark_index, opens, sealed_page
-from models.text_keys import NO_KEY, Cells, TextUnavailableError
+from models.text_forgotten import find_uncleared, note_cleared
+from models.text_keys import NO_KEY, Cells, TextUnavailableError, has_key
 from models.text_rotation import AT_ONCE, Transactions
 from models.text_settings import seals
 from models.work import WorkKind, want
@@ -45,6 +46,7 @@ def shed_unreadable(
             for lost.
     """
     with transactions() as db:
+        forgotten = find_uncleared(db, tenant_id)
         drop_other_parts(db, tenant_id, sealed=False)
         lapse_sealed_reads(db, tenant_id)
     for column in COLUMNS:
@@ -52,6 +54,7 @@ def shed_unreadable(
             yield from _shed(transactions, tenant_id, column, most)
     with transactions() as db:
         db.execute(_STALE_DIGESTS, {"tenant_id": tenant_id})
+        note_cleared(db, tenant_id, forgotten)
 
 
 def _shed(
@@ -97,13 +100,11 @@ def _unreadable(db: Transaction, tenant_id: UUID, column: TextColumn, page: Rows
         return ()
     cells = Cells(db, tenant_id)
     if cells.key_at_hand() is None:
-        if db.execute(_HAS_KEY, {"tenant_id": tenant_id}).first():
+        if has_key(db, tenant_id):
             raise TextUnavailableError(NO_KEY)
         return page
     return [row for row in page if not opens(cells, column, row)]
 
-
-_HAS_KEY = text("select 1 from text_key where tenant_id = :tenant_id")
 
 _SEQS = text(
     """

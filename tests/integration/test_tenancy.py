@@ -170,6 +170,7 @@ def test_the_rows_that_strangers_are_kept_from_are_in_every_table_of_a_tenant(ow
     assert empty <= {"calibration", "model_limit", "profile_override", "prior_set", "learning_state"} | {
         *("focus_statistic", "category_statistic", "user_profile", "plan_erasure", "artifact_reading"),
         *("retention", "retention_log", "llm_call_day", "shadow_switch", "text_key", "erase_receipt"),
+        "text_key_forgotten",
     }
     assert len(tables_with(WORD)) >= 15
 

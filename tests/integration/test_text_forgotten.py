@@ -1,6 +1,7 @@
 """A tenant whose key was forgotten: what nobody can read is gone, and everything goes on."""
 
 import json
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from models.text_columns import COLUMNS, count_cells
 from models.text_keys import TextUnavailableError
 from models.text_rotation import forget_text_key
 from models.text_shed import shed_unreadable
-from tests.integration.doors import DOORS, MORE, Ids, filled
+from tests.integration.doors import DOORS, MORE, Ids, Way, filled
 from tests.integration.erasing import plant_by_our_own_ways, post_turn, talk, tool_turn
 from tests.integration.sealing import FIRST, SECOND, Environment
 from tests.integration.test_text_rotation import MESSAGES, Traffic
@@ -80,9 +81,10 @@ def one(query: str) -> str:
         return str(db.execute(text(query)).scalar_one())
 
 
-def walk(client: TestClient, ids: Ids) -> dict[str, int]:
-    """The status by which each route answers, those last that erase or reset."""
-    cases = {" ".join(way): (way, door) for way, door in DOORS.items()} | dict(MORE)
+def walk(client: TestClient, ids: Ids, ways: Collection[Way] | None = None) -> dict[str, int]:
+    """The status by which each route answers, or these alone; those last that erase or reset."""
+    cases = {" ".join(way): (way, door) for way, door in DOORS.items() if ways is None or way in ways}
+    cases |= dict(MORE) if ways is None else {}
     ends = ("DELETE", "reset")
     answers = {}
     for name in sorted(cases, key=lambda name: any(end in name for end in ends)):
@@ -98,8 +100,8 @@ def walk(client: TestClient, ids: Ids) -> dict[str, int]:
     return answers
 
 
-def test_no_route_stays_unavailable(client: TestClient, tenant: UUID) -> None:
-    ids = Ids(
+def ids_of_rows() -> Ids:
+    return Ids(
         session_id=SESSION,
         artifact_id=one("select min(artifact_id) from artifact_use"),
         attachment_id=artifact_id_of(CONTENT),
@@ -107,9 +109,32 @@ def test_no_route_stays_unavailable(client: TestClient, tenant: UUID) -> None:
         user_id="anna",
         name="tools",
     )
+
+
+def test_every_route_answers_before_the_removal_as_after_it(client: TestClient, tenant: UUID) -> None:
+    ids, context = ids_of_rows(), "POST /v1/sessions/{session_id}/context"
+    reads = {way for way, door in DOORS.items() if door.scope == "read"}
     forget(tenant)
-    assert client.get(f"/v1/sessions/{SESSION}/turns").status_code == 503
-    assert client.get("/v1/my-plans").status_code == 503
+    before = walk(client, ids, reads)
+    assert WORD not in client.get("/v1/my-plans").text
+    assert sealed_cells(tenant) != {}
+    shed(tenant)
+    assert before.pop(context) == 404
+    after = walk(client, ids, reads)
+    assert after.pop(context) == 200
+    assert before == after
+    assert {200, 404} == set(before.values())
+
+
+def test_no_route_is_unavailable_before_the_removal(client: TestClient, tenant: UUID) -> None:
+    ids = ids_of_rows()
+    forget(tenant)
+    assert {name: code for name, code in walk(client, ids).items() if code >= 500} == {}
+
+
+def test_no_route_stays_unavailable(client: TestClient, tenant: UUID) -> None:
+    ids = ids_of_rows()
+    forget(tenant)
     removed = shed(tenant)
     assert removed.keys() >= {
         "message.body",

@@ -1,0 +1,144 @@
+"""The moment in which a key is forgotten: who holds it still, who lacks it, and what is said of either."""
+
+from uuid import UUID
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import insert, text
+from sqlalchemy.exc import OperationalError
+
+from models import session
+from models.cipher import TextKey, new_secret
+from models.text_forgotten import delete_key, find_uncleared
+from models.text_keys import (
+    Cells,
+    TextForgottenError,
+    TextUnavailableError,
+    forget_keys,
+    wrap,
+)
+from models.text_rotation import rotate_keys
+from models.text_shed import shed_unreadable
+from tests.integration.erasing import post_turn, tool_turn
+from tests.integration.sealing import FIRST, SECOND, Environment
+
+WORD = "zqxharbour"
+TURNS = "/v1/sessions/s1/turns"
+
+
+def forget_elsewhere(tenant_id: UUID) -> None:
+    """As the command of another process: this one keeps the key that it has read."""
+    with session.transaction() as db:
+        assert delete_key(db, tenant_id)
+
+
+def uncleared(tenant_id: UUID) -> int:
+    with session.reading() as db:
+        return len(find_uncleared(db, tenant_id))
+
+
+def test_a_turn_that_comes_while_the_old_key_is_still_kept_is_sealed_with_a_new_one_and_stays(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+    post_turn(client, "s1", tool_turn("t1", "old"))
+    forget_elsewhere(tenant_id)
+    post_turn(client, "s2", tool_turn("t2", WORD))
+    forget_keys()
+    assert WORD in client.get("/v1/sessions/s2/turns").text
+    assert client.get(TURNS).status_code == 404
+    list(shed_unreadable(session.transaction, tenant_id))
+    assert WORD in client.get("/v1/sessions/s2/turns").text
+
+
+def test_a_key_is_not_forgotten_while_a_transaction_seals_with_it(tenant_id: UUID, keys: Environment) -> None:
+    del keys
+    with session.transaction() as db:
+        Cells(db, tenant_id).seal("c", WORD)
+    with session.transaction() as sealing:
+        Cells(sealing, tenant_id).seal("c", WORD)
+        with session.transaction() as db:
+            db.execute(text("set local lock_timeout = 100"))
+            with pytest.raises(OperationalError, match="lock timeout"):
+                delete_key(db, tenant_id)
+            db.rollback()
+    forget_elsewhere(tenant_id)
+    assert uncleared(tenant_id) == 1
+
+
+def test_a_rotation_does_not_wait_for_who_seals(tenant_id: UUID, keys: Environment) -> None:
+    with session.transaction() as db:
+        Cells(db, tenant_id).seal("c", WORD)
+    keys.use(SECOND, FIRST)
+    with session.transaction() as sealing:
+        Cells(sealing, tenant_id).seal("c", WORD)
+        assert list(rotate_keys(session.transaction)) == [1]
+
+
+def test_a_key_is_looked_for_once_a_transaction(tenant_id: UUID, keys: Environment) -> None:
+    del keys
+    with session.transaction() as db:
+        Cells(db, tenant_id).seal("c", WORD)
+        db.execute(text("delete from text_key"))
+        Cells(db, tenant_id).seal("c", WORD)
+        assert db.execute(text("select count(*) from text_key")).scalar() == 0
+        db.rollback()
+
+
+def test_what_another_process_seals_with_a_later_key_opens_at_once(
+    tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+    with session.transaction() as db:
+        old = Cells(db, tenant_id).seal("c", "old")
+    with session.reading() as db:
+        assert Cells(db, tenant_id).open("c", old) == "old"
+    forget_elsewhere(tenant_id)
+    later = TextKey(new_secret())
+    master_id, wrapped = wrap(tenant_id, later)
+    with session.transaction() as db:
+        db.execute(insert(WrappedTextKey).values(tenant_id=tenant_id, master_id=master_id, wrapped=wrapped))
+    with session.reading() as db:
+        assert Cells(db, tenant_id).open("c", later.seal(WORD, ("c", tenant_id))) == WORD
+
+
+@pytest.mark.parametrize("at_hand", [(FIRST,), (SECOND,), ()], ids=["its own", "another", "none"])
+def test_what_was_forgotten_is_gone_whichever_keys_are_at_hand(
+    client: TestClient, tenant_id: UUID, keys: Environment, at_hand: tuple[str, ...]
+) -> None:
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    forget_elsewhere(tenant_id)
+    keys.use(*at_hand)
+    answer = client.get(TURNS)
+    assert (answer.status_code, answer.json()["type"]) == (404, "not-found")
+    assert "was forgotten" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("at_hand", [(SECOND,), ()], ids=["another", "none"])
+def test_a_later_key_that_is_not_at_hand_is_not_taken_for_forgotten(
+    client: TestClient, tenant_id: UUID, keys: Environment, at_hand: tuple[str, ...]
+) -> None:
+    post_turn(client, "s1", tool_turn("t1", "old"))
+    forget_elsewhere(tenant_id)
+    post_turn(client, "s1", tool_turn("t2", WORD))
+    keys.use(*at_hand)
+    answer = client.get(TURNS)
+    assert (answer.status_code, answer.json()["type"]) == (503, "text-key-unavailable")
+
+
+def test_what_does_not_open_once_all_was_removed_is_broken_and_not_forgotten(
+    tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+    with session.transaction() as db:
+        sealed = Cells(db, tenant_id).seal("c", WORD)
+    forget_elsewhere(tenant_id)
+    with session.transaction() as db:
+        Cells(db, tenant_id).seal("c", WORD)
+    forget_keys()
+    for expected in (TextForgottenError, TextUnavailableError):
+        with session.reading() as db, pytest.raises(TextUnavailableError) as raised:
+            Cells(db, tenant_id).open("c", sealed)
+        assert raised.type is expected
+        list(shed_unreadable(session.transaction, tenant_id))
+    assert uncleared(tenant_id) == 0
