@@ -14,6 +14,7 @@ from models.text_keys import (
     Cells,
     TextForgottenError,
     TextUnavailableError,
+    WrappedTextKey,
     forget_keys,
     wrap,
 )
