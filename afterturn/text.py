@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
@@ -16,6 +16,8 @@ from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from models.session import Transaction
 from models.text_columns import COLUMNS, count_cells
+from models.text_count import CountedCells, Unreadable, count_text
+from models.text_forgotten import find_uncleared, note_cleared
 from models.text_keys import TextUnavailableError
 from models.text_rotation import Transactions, change_rows, forget_text_key, list_text_tenants, rotate_keys
 from models.text_settings import seals, text_settings
@@ -48,8 +50,16 @@ def _transactions(data_dir: Path) -> Transactions:
 
 
 @app.command()
-def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Show the keys by their ids, who is protected by which, and how much of a tenant's text is sealed."""
+def status(
+    *,
+    tenant: TenantName = FIRST_TENANT,
+    by_opening: Annotated[bool, typer.Option("--open", help="Try each sealed text.")] = False,
+    data_dir: DataDirectory = DATA_DIRECTORY,
+) -> None:
+    """Show the keys by their ids, who is protected by which, and how much of a tenant's text is sealed.
+
+    What is sealed and cannot be read is counted apart: its key is not in this shell, or was forgotten.
+    """
     masters = list(text_settings().masters)
     state = f"new text is {'sealed' if seals() else 'stored as it is'}"
     print(f"Master keys: {', '.join(masters) or 'none'}; {state}.")
@@ -58,12 +68,19 @@ def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIR
         for _, name, master_id in list_text_tenants(db):
             at_hand = "-" if master_id is None else ("yes" if master_id in masters else "no")
             keys.add_row(name, master_id or "-", at_hand)
-        cells = Table("text", "sealed", "as it is", title=f"Text of {tenant}")
-        tenant_id = known_tenant(db, tenant)
-        for column in COLUMNS:
-            sealed, plain = count_cells(db, tenant_id, column)
-            cells.add_row(column.cell, f"{sealed:,}", f"{plain:,}")
-    print_tables(keys, cells)
+        counted = count_text(db, known_tenant(db, tenant), COLUMNS, by_opening=by_opening)
+    print_tables(keys, _table_of(counted, tenant))
+    if any(cells.unreadable.get(Unreadable.FORGOTTEN) for cells in counted.values()):
+        print(f"`afterturn text clear --tenant {tenant} --for-ever` removes what a forgotten key sealed.")
+
+
+def _table_of(counted: Mapping[str, CountedCells], tenant: str) -> Table:
+    lost = [why for why in Unreadable if any(cells.unreadable.get(why) for cells in counted.values())]
+    table = Table("text", "sealed", *lost, "as it is", title=f"Text of {tenant}")
+    for name, cells in counted.items():
+        numbers = (cells.sealed, *(cells.unreadable.get(why, 0) for why in lost), cells.plain)
+        table.add_row(name, *(f"{number:,}" for number in numbers))
+    return table
 
 
 @app.command()
@@ -126,11 +143,23 @@ def forget(
             )
         gone = forget_text_key(db, tenant_id)
     print(f"The key of {tenant} is gone." if gone else f"{tenant} has no key.")
+    if gone and not for_ever:
+        _look_again(tenant, tenant_id, data_dir)
     if gone and for_ever:
         wait_s = text_settings().text_key_cache_s
         print(f"Waiting {wait_s:g} s, until no process holds it any more.", flush=True)
         time.sleep(wait_s)
         _clear(tenant, tenant_id, data_dir)
+
+
+def _look_again(tenant: str, tenant_id: UUID, data_dir: Path) -> None:
+    """What was sealed between the count and the deletion is lost; where there is nothing, all is done."""
+    with operator_transaction(data_dir) as db:
+        sealed = sum(count_cells(db, tenant_id, column)[0] for column in COLUMNS)
+        if not sealed:
+            note_cleared(db, tenant_id, find_uncleared(db, tenant_id))
+    if sealed:
+        print(f"{sealed:,} texts were sealed meanwhile: `afterturn text clear --tenant {tenant} --for-ever`.")
 
 
 @app.command()

@@ -163,10 +163,20 @@ def sealed_page(
 def opens(cells: Cells, column: TextColumn, row: Mapping[str, Any]) -> bool:
     """Whether the sealed cell of a row opens with the tenant's key."""
     try:
-        _OPEN[column.form](cells, column.cell, row["stored"], [row[name] for name in column.row])
+        open_cell(cells, column, row)
     except TextUnavailableError:
         return False
     return True
+
+
+def open_cell(cells: Cells, column: TextColumn, row: Mapping[str, Any]) -> Any:
+    """What the sealed cell of a row holds.
+
+    Raises:
+        TextForgottenError: It was sealed with a key that was forgotten.
+        TextUnavailableError: The tenant's key is not at hand, or the cell is of another place.
+    """
+    return _OPEN[column.form](cells, column.cell, row["stored"], [row[name] for name in column.row])
 
 
 def change_cells(

@@ -1,12 +1,15 @@
 """The moment in which a key is forgotten: who holds it still, who lacks it, and what is said of either."""
 
+import re
 from uuid import UUID
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import insert, text
 from sqlalchemy.exc import OperationalError
+from typer.testing import CliRunner
 
+from afterturn.text import app as text_commands
 from models import session
 from models.cipher import TextKey, new_secret
 from models.text_forgotten import delete_key, find_uncleared
@@ -125,6 +128,53 @@ def test_a_later_key_that_is_not_at_hand_is_not_taken_for_forgotten(
     keys.use(*at_hand)
     answer = client.get(TURNS)
     assert (answer.status_code, answer.json()["type"]) == (503, "text-key-unavailable")
+
+
+def shown(*more: str) -> str:
+    told = CliRunner().invoke(text_commands, ["status", "--tenant", "first", *more])
+    assert told.exit_code == 0, told.output
+    return told.output
+
+
+def of_messages(told: str) -> list[str]:
+    """The heads of the columns of numbers, and the numbers of the messages, as they are shown."""
+    heads = next(line for line in told.splitlines() if "as it is" in line)
+    numbers = next(line for line in told.splitlines() if "message.body" in line)
+    cells = [[cell.strip() for cell in re.split("[│┃]", line)[2:-1]] for line in (heads, numbers)]
+    return [f"{head}: {number}" for head, number in zip(*cells, strict=True)]
+
+
+def test_the_status_tells_what_nobody_can_read_from_what_is_sealed(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    post_turn(client, "s1", tool_turn("t1", WORD))
+    assert of_messages(shown()) == of_messages(shown("--open")) == ["sealed: 4", "as it is: 0"]
+    keys.use(SECOND)
+    assert of_messages(shown()) == ["sealed: 0", "key not here: 4", "as it is: 0"]
+    keys.use(FIRST)
+    forget_elsewhere(tenant_id)
+    forget_keys()
+    assert of_messages(shown()) == ["sealed: 0", "key forgotten: 4", "as it is: 0"]
+    post_turn(client, "s2", tool_turn("t2", WORD))
+    told = shown()
+    assert of_messages(told) == ["sealed: 4", "key forgotten: 4", "as it is: 0"]
+    assert "`afterturn text clear --tenant first --for-ever` removes" in told
+    list(shed_unreadable(session.transaction, tenant_id))
+    assert of_messages(shown()) == ["sealed: 4", "as it is: 0"]
+    with session.transaction() as db:
+        db.execute(text("update message set body = (select max(body) from message where seq = 2)"))
+    assert of_messages(shown("--open")) == ["sealed: 1", "does not open: 3", "as it is: 0"]
+
+
+def test_forgetting_a_key_that_seals_nothing_leaves_nothing_to_clear(
+    tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+    with session.transaction() as db:
+        Cells(db, tenant_id).seal("c", WORD)
+    told = CliRunner().invoke(text_commands, ["forget", "--tenant", "first"])
+    assert (told.exit_code, told.output.strip()) == (0, "The key of first is gone.")
+    assert uncleared(tenant_id) == 0
 
 
 def test_what_does_not_open_once_all_was_removed_is_broken_and_not_forgotten(
