@@ -89,7 +89,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
         now = find_standing(db, tenant_id, session_id, request.model)
     # Where another call was faster, its cut stands: cutting once more would leave out more than was refused.
     filled = (
-        Filled(rebuilt.window, refused.shelving)
+        Filled(rebuilt.window, refused.shelving, refused.request)
         if was_cut
         else fill_window(Sought(tenant_id, request, given, now, asked.budget))
     )

@@ -15,6 +15,7 @@ from api.window.learn import learn_request
 from api.window.prepare import Place, prepare
 from api.window.request import ContextRequest, ask, budget_of, read_request, with_known_window
 from api.window.respond import Answering, respond
+from api.window.riding import may_be_ridden, remember_prefix
 from api.window.shadow import Shadow, record_shadow, shadow_of
 from api.window.trial import Asking, Laid, as_shown
 from context.certificate import Certificate
@@ -122,6 +123,8 @@ def _afterwards(sought: Sought, filled: Filled, asking: Asking, shadow: Shadow) 
             shelved,
             session_id=asking.session_id,
         )
+    if may_be_ridden(sought):
+        later.add_task(remember_prefix, sought.tenant_id, sought, filled)
     if shadow.is_recorded:
         later.add_task(record_shadow, asking, Laid(sought.given, filled), shadow)
     return later if later.tasks else None

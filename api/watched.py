@@ -21,6 +21,7 @@ MEANINGS: Mapping[Counted, str] = {
     Counted.WORK: "Pieces of work that workers ended, by what came of them.",
     Counted.WORK_SECONDS: "Seconds that workers spent on work.",
     Counted.SUMMARIES: "Summaries that were made, and why the gate rejected them.",
+    Counted.RIDES: "Summaries that rode on the prefix of the chat, and why others did not.",
     Counted.PRIOR_SETS: "Learned sets of priors, by what they were judged to be.",
     Counted.RETENTION_ROWS: "Rows that went because of their age.",
     Counted.CALLS: "Calls to models.",

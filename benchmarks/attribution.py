@@ -90,14 +90,11 @@ def read_sets() -> Iterator[tuple[str, list[list[Spoken]]]]:
         yield "qmsum", [[Spoken(who, text) for who, text in meeting["turns"]] for meeting in meetings]
     if (DATA / "irc_ubuntu").is_dir():
         logs = read_jsonl(DATA / "irc_ubuntu/channels.jsonl.gz")
-        said = [
-            [Spoken(each["nick"], each["text"]) for each in log["messages"] if each["nick"]] for log in logs
-        ]
-        yield "irc_ubuntu", said
+        yield "irc_ubuntu", [_read_log(log["messages"]) for log in logs]
 
 
 def _read_log(messages: Sequence[JsonObject]) -> list[Spoken]:
-    return [Spoken(each["nick"], each["text"]) for each in messages if each["nick"]]
+    return [Spoken(each["nick"], each["text"]) for each in messages if each.get("nick")]
 
 
 def to_messages(spoken: Sequence[Spoken], way: str) -> list[Message]:
@@ -170,7 +167,7 @@ def _credited(item: str, truth: Truth) -> tuple[str | None, str]:
         label = truth.named(match[1])
         if label is None and _plain(match[1]) not in {"user", "assistant"}:
             break
-        named, words = label or named, match[2]
+        named, words = named or label, match[2]
     return named, words
 
 

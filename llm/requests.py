@@ -36,6 +36,7 @@ class CompletionRequest:
         work_id: The due work that asks.
         temperature: 0 repeats itself as far as the provider can.
         response_format: OpenAI's `response_format`; left out where a provider has none.
+        tools: Definitions that stand before the messages, as the chat sent them; none may be called.
         summary_input: The same question as values, for the built-in `extractive` model.
         artifact_input: The same of a question about an artifact.
     """
@@ -50,6 +51,7 @@ class CompletionRequest:
     work_id: int | None = None
     temperature: float = 0
     response_format: JsonObject | None = None
+    tools: Sequence[JsonObject] = ()
     summary_input: SummaryInput | None = None
     artifact_input: ArtifactInput | None = None
 

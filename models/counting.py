@@ -42,6 +42,7 @@ class Counted(StrEnum):
     WORK = "work_finished"
     WORK_SECONDS = "work_seconds"
     SUMMARIES = "summaries"
+    RIDES = "summary_rides"
     PRIOR_SETS = "prior_sets_judged"
     RETENTION_ROWS = "retention_rows"
     CALLS = "llm_calls"
@@ -65,6 +66,7 @@ LABELS: Mapping[Counted, tuple[str, ...]] = {
     Counted.WORK: ("kind", "outcome"),
     Counted.WORK_SECONDS: ("kind",),
     Counted.SUMMARIES: ("outcome", "reason"),
+    Counted.RIDES: ("outcome",),
     Counted.PRIOR_SETS: ("kind", "state"),
     Counted.RETENTION_ROWS: ("rows_of",),
     Counted.CALLS: ("purpose", "model", "outcome"),

@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import select, update
 
 from context.types import Message
+from models.chat_prefix import drop_prefix
 from models.conversation import Session, SessionState, lock_existing
 from models.erase_derived import (
     drop_decisions,
@@ -194,6 +195,7 @@ def _settle(
     lost = drop_summaries(db, tenant_id, before, generation=generation, seqs=change.seqs)
     receipt.count("summary", lost.versions)
     receipt.count("summary_part", lost.parts)
+    receipt.count("chat_prefix", drop_prefix(db, tenant_id, session_id))
     if lost.versions:
         _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
     read_again(db, tenant_id, readings, receipt)

@@ -24,6 +24,7 @@ from models.shadow import unlink_reads
 
 WITH_THE_SESSION = (
     "artifact_use",
+    "chat_prefix",
     "summary_part",
     "summary",
     "recall_passage",

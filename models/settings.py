@@ -66,6 +66,11 @@ class CompressionSettings(BaseSettings):
         default_factory=dict,
         description="How long providers keep a prefix, as JSON, by family or start of a model's name.",
     )
+    summarize_rides_prefix: bool = Field(
+        default=False,
+        description="Whether a summary by the chat's own model is asked for behind the chat's own prefix, "
+        "which its provider has cached; the chat's system prompt and tools are then stored.",
+    )
     summarize_rest_s: float = Field(
         60, ge=0, description="A session's rest after two refused summaries; then doubling."
     )

@@ -57,6 +57,7 @@ class TextColumn:
         return f"{self.table}.{self.name}"
 
 
+_SESSION = ("session_id",)
 _TURN = ("session_id", "turn_id")
 _MESSAGE = ("session_id", "seq")
 _SUMMARY = ("session_id", "version")
@@ -74,6 +75,7 @@ COLUMNS = (
     TextColumn("message", "body", _MESSAGE, _MESSAGE),
     TextColumn("message", "speaker", _MESSAGE, _MESSAGE),
     TextColumn("summary", "text", _SUMMARY, _SUMMARY),
+    TextColumn("chat_prefix", "head", _SESSION, _SESSION),
     TextColumn("recall_passage", "body", _PASSAGE, _PASSAGE),
     TextColumn("recall_passage", "speaker", _PASSAGE, _PASSAGE),
     TextColumn("artifact", "content", _ARTIFACT, _ARTIFACT),

@@ -83,10 +83,11 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Filled:
-    """A window, and what the answer says of its artifacts."""
+    """A window, what the answer says of its artifacts, and what it was made of."""
 
     window: Window
     shelving: Shelving
+    asked: WindowRequest
 
 
 def fill_window(sought: Sought, tail: Tail | None = None) -> Filled:
@@ -97,7 +98,7 @@ def fill_window(sought: Sought, tail: Tail | None = None) -> Filled:
     left_out = sought.standing.session.left_out if sought.standing else None
     if left_out is not None:
         window = replace(window, certificate=certify_left_out(window.certificate, left_out))
-    return Filled(window, gathered.shelving)
+    return Filled(window, gathered.shelving, gathered.request)
 
 
 def gather(sought: Sought, tail: Tail | None = None) -> Gathered:

@@ -12,11 +12,13 @@ from sqlalchemy.exc import DBAPIError
 
 from context.plans.features import intent_sha, read_features
 from context.plans.outcomes import Outcome, StepOutcome
+from context.riding import ChatPrefix
 from models import session
 from models.artifact_plan import PlanKey, PlanWish, store_plan
 from models.artifact_plan import want_plan as want_context_plan
 from models.artifact_summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
 from models.budget import Caps
+from models.chat_prefix import keep_prefix
 from models.conversation import find_session
 from models.ledger import Reservation, Settlement, reserve, settle
 from models.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
@@ -173,6 +175,8 @@ def plant_by_our_own_ways(
             made = new_summary(to_seq, said, base=number or None, generation=found.generation)
             assert store_summary(db, tenant_id, session_id, made, activate=to_seq < 8)
         keep_part(db, tenant_id, session_id, b"digest", content=f"A part about {word}.", tokens=5)
+        prefix = ChatPrefix("m", f'{{"role":"system","content":"Mind {word}."}}', (), 0, 1, 4, "ab12")
+        assert keep_prefix(db, tenant_id, session_id, prefix, generation=found.generation)
         _plant_readings(db, tenant_id, session_id, word)
         _plant_plan(db, tenant_id, session_id, word, user_id)
         remember_topic(db, tenant_id, session_id, categories=["coding"], confidence=0.5)

@@ -62,8 +62,17 @@ def test_a_planted_word_is_nowhere_once_its_user_is_erased(client: TestClient, t
 
 
 SAID = {
-    *("message", "turn", "artifact", "artifact_use", "summary", "summary_part", "recall_passage"),
-    *("artifact_summary", "artifact_plan", "plan_history", "preflight_decision"),
+    *(
+        "message",
+        "turn",
+        "artifact",
+        "artifact_use",
+        "summary",
+        "summary_part",
+        "chat_prefix",
+        "recall_passage",
+    ),
+    *("artifact_summary", "artifact_plan", "plan_history", "preflight_decision", "chat_prefix"),
 }
 
 

@@ -21,6 +21,7 @@ from context.render import (
     render_transcript,
     transcript_text,
 )
+from context.riding import Ride, RideOutcome, ride_messages
 from context.sections import PROTECTED, Section
 from context.taint import is_tainted
 from context.tokens import count_message, count_text
@@ -28,6 +29,7 @@ from context.types import Message
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
+from models.counting import Counted, count
 from models.session import reading, transaction
 from models.summary import SummaryText
 from models.summary_part import find_part, keep_part
@@ -41,6 +43,9 @@ Complete = Callable[[CompletionRequest], CompletionReply]
 
 SUMMARY_SHARE = 0.15
 """The most of the chat model's window that a summary may take."""
+
+RIDING_SHARE = 0.8
+"""Of the summarizer's room: what a prefix may take of it, with a reserve for miscounting."""
 
 LEAST_SUMMARY_TOKENS = 200
 LEAST_CHUNK_TOKENS = 1_000
@@ -88,13 +93,23 @@ class Segment:
 
 @dataclass(frozen=True)
 class Desk:
-    """What the writer works with."""
+    """What the writer works with.
+
+    Attributes:
+        held: The work.
+        segment: What is summarized.
+        complete: Asks a model.
+        llm: Which one, and its window.
+        gate: What a summary must be.
+        ride: The beginning of the chat's own request, to ask behind; None for a prompt of its own.
+    """
 
     held: Claim
     segment: Segment
     complete: Complete
     llm: LlmSettings
     gate: GateSettings
+    ride: Ride | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +175,10 @@ def _write(desk: Desk, asked: SummaryInput) -> Notebook:
     A chunk that the model finds too large is cut down, and so is what follows: its window is smaller than
     the settings say. What was written before stays.
     """
+    if desk.ride is not None:
+        if (notes := _write_riding(desk, asked)) is not None:
+            return notes
+        desk = replace(desk, ride=None)
     chunks = deque(_chunks(asked.lines, _chunk_budget(asked, desk.llm)))
     while True:
         part, is_last = replace(asked, lines=chunks[0]), len(chunks) == 1
@@ -182,6 +201,27 @@ def _write(desk: Desk, asked: SummaryInput) -> Notebook:
         _keep(desk, part, notes)
         chunks.popleft()
         asked = replace(asked, previous_summary=notes.verdict.text)
+
+
+def _write_riding(desk: Desk, asked: SummaryInput) -> Notebook | None:
+    """Ask behind the chat's own prefix, all at once; None where that cannot be: then it is asked as ever.
+
+    What the provider refuses there may be a message of the chat's, which a prompt of its own does not send.
+    """
+    question = _question(desk, asked)
+    room = desk.llm.summarizer_window_tokens - desk.llm.summarizer_max_output_tokens
+    if question.input_tokens > room * RIDING_SHARE:
+        count(Counted.RIDES, RideOutcome.NO_ROOM)
+        return None
+    try:
+        notes = _write_chunk(desk, asked, desk.segment.tokens)
+    except LlmFailure as failure:
+        if failure.kind is not FailureKind.SHRINK_INPUT and failure.cause is not Cause.INVALID_REQUEST:
+            raise
+        count(Counted.RIDES, RideOutcome.REFUSED)
+        return None
+    count(Counted.RIDES, RideOutcome.RIDDEN)
+    return notes
 
 
 def _chunks(lines: Sequence[RenderedLine], room: int) -> list[tuple[RenderedLine, ...]]:
@@ -292,14 +332,18 @@ def _draft(desk: Desk, asked: SummaryInput) -> tuple[Draft, str]:
 
 
 def _question(desk: Desk, asked: SummaryInput) -> CompletionRequest:
-    messages = summary_messages(asked)
+    ride, base = desk.ride, desk.segment.base
+    version = base.version if base else 0
+    messages = ride_messages(ride, asked, base_version=version) if ride else summary_messages(asked)
+    tokens = sum(count_message(message) for message in (messages[-1:] if ride else messages))
     return CompletionRequest(
         tenant_id=desk.held.tenant_id,
         purpose=Purpose.SUMMARIZE,
         model=desk.llm.summarizer_model,
         messages=messages,
         max_output_tokens=desk.llm.summarizer_max_output_tokens,
-        input_tokens=sum(count_message(message) for message in messages),
+        input_tokens=tokens + (ride.tokens if ride else 0),
+        tools=ride.tools if ride else (),
         session_id=desk.held.key,
         work_id=desk.held.work_id,
         summary_input=asked,

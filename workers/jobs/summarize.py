@@ -16,6 +16,7 @@ from context.activation import (
 from context.compression import Thresholds, count_ready, find_trigger, plan_cut
 from context.gate import GateSettings
 from context.prompts import PROMPT_VERSION
+from context.riding import Ride
 from context.types import Message
 from llm.failures import LlmFailure
 from llm.settings import LlmSettings
@@ -40,6 +41,7 @@ from models.work import Claim, finish
 from models.work_rest import end_rest, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
+from workers.jobs.ride import look_for_ride
 
 log = structlog.get_logger()
 
@@ -73,6 +75,7 @@ def summarize_session(
     thresholds: Thresholds,
     gate: GateSettings,
     activation: ActivationSettings = IMMEDIATE,
+    rides: bool = False,
 ) -> str:
     """Summarize the oldest finished turns of a session, if its history calls for it.
 
@@ -91,7 +94,8 @@ def summarize_session(
     if isinstance(task.segment, str):
         return _finish(held, task, task.segment)
     try:
-        notes = write_notes(Desk(held, task.segment, complete, llm, gate))
+        ride = _find_ride(held, task.segment, llm) if rides else None
+        notes = write_notes(Desk(held, task.segment, complete, llm, gate, ride))
     except LlmFailure:
         with transaction() as db:
             _activate_waiting(db, held, task)
@@ -99,6 +103,11 @@ def summarize_session(
     if notes is None:
         return _finish(held, task, "nothing that could be noted")
     return _store(held, task, task.segment, notes)
+
+
+def _find_ride(held: Claim, segment: Segment, llm: LlmSettings) -> Ride | None:
+    with reading() as db:
+        return look_for_ride(db, held, segment, llm)
 
 
 def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettings) -> _Task:

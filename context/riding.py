@@ -1,0 +1,157 @@
+"""What a chat's last request began with, so that a summary may be asked for behind the same beginning."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import takewhile
+
+from context.outgoing import is_plain
+from context.prompts import SummaryInput, riding_message
+from context.tokens import count_text
+from context.tokens.families import ModelFamily, family_of
+from context.turns import split_turns
+from context.types import JsonObject, Message, Wire
+from context.window import Notes, Window, WindowRequest, notes_message
+from context.wire.to_openai import is_empty
+
+
+class RideOutcome(StrEnum):
+    """What came of the wish to ride; stored as a label of a count."""
+
+    RIDDEN = "ridden"
+    UNKNOWN = "no-known-prefix"
+    OTHER_MODEL = "other-model"
+    MARKED = "cache-needs-marks"
+    OUTSIDE = "not-in-the-prefix"
+    CHANGED = "prefix-has-changed"
+    NO_ROOM = "no-room"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class ChatPrefix:
+    """What a chat's last request began with, as far as the log and its summary can tell it again.
+
+    Attributes:
+        model: Who was asked.
+        system: The system prompt as it was sent, JSON; None for none.
+        tools: The tool definitions, in their order.
+        notes_version: The summary that stood before the messages; 0 for none.
+        from_seq: The first message of the log, >= 1.
+        to_seq: The last one whose turn was over, >= `from_seq`.
+        sha256: Names all of it exactly, in hexadecimal digits.
+    """
+
+    model: str
+    system: str | None
+    tools: tuple[JsonObject, ...]
+    notes_version: int
+    from_seq: int
+    to_seq: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Ride:
+    """A beginning that a provider has in its cache, cut where the messages to summarize end.
+
+    Attributes:
+        items: Its messages, each as JSON text, byte for byte as the chat sent them.
+        tools: The tool definitions that stand before them.
+        tokens: What both cost, by the stored counts.
+        notes_version: The summary that they show; 0 for none.
+    """
+
+    items: tuple[str, ...]
+    tools: tuple[JsonObject, ...]
+    tokens: int
+    notes_version: int
+
+
+def caches_by_itself(model: str) -> bool:
+    """Whether a provider finds what it has read before without marks in the request.
+
+    Anthropic's models cache only what the caller marks, and forget it where the choice of tools changes.
+    """
+    return family_of(model) is not ModelFamily.ANTHROPIC
+
+
+def prefix_of(request: WindowRequest, window: Window, tools: Sequence[JsonObject]) -> ChatPrefix | None:
+    """Say what of a window the next requests begin with as well: all that is not made for this one alone.
+
+    Args:
+        request: What the window was made of.
+        window: What is sent.
+        tools: The tool definitions that are sent with it.
+
+    Returns:
+        The system prompt, the summary and the whole turns after it; None where a part of them goes out in
+        other words than it is stored, or where there is no turn.
+    """
+    notes = request.notes if window.certificate.summary_covers else None
+    rest = window.messages[1:] if notes else window.messages
+    stored = list(takewhile(lambda message: message.seq > 0, rest))
+    turns = takewhile(lambda turn: turn.finished or turn.abandoned, split_turns(stored))
+    stored = stored[: max((turn.stop for turn in turns), default=0)]
+    system = request.system.raw if request.system else None
+    items = _items(system, notes, stored)
+    if request.wire is not Wire.OPENAI or not stored or items is None or window.items[: len(items)] != items:
+        return None
+    version = notes.version if notes else 0
+    sha256 = _digest(items, tools)
+    return ChatPrefix(request.model, system, tuple(tools), version, stored[0].seq, stored[-1].seq, sha256)
+
+
+def find_ride(
+    prefix: ChatPrefix, notes: Notes | None, messages: Sequence[Message], *, up_to_seq: int
+) -> Ride | None:
+    """Write the beginning again from what is stored, and cut it.
+
+    Args:
+        prefix: What was sent.
+        notes: The summary of that version; None for none.
+        messages: The messages of the log from its first to its last, in order.
+        up_to_seq: Where the messages to summarize end, the end of a turn within them.
+
+    Returns:
+        The beginning, or None where it is not, to the last byte, what the chat sent.
+    """
+    items = _items(prefix.system, notes, messages)
+    if items is None or _digest(items, prefix.tools) != prefix.sha256:
+        return None
+    kept = [message for message in messages if message.seq <= up_to_seq]
+    cut = _items(prefix.system, notes, kept) or ()
+    beside = [prefix.system or "", *map(_dump, prefix.tools), notes_message(notes).raw if notes else ""]
+    tokens = sum(message.tokens for message in kept) + sum(map(count_text, beside))
+    return Ride(cut, prefix.tools, tokens, prefix.notes_version)
+
+
+def ride_messages(ride: Ride, asked: SummaryInput, *, base_version: int) -> list[JsonObject]:
+    """Write a request for notes behind the beginning: all but its last message is the chat's own.
+
+    Args:
+        ride: The beginning.
+        asked: What to summarize.
+        base_version: The summary that the notes build on; 0 for none.
+    """
+    shows_base = base_version > 0 and base_version == ride.notes_version
+    return [*map(json.loads, ride.items), riding_message(asked, shows_previous=shows_base)]
+
+
+def _items(system: str | None, notes: Notes | None, messages: Sequence[Message]) -> tuple[str, ...] | None:
+    if any(message.wire is not Wire.OPENAI and not is_plain(message) for message in messages):
+        return None
+    said = (message.raw for message in messages if not is_empty(message))
+    return (*([system] if system else ()), *([notes_message(notes).raw] if notes else ()), *said)
+
+
+def _digest(items: Sequence[str], tools: Sequence[JsonObject]) -> str:
+    return hashlib.sha256(
+        "\n".join([*map(_dump, tools), *items]).encode("utf-8", "surrogatepass")
+    ).hexdigest()
+
+
+def _dump(value: JsonObject) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
