@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 
+from context.history import read_history
 from context.outgoing import is_plain
 from context.prompts import SummaryInput, riding_message
 from context.tokens import count_text
 from context.tokens.families import ModelFamily, family_of
 from context.turns import split_turns
-from context.types import JsonObject, Message, Wire
-from context.window import Notes, Window, WindowRequest, notes_message
+from context.types import JsonObject, Message, Role, Wire
+from context.window import Notes, Window, WindowRequest, new_message, notes_message
 from context.wire.to_openai import is_empty
 
 
@@ -118,10 +119,11 @@ def find_ride(
     Returns:
         The beginning, or None where it is not, to the last byte, what the chat sent.
     """
-    items = _items(prefix.system, notes, messages)
+    shown = _mended(messages)
+    items = _items(prefix.system, notes, shown)
     if items is None or _digest(items, prefix.tools) != prefix.sha256:
         return None
-    kept = [message for message in messages if message.seq <= up_to_seq]
+    kept = [message for message in shown if message.seq <= up_to_seq]
     cut = _items(prefix.system, notes, kept) or ()
     beside = [prefix.system or "", *map(_dump, prefix.tools), notes_message(notes).raw if notes else ""]
     tokens = sum(message.tokens for message in kept) + sum(map(count_text, beside))
@@ -138,6 +140,12 @@ def ride_messages(ride: Ride, asked: SummaryInput, *, base_version: int) -> list
     """
     shows_base = base_version > 0 and base_version == ride.notes_version
     return [*map(json.loads, ride.items), riding_message(asked, shows_previous=shows_base)]
+
+
+def _mended(messages: Sequence[Message]) -> list[Message]:
+    """Mend what is stored as the assembler does: a call that nobody answered is not sent."""
+    history = read_history(messages, [new_message({"role": "user", "content": "?"}, Role.USER)])
+    return [message for turn in history.turns for message in turn]
 
 
 def _items(system: str | None, notes: Notes | None, messages: Sequence[Message]) -> tuple[str, ...] | None:
