@@ -10,8 +10,9 @@ export const API = {
   "sends": {
     "model": "model", "window": "context_window", "most": "max_tokens",
     "prompt": "system_prompt", "catalog": "catalog", "messages": "messages",
-    "look": "dry_run"
+    "focus": "focus", "attachments": "attachments", "tools": "tools", "look": "dry_run"
   },
+  "attachment": { "id": "attachment_id", "text": "content" },
   "reads": {
     "session": {
       "generation": "generation", "turns": "turns", "lastTurnAt": "last_turn_at", "model": "model",
@@ -28,7 +29,13 @@ export const API = {
     "context": {
       "messages": "messages", "tools": "tools", "certificate": "certificate", "lastSeq": "freshness.last_seq",
       "assumed": "utilization.assumed", "activation": "utilization.cache.activation",
-      "filtered": "utilization.tools.filtered", "hidden": "utilization.tools.hidden"
+      "filtered": "utilization.tools.filtered", "hidden": "utilization.tools.hidden",
+      "artifacts": "utilization.artifacts_processed", "byModel": "utilization.llm_planning_used",
+      "byRule": "utilization.planning_fallback"
+    },
+    "artifact": {
+      "source": "source", "chars": "original_size_chars", "how": "how", "tokens": "tokens", "near": "similarity",
+      "other": "other_summarizer", "reason": "reason"
     },
     "certificate": {
       "fits": "fits", "input": "input_tokens", "budget": "budget", "window": "context_window", "most": "max_tokens",

@@ -1,5 +1,6 @@
 // The form, and the four calls behind it. The key stays in this tab's session storage and goes into one header.
 import { ask, read, readAll, Refusal, write } from "./answers.js";
+import { attachments, fieldOf, tools } from "./fields.js";
 import * as show from "./show.js";
 
 const KEY = "afterturn-key";
@@ -15,6 +16,15 @@ function put(section, ...children) {
   at(`at-${section}`).parentElement.hidden = !children.length;
 }
 
+/** Show which field of the form a refusal is about. */
+function mark(refusal) {
+  const found = document.getElementById(fieldOf(refusal.numbers.field, value("attachments")) ?? "");
+  if (found) {
+    found.setAttribute("aria-invalid", "true");
+    found.closest("details")?.setAttribute("open", "");
+  }
+}
+
 /** Fill a section with what a call brings, or with what it refuses; the answer, or null. */
 async function fill(section, call, draw) {
   try {
@@ -26,6 +36,7 @@ async function fill(section, call, draw) {
       throw error;
     }
     put(section, show.problem(error));
+    mark(error);
     return null;
   }
 }
@@ -38,6 +49,9 @@ function request(session) {
     prompt: at("prompt").value,
     catalog: value("catalog"),
     messages: [{ role: "user", content: at("message").value }],
+    focus: at("focus").value,
+    attachments: attachments(value("attachments"), at("document").value),
+    tools: tools(at("tools").value),
     look: true
   });
 }
@@ -62,7 +76,7 @@ async function inspect(signal) {
     put("session", show.problem(error), show.make("p", "quiet", "Below is what its first request would be."));
   }
   await Promise.all([
-    fill("context", () => ask("context", { ...who, body: request(session) }), drawContext),
+    fill("context", async () => ask("context", { ...who, body: request(session) }), drawContext),
     session && fill("summaries", () => ask("summaries", who), show.summaries),
     fill("usage", () => ask("usage", who), show.usage)
   ]);
@@ -76,6 +90,7 @@ async function run(event) {
   sessionStorage.setItem(KEY, value("key"));
   history.replaceState(null, "", `#${encodeURIComponent(value("session"))}`);
   SECTIONS.forEach((section) => put(section));
+  at("ask").querySelectorAll("[aria-invalid]").forEach((field) => field.removeAttribute("aria-invalid"));
   at("status").replaceChildren("Asking…");
   try {
     await inspect(signal);

@@ -15,10 +15,22 @@ const WHY = {
   "not-a-tool": "a pipeline is not sent as a tool"
 };
 
+const READINGS = {
+  full: "the whole", exact: "a summary for this question", near: "a summary for a near question",
+  earlier: "a summary for this question, by another summarizer", extract: "passages of it"
+};
+
 export const number = (value) => (value === null ? "unknown" : value.toLocaleString("en"));
 export const range = (first, last) => (first === last ? `${first}` : `${first}–${last}`);
 export const labelOf = (source) => LABELS[source] ?? source;
 export const why = (reason) => WHY[reason] ?? reason;
+
+/** What a window shows of an artifact, in plain words. */
+export function reading({ how, near, other }) {
+  const said = READINGS[how] ?? "nothing";
+  const likeness = how === "near" && near < 1 ? ` (${Math.round(near * 100)} % alike)` : "";
+  return how === "near" && near === 1 ? READINGS.earlier : `${said}${likeness}${other ? ", by another summarizer" : ""}`;
+}
 
 /** The window from its first token to its last: each block, what is kept for the answer, what is free. */
 export function segments(certificate, blocks) {

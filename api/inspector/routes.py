@@ -12,7 +12,7 @@ router = APIRouter(include_in_schema=False)
 
 FOLDER = Path(__file__).parent
 PAGE = "page.html"
-ASSETS = frozenset({"inspector.css", "inspector.js", "answers.js", "picture.js", "show.js"})
+ASSETS = frozenset({"inspector.css", "inspector.js", "answers.js", "fields.js", "picture.js", "show.js"})
 TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 POLICY = (

@@ -1,6 +1,6 @@
 // Answers as elements. Texts of conversations are hostile: they enter the page as text, never as markup.
 import { readAll } from "./answers.js";
-import { labelOf, nameOf, number, origins, range, runs, segments, textOf, why, words } from "./picture.js";
+import { labelOf, nameOf, number, origins, range, reading, runs, segments, textOf, why, words } from "./picture.js";
 
 const LONG_CHARS = 500;
 const MOST_ROWS = 8;
@@ -139,9 +139,24 @@ export function context(it, certificate, blocks) {
     make("h3", "", "The conversation"), strip(runs(certificate, excluded, it.lastSeq), it.lastSeq),
     make("ul", "words", ...said),
     tools(it),
+    ...artifacts(it),
     excluded.length ? folded(excluded.length <= MOST_ROWS, [`${excluded.length} left out`], left) : quiet("Nothing was left out."),
     certificate.repairs.length ? make("ul", "words", ...certificate.repairs.map((one) => make("li", "bad", `Mended: ${one}`))) : null,
     losses.length ? table(["not carried", "what became of it", "messages"], losses) : null
+  ];
+}
+
+function artifacts(it) {
+  const rows = readAll("artifact", it.artifacts).map((one) => [
+    one.source, number(one.chars), reading(one), one.tokens ? number(one.tokens) : "", one.reason
+  ]);
+  if (!rows.length) {
+    return [];
+  }
+  const planned = it.byModel ? "A model planned" : "The rule planned";
+  return [
+    table(["artifact", "characters", "shown as", "tokens", "why"], rows, [1, 3]),
+    quiet(`${planned} how they are used${it.byRule ? `: ${it.byRule}` : ""}.`)
   ];
 }
 

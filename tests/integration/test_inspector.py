@@ -128,6 +128,8 @@ def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
         "most": 100,
         "prompt": "Help.",
         "catalog": "main",
+        "focus": "the hello",
+        "attachments": [{API["attachment"]["text"]: "A document of the request."}],
         "look": True,
     }
     said = [{"role": "user", "content": "hello"}]
@@ -147,6 +149,7 @@ PARTS = {
     "certificate": ("context", "certificate"),
     "block": ("certificate", "blocks"),
     "exclusion": ("certificate", "excluded"),
+    "artifact": ("context", "artifacts"),
     "message": ("context", "messages"),
     "summary": ("summaries", "all"),
     "day": ("usage", "days"),
@@ -183,3 +186,23 @@ def test_every_call_and_field_that_the_script_sends_is_described(client: TestCli
     _, template = API["calls"]["context"]
     body = paths[template]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert set(API["sends"].values()) <= set(body["properties"])
+    described = client.get("/openapi.json").text
+    assert all(f'"{name}"' in described for name in API["attachment"].values())
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "mark"),
+    [
+        ({"attachments": [{"attachment_id": "art_none"}]}, "attachments[0].attachment_id", "attachments"),
+        ({"tools": {}}, "tools", "tools"),
+        ({"focus": "x" * 2_001}, "focus", "focus"),
+    ],
+)
+def test_a_refusal_names_the_field_that_the_page_marks(
+    client: TestClient, sent: dict[str, Any], field: str, mark: str
+) -> None:
+    """The page finds its own field by the name before the bracket."""
+    said = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}], "dry_run": True}
+    answer = client.post(f"/v1/sessions/{SESSION}/context", json={**said, **sent})
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert f'id="{mark}"' in (FOLDER / "page.html").read_text()

@@ -198,6 +198,68 @@ def test_blank_fields_are_not_sent(scripts: Path) -> None:
     }
 
 
+@needs_node
+def test_uploads_and_a_document_become_attachments(scripts: Path) -> None:
+    both = [{"attachment_id": "art_1"}, {"attachment_id": "art_2"}, {"content": " a text\n"}]
+    assert run(scripts, "fields.js", "attachments", "art_1, art_2", " a text\n") == both
+    assert run(scripts, "fields.js", "attachments", " ", "\n") is None
+
+
+@needs_node
+def test_tools_are_taken_as_they_are_written(scripts: Path) -> None:
+    assert run(scripts, "fields.js", "tools", ' [{"name": "look"}]') == [{"name": "look"}]
+    assert run(scripts, "fields.js", "tools", " ") is None
+    (scripts / "run.js").write_text(
+        'import { tools } from "./fields.js";\n'
+        'try { tools("[{"); } catch (error) { console.log(JSON.stringify({ ...error, at: error.title })); }\n'
+    )
+    done = subprocess.run(
+        ["node", "run.js"], cwd=scripts, check=True, capture_output=True, text=True, timeout=60
+    )
+    told = json.loads(done.stdout)
+    assert (told["title"], told["numbers"]) == ("The tools are not JSON", {"field": "tools"})
+    assert told["detail"]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("named", "field"),
+    [
+        ("attachments[0].attachment_id", "attachments"),
+        ("attachments[1].content", "document"),
+        ("attachments", "attachments"),
+        *(
+            ("tools[3]", "tools"),
+            ("focus", "focus"),
+            ("context_window", "window"),
+            ("messages[0]", "message"),
+        ),
+        *(("somewhere", None), (None, None)),
+    ],
+)
+def test_the_field_that_a_refusal_names_is_found_in_the_form(
+    scripts: Path, named: str | None, field: str | None
+) -> None:
+    assert run(scripts, "fields.js", "fieldOf", named, "art_1") == field
+    assert field is None or f'id="{field}"' in TEXTS[PAGE]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        ({"how": "near", "near": 0.81, "other": False}, "a summary for a near question (81 % alike)"),
+        ({"how": "near", "near": 1, "other": True}, "a summary for this question, by another summarizer"),
+        ({"how": "exact", "near": None, "other": False}, "a summary for this question"),
+        ({"how": None, "near": None, "other": False}, "nothing"),
+    ],
+)
+def test_what_is_shown_of_an_artifact_is_said_in_words(
+    scripts: Path, shown: dict[str, Any], words: str
+) -> None:
+    assert run(scripts, "picture.js", "reading", shown) == words
+
+
 def test_the_page_only_looks() -> None:
     sent = re.search(r"return write\(\{(.*?)\}\);", TEXTS["inspector.js"], re.DOTALL)
     assert sent is not None
