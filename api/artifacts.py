@@ -25,6 +25,7 @@ from context.sanitize import clean_text
 from models.artifact import ArtifactFacts, find_artifact, hold_artifact, load_slice
 from models.artifact_cache import count_readings, tie_summaries, touch_used
 from models.artifact_lookup import Maker, find_standing
+from models.artifact_renewal import want_anew
 from models.artifact_summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.session import Transaction, hinting, reading
 from models.settings import artifact_settings
@@ -153,7 +154,7 @@ def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> R
             raise not_found("artifact")
         found = find_matches(db, caller.tenant_id, [artifact_id], focus, maker).get(artifact_id)
         stands = find_standing(db, caller.tenant_id, _key(facts, focus, maker), maker=maker)
-    _remember(caller.tenant_id, found)
+    _remember(caller.tenant_id, found, maker)
     if found is None:
         raise _no_summary(request.url.path, focus, stands)
     return _json(_answer(words, found))
@@ -203,10 +204,14 @@ def _want(
     return state, None
 
 
-def _remember(tenant_id: UUID, found: Match | None) -> None:
-    """Count how the read was answered; a hint, without which the answer is the same."""
+def _remember(tenant_id: UUID, found: Match | None, maker: Maker) -> None:
+    """Have outdated notes made anew, and count how the read was answered: hints, and no more."""
     try:
         with hinting() as db:
+            if found and found.other_summarizer and found.answers_focus:
+                want_anew(
+                    db, tenant_id, found.summary, maker, ttl_s=artifact_settings().artifact_summary_ttl_s
+                )
             count_readings(db, tenant_id, {found.how if found else "none": 1})
             touch_used(db, tenant_id, [found.summary.key] if found else [])
     except SQLAlchemyError as error:

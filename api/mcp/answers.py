@@ -70,5 +70,5 @@ class ArtifactAnswer(Answer):
     slice: JsonObject | None = Field(
         None, description="The characters of the range: {from, to, text, next_from}."
     )
-    match: str | None = Field(None, description="exact or near: whether the summary is of the very focus.")
+    match: str | None = Field(None, description="exact; or near: of another focus or summarizer.")
     text: Any = Field(None, description="The summary.")

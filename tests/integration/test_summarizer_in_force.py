@@ -54,6 +54,13 @@ def shown(platform: Platform, question: str = QUESTION, **fields: Any) -> list[d
     return found
 
 
+def askers() -> list[tuple[str, str | None]]:
+    """In which words, and for which session, a summary is waited for."""
+    asked = text("select focus, session_id from artifact_summary where state = 'wanted'")
+    with session.reading() as db:
+        return [(row.focus, row.session_id) for row in db.execute(asked)]
+
+
 def came_from(prompt_version: str) -> None:
     """What was made so far was asked by another version of the prompt."""
     with session.transaction() as db:
@@ -153,6 +160,36 @@ def test_of_two_notes_for_a_near_focus_those_of_the_one_in_force_are_shown(platf
         asks(model)
         found = platform.client.get(path, params={"focus": "rain and cranes"}).json()
         assert (found["match"], found["model"], found["other_summarizer"]) == ("near", model, False)
+
+
+def test_a_read_of_outdated_notes_has_them_made_anew_for_whoever_asked(platform: Platform) -> None:
+    path, words = f"/v1/artifacts/{newest_artifact()}/summaries", {"focus": "cranes and rain"}
+    asks(FIRST)
+    platform.client.put(path, json={**words, "session_id": platform.session_id})
+    made_by(FIRST, platform)
+    asks(NEWER)
+    for _ in range(2):
+        found = platform.client.get(path, params={"focus": "the cranes and the rain"}).json()
+        assert (found["match"], found["other_summarizer"]) == ("near", True)
+        assert askers() == [("cranes and rain", platform.session_id)]
+    made_by(NEWER, platform)
+    assert platform.client.get(path, params=words).json()["match"] == "exact"
+    assert askers() == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "again"), [({}, True), ({"session_id": "not-begun"}, False), ({"user_id": "u1"}, False)]
+)
+def test_words_that_cannot_be_held_are_not_asked_again_by_a_read(
+    platform: Platform, owner: dict[str, str], again: bool
+) -> None:
+    path, words = f"/v1/artifacts/{newest_artifact()}/summaries", {"focus": "cranes and rain"}
+    asks(FIRST)
+    platform.client.put(path, json={**words, **owner})
+    made_by(FIRST, platform)
+    asks(NEWER)
+    assert platform.client.get(path, params=words).json()["other_summarizer"] is True
+    assert bool(wanted()) is again
 
 
 def test_a_rejected_wish_of_an_earlier_prompt_is_asked_anew(platform: Platform) -> None:
