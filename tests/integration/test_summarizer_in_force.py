@@ -1,6 +1,7 @@
 """An operator changes the summarizer: what the earlier one made is shown as that, and made anew once."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
@@ -9,13 +10,17 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from api.window.in_force import Known, forget, prompt, summarizer
+from context.focus import normalise
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.scripted import Mode, ScriptedServer, Step
 from models import session
+from models.artifact_lookup import Maker, find_exact
+from models.artifact_renewal import want_anew
 from models.heartbeat import ARTIFACT_PROMPT, beat
 from models.work import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import AGENT, SMALL, newest_artifact, used
+from tests.waiting import wait_until
 
 WHOLE = "Summarize the report."
 QUESTION = "Summarize what the report says of cranes and rain."
@@ -190,6 +195,28 @@ def test_words_that_cannot_be_held_are_not_asked_again_by_a_read(
     asks(NEWER)
     assert platform.client.get(path, params=words).json()["other_summarizer"] is True
     assert bool(wanted()) is again
+
+
+def test_an_erasure_waits_for_the_copy_of_a_question_and_takes_it_along(platform: Platform) -> None:
+    artifact_id, words = newest_artifact(), {"focus": "cranes and rain", "session_id": platform.session_id}
+    asks(FIRST)
+    platform.client.put(f"/v1/artifacts/{artifact_id}/summaries", json=words)
+    made_by(FIRST, platform)
+    focus = normalise("cranes and rain")
+    with ThreadPoolExecutor(1) as pool:
+        with session.transaction() as db:
+            found = find_exact(db, platform.tenant_id, [artifact_id], focus.key)[artifact_id]
+            assert want_anew(db, platform.tenant_id, found, Maker(NEWER), ttl_s=60)
+            erased = pool.submit(platform.client.delete, f"/v1/sessions/{platform.session_id}")
+            wait_until(is_held_up, within_s=30, what="the erasure waits")
+        assert erased.result(timeout=60).status_code == 200
+    assert askers() == []
+
+
+def is_held_up() -> bool:
+    """Whether somebody waits for a lock."""
+    with session.reading() as db:
+        return db.execute(text("select 1 from pg_locks where not granted limit 1")).first() is not None
 
 
 def test_a_rejected_wish_of_an_earlier_prompt_is_asked_anew(platform: Platform) -> None:
