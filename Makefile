@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test lint format bench soak soak-fuzz soak-load soak-chaos soak-faults soak-points soak-guards clean
+.PHONY: venv lock demo up test lint format bench soak soak-properties soak-fuzz soak-load soak-chaos soak-faults soak-points soak-guards clean
 
 venv: $(STAMP)
 
@@ -46,7 +46,11 @@ bench: venv
 	$(PY) -m benchmarks
 
 # What takes too long for `make test`. A run that found something repeats: make soak-fuzz FUZZ="--seed N --round R".
-soak: soak-fuzz soak-load soak-chaos soak-faults soak-points soak-guards
+soak: soak-properties soak-fuzz soak-load soak-chaos soak-faults soak-points soak-guards
+
+# Every property with examples that `make test` does not draw; a failure prints the example, to be kept as a test.
+soak-properties: venv
+	$(PY) -m pytest tests/unit -n 2 --dist loadfile --hypothesis-profile 'other examples'
 
 FUZZ ?= --requests 100000
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from afterturn.stack.sweep import end_leftovers
+from afterturn.stack.sweep import PROC, end_leftovers, is_zombie
 
 ADDRESSES = "addresses.json"
 """Where a running stack is reached; the file is there only while it is ready."""
@@ -178,4 +178,6 @@ def _alive(pid: int) -> bool:
         return False
     except PermissionError:
         return True
+    with suppress(OSError):  # where there is no /proc, whoever takes signals is alive
+        return not is_zombie(PROC / str(pid))
     return True

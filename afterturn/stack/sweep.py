@@ -18,7 +18,8 @@ GRACE_S = 5.0
 PROC = Path("/proc")
 
 
-def _is_zombie(process: Path) -> bool:
+def is_zombie(process: Path) -> bool:
+    """Whether a process, by its directory in /proc, has ended and only waits for its parent to hear of it."""
     return (process / "stat").read_text().rpartition(") ")[2].startswith("Z")
 
 
@@ -35,7 +36,7 @@ def _works_inside(process: Path, home: Path) -> bool:
 def _belongs(process: Path, home: Path) -> bool:
     # It may end, or turn out to be somebody else's, while one looks at it.
     with suppress(OSError):
-        return not _is_zombie(process) and (_works_inside(process, home) or _is_marked(process, home))
+        return not is_zombie(process) and (_works_inside(process, home) or _is_marked(process, home))
     return False
 
 

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
+from afterturn.stack.roles import Role
 from llm.scripted import Mode, Step
 from tests.acceptance.faults.points import Point
 from tests.acceptance.faults.ring import RENEW_S, Ring
@@ -35,8 +36,12 @@ class Life(ABC):
         del ring, key
 
     def takes(self, point: Point) -> bool:
-        """Whether a point that was passed is one of its own."""
-        return not point.what.endswith((*BY_THE_CLOCK, RENEWAL))
+        """Whether a point that was passed is one of its own.
+
+        Of hints the first counts: how often one is sent again, or goes with another, is up to the machine.
+        """
+        is_hint_again = point.role == Role.DISPATCHER and point.times > 1
+        return not is_hint_again and not point.what.endswith((*BY_THE_CLOCK, RENEWAL))
 
     @abstractmethod
     def live(self, ring: Ring, key: str) -> None:

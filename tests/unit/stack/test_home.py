@@ -1,11 +1,13 @@
-"""What a stack's directory remembers: what opens Flower is made once, and for its owner alone."""
+"""What a stack's directory remembers, and who holds it: what opens Flower is made once, and kept private."""
 
+import os
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from afterturn.stack.home import Home
+from afterturn.stack.home import Home, _alive
 
 KEPT = "flower-auth"
 
@@ -28,3 +30,11 @@ def test_a_file_without_a_password_leaves_flower_closed(tmp_path: Path, damaged:
     """An empty setting would open it to everybody."""
     (tmp_path / KEPT).write_text(damaged)
     assert len(Home(tmp_path, keep=True).flower_auth) > len("afterturn:")
+
+
+def test_who_has_ended_holds_no_directory_though_its_parent_has_not_heard_of_it() -> None:
+    """A stack that was killed is taken over as soon as its lock is free."""
+    with subprocess.Popen(["true"]) as ended:
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        assert not _alive(ended.pid)
+    assert _alive(os.getpid())
