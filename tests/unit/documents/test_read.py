@@ -10,7 +10,7 @@ from api.errors import ProblemError
 from context.artifacts.types import ContentKind
 from models.settings import ArtifactSettings
 
-BOUNDS = ArtifactSettings(pdf_timeout_s=10)
+BOUNDS = ArtifactSettings(pdf_timeout_s=120)
 
 
 def read(text: str, media_type: str) -> Document:
