@@ -67,7 +67,7 @@ def test_three_hints_at_once_do_the_work_once(work_id: int) -> None:
         return done(held)
 
     with ThreadPoolExecutor(3) as pool:
-        outcomes = list(pool.map(lambda _: do(work_id, handler), range(3)))
+        outcomes = list(pool.map(lambda _: do(work_id, handler, LASTING), range(3)))
     assert sorted(outcomes) == ["done", NOT_DUE, NOT_DUE]
     assert began == [work_id]
 

@@ -69,7 +69,7 @@ def test_whoever_waits_gets_the_plan_itself(room: Planning) -> None:
     preload()  # or the first call of a model would take the seconds of the wait
 
     def work_soon() -> None:
-        wait_until(_awaited, within_s=10, what="a plan that is waited for")
+        wait_until(_awaited, within_s=60, what="a plan that is waited for")
         with session.reading() as db:
             plan_id = db.execute(text("select plan_id from plan_history")).scalar_one()
         room.do(plan_id)

@@ -249,6 +249,9 @@ def test_a_search_that_is_too_slow_is_given_up_and_the_read_is_right_without_it(
     assert answer["utilization"]["recall"] == {"status": "search-failed", "tokens": 0}
     assert answer["certificate"]["tail"] is not None
     assert answer["certificate"]["summary_covers"] is not None
+    # The next one may take its time, as on a busy machine any does.
+    limits.setenv("AFTERTURN_RECALL_TIMEOUT_MS", "5000")
+    recall_settings.cache_clear()
     assert region(read(client))
 
 

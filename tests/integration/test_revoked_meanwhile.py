@@ -17,7 +17,7 @@ from models.work import WorkKind, find_work
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until
 
-SOON_S = 30.0
+SOON_S = 60.0
 
 
 @pytest.fixture

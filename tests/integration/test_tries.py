@@ -123,7 +123,7 @@ def erased_meanwhile(statement: str, **values: str) -> Iterator[None]:
         pid = db.execute(text("select pg_backend_pid()")).scalar_one()
 
         def commit() -> None:
-            wait_until(lambda: _somebody_waits_for(pid), within_s=20, what="the call meets the erasure")
+            wait_until(lambda: _somebody_waits_for(pid), within_s=60, what="the call meets the erasure")
             db.commit()
 
         done = pool.submit(commit)
