@@ -52,7 +52,7 @@ class Unit:
     after: Sequence[str] = ()
     once: bool = False
     succeeded: Callable[[], None] = _nothing
-    ready_within_s: float = 120.0
+    ready_within_s: float = 300.0
     stage: int = 0
 
 
