@@ -85,9 +85,7 @@ def ask(
         which = f"; these are not: {', '.join(known)}" if known else ""
         print(f"afterturn: {model} is asked, no gate of it is open{which}", file=sys.stderr)
         raise typer.Exit(1)
-    tries = (
-        "one piece of work tries it now" if is_tried else "no work waits for it, the next call tries it"
-    )
+    tries = "one piece of work tries it now" if is_tried else "no work waits for it, the next call tries it"
     print(f"{model} is asked again: {tries}. When it answers, the others that wait for it follow.")
 
 

@@ -7,8 +7,8 @@ Back: drops the table; summaries are asked for in prompts of their own, as befor
 
 from alembic import op
 
-revision = "0032"
-down_revision = "0031"
+revision = "0035"
+down_revision = "0034"
 branch_labels = None
 depends_on = None
 

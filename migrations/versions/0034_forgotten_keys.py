@@ -7,8 +7,8 @@ Back: drops the list: what was not removed yet is unavailable until `afterturn t
 
 from alembic import op
 
-revision = "0032"
-down_revision = "0031"
+revision = "0034"
+down_revision = "0033"
 branch_labels = None
 depends_on = None
 
