@@ -28,6 +28,7 @@ class RideOutcome(StrEnum):
     OUTSIDE = "not-in-the-prefix"
     CHANGED = "prefix-has-changed"
     NO_ROOM = "no-room"
+    DEARER = "costs-more"
     REFUSED = "refused"
 
 

@@ -71,10 +71,21 @@ class CompressionSettings(BaseSettings):
         description="Whether a summary by the chat's own model is asked for behind the chat's own prefix, "
         "which its provider has cached; the chat's system prompt and tools are then stored.",
     )
+    summarize_ride_price_share: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="What a cached token costs against another: a summary rides where that is cheaper.",
+    )
     summarize_rest_s: float = Field(
         60, ge=0, description="A session's rest after two refused summaries; then doubling."
     )
     summarize_rest_max_s: float = Field(86_400, ge=0, description="The longest rest.")
+
+    @property
+    def ride_price_share(self) -> float | None:
+        """What a cached token costs against another one; None where no summary rides on the chat's prefix."""
+        return self.summarize_ride_price_share if self.summarize_rides_prefix else None
 
     @property
     def thresholds(self) -> Thresholds:

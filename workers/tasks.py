@@ -51,7 +51,7 @@ def _handlers() -> Mapping[WorkKind, Handler]:
             thresholds=thresholds,
             gate=GateSettings(min_progress=thresholds.min_progress),
             activation=settings.activation_settings,
-            rides=settings.summarize_rides_prefix,
+            ride_price_share=settings.ride_price_share,
         ),
         WorkKind.RECALL: partial(index_session, settings=recall_settings()),
         WorkKind.SWEEP: partial(

@@ -60,7 +60,7 @@ class Riding(Chat):
             llm=LlmSettings(summarizer_model=llm, **settings),
             thresholds=THRESHOLDS,
             gate=GateSettings(),
-            rides=compression_settings().summarize_rides_prefix,
+            ride_price_share=compression_settings().ride_price_share,
         )
 
 
@@ -189,6 +189,20 @@ def test_what_the_window_cannot_hold_is_asked_in_pieces(chat: Riding) -> None:
     chat.sum_up(model, summarizer_window_tokens=1_500, summarizer_max_output_tokens=400)
     assert plain(model)
     assert rides() == {RideOutcome.NO_ROOM: 1}
+
+
+@pytest.mark.parametrize(("share", "why"), [("0.1", RideOutcome.RIDDEN), ("1", RideOutcome.DEARER)])
+def test_it_is_ridden_only_where_that_is_cheaper(
+    chat: Riding, monkeypatch: pytest.MonkeyPatch, share: str, why: RideOutcome
+) -> None:
+    """A prompt of its own shortens what tools returned: a prefix may be too long for its low price."""
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_RIDE_PRICE_SHARE", share)
+    compression_settings.cache_clear()
+    chat.read(**ASKED)
+    model = Model()
+    assert chat.sum_up(model) == "activated version 1"
+    assert plain(model) == (why is RideOutcome.DEARER)
+    assert rides() == {why: 1}
 
 
 def test_what_the_provider_refuses_there_is_asked_as_ever(chat: Riding, server: ScriptedServer) -> None:

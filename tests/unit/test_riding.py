@@ -136,6 +136,14 @@ def test_a_call_that_was_never_answered_is_left_out_on_both_ways() -> None:
     assert "c9" not in "".join(ride.items)
 
 
+def test_a_window_that_says_other_words_than_its_messages_is_no_prefix() -> None:
+    asked = chat()
+    window, prefix = sent(asked, TOOLS)
+    assert prefix is not None
+    altered = replace(window, items=(window.items[0], *window.items[2:]))
+    assert prefix_of(asked, altered, TOOLS) is None
+
+
 def test_other_formats_are_not_ridden() -> None:
     said = number([says("user", "Hello.", Wire.ANTHROPIC), says("assistant", "Hello.", Wire.ANTHROPIC)])
     asked = request(said, wire=Wire.ANTHROPIC, new=ask(wire=Wire.ANTHROPIC), **ROOMY)

@@ -102,6 +102,7 @@ class Desk:
         llm: Which one, and its window.
         gate: What a summary must be.
         ride: The beginning of the chat's own request, to ask behind; None for a prompt of its own.
+        ride_price_share: What one of its tokens costs against another one, in [0, 1].
     """
 
     held: Claim
@@ -110,6 +111,7 @@ class Desk:
     llm: LlmSettings
     gate: GateSettings
     ride: Ride | None = None
+    ride_price_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,11 @@ def _write_riding(desk: Desk, asked: SummaryInput) -> Notebook | None:
     room = desk.llm.summarizer_window_tokens - desk.llm.summarizer_max_output_tokens
     if question.input_tokens > room * RIDING_SHARE:
         count(Counted.RIDES, RideOutcome.NO_ROOM)
+        return None
+    saved = desk.ride.tokens * (1 - desk.ride_price_share) if desk.ride else 0
+    own = sum(count_message(message) for message in summary_messages(asked))
+    if question.input_tokens - saved > own:
+        count(Counted.RIDES, RideOutcome.DEARER)
         return None
     try:
         notes = _write_chunk(desk, asked, desk.segment.tokens)

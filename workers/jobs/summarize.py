@@ -75,7 +75,7 @@ def summarize_session(
     thresholds: Thresholds,
     gate: GateSettings,
     activation: ActivationSettings = IMMEDIATE,
-    rides: bool = False,
+    ride_price_share: float | None = None,
 ) -> str:
     """Summarize the oldest finished turns of a session, if its history calls for it.
 
@@ -94,8 +94,8 @@ def summarize_session(
     if isinstance(task.segment, str):
         return _finish(held, task, task.segment)
     try:
-        ride = _find_ride(held, task.segment, llm) if rides else None
-        notes = write_notes(Desk(held, task.segment, complete, llm, gate, ride))
+        ride = None if ride_price_share is None else _find_ride(held, task.segment, llm)
+        notes = write_notes(Desk(held, task.segment, complete, llm, gate, ride, ride_price_share or 0.0))
     except LlmFailure:
         with transaction() as db:
             _activate_waiting(db, held, task)
