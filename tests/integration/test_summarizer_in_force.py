@@ -198,7 +198,9 @@ def test_words_that_cannot_be_held_are_not_asked_again_by_a_read(
 
 
 def test_an_erasure_waits_for_the_copy_of_a_question_and_takes_it_along(platform: Platform) -> None:
-    artifact_id, words = newest_artifact(), {"focus": "cranes and rain", "session_id": platform.session_id}
+    """The session has none of the artifact: to hold that alone would not do."""
+    artifact_id, words = newest_artifact(), {"focus": "cranes and rain", "session_id": "s2"}
+    Platform(platform.client, platform.tenant_id, platform.server, "s2").turn("Hello.")
     asks(FIRST)
     platform.client.put(f"/v1/artifacts/{artifact_id}/summaries", json=words)
     made_by(FIRST, platform)
@@ -207,7 +209,7 @@ def test_an_erasure_waits_for_the_copy_of_a_question_and_takes_it_along(platform
         with session.transaction() as db:
             found = find_exact(db, platform.tenant_id, [artifact_id], focus.key)[artifact_id]
             assert want_anew(db, platform.tenant_id, found, Maker(NEWER), ttl_s=60)
-            erased = pool.submit(platform.client.delete, f"/v1/sessions/{platform.session_id}")
+            erased = pool.submit(platform.client.delete, "/v1/sessions/s2")
             wait_until(is_held_up, within_s=30, what="the erasure waits")
         assert erased.result(timeout=60).status_code == 200
     assert askers() == []
