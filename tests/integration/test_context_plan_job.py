@@ -19,7 +19,7 @@ from models.budget import Caps
 from models.planning_settings import planning_settings
 from models.profile import set_override
 from models.work import WorkKind
-from tests.integration.reading import FACT, PLAIN, Platform, long_report, shown_artifacts
+from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("one_day")
@@ -74,10 +74,6 @@ def strategies(answer: dict[str, Any]) -> list[str]:
     return [record["strategy"] for record in used(answer)["artifacts_processed"]]
 
 
-def planned(answer: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(record["source"], record["planned"]) for record in used(answer)["artifacts_processed"]]
-
-
 def fallback_after(platform: Platform, *steps: Step | Mode, **how: Any) -> str:
     """Ask, have the plan made so, and say why the next request follows the rule."""
     rule = strategies(platform.ask(CRANES, **SMALL))
@@ -96,38 +92,6 @@ def test_the_first_request_follows_the_rule_and_asks_for_a_plan(platform: Platfo
     assert used(answer)["planning_fallback"] == "not-ready"
     assert platform.server.requests == []
     assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is not None
-
-
-def test_documents_that_stand_in_the_request_alone_are_planned_like_stored_ones(platform: Platform) -> None:
-    said = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "welcome"}]
-    platform.client.post("/v1/sessions/s2/turns", json={"turn_id": "t1", "messages": said})
-    platform.session_id = "s2"
-    documents = [
-        {"content": long_report(), "title": "north"},
-        {"content": long_report("Fog."), "title": "south"},
-    ]
-    answer = platform.ask(CRANES, attachments=documents, **SMALL)
-    assert used(answer)["planning_fallback"] == "not-ready"
-    assert brought() == ["north", "south"]
-    by_rule = planned(answer)
-    made = plan(look_up("A2", "fog"), look_up("A1", "MSKU-481516"))
-    assert platform.do(WorkKind.CONTEXT_PLAN, "s2", made) == "ready: 1 of 1"
-    seen = str(platform.server.requests[-1].body["messages"])
-    for title in ("north", "south"):
-        assert f'title="{title}"' in seen
-    assert seen.count("attached to this message") == 2
-    assert PLAIN[1] in seen
-    assert brought() == [], "what was shown to the planner is kept no longer"
-    answer = platform.ask(CRANES, attachments=documents, **SMALL)
-    assert used(answer)["llm_planning_used"] is True
-    assert planned(answer) == [(source, "rag_extract") for source, _ in reversed(by_rule)]
-
-
-def test_what_a_planner_is_to_be_shown_of_a_document_goes_with_its_session(platform: Platform) -> None:
-    platform.ask(CRANES, attachments=[{"content": long_report("Fog."), "title": "south"}], **SMALL)
-    assert brought() == ["south"]
-    assert platform.client.delete("/v1/sessions/s1").status_code == 200
-    assert brought() == []
 
 
 def test_the_next_request_follows_the_models_plan_and_says_what_it_cost(platform: Platform) -> None:
@@ -377,13 +341,6 @@ def test_an_expensive_model_has_its_attachments_planned(platform: Platform) -> N
     wide = {"attachments": attached, "context_window": 100_000, "max_tokens": 500}
     assert used(new.ask(CRANES, model="dear-model", **wide))["planning_reason"] == "expensive-primary"
     assert used(new.ask(CRANES, model="unknown-model", **wide))["planning_reason"] == "fits-and-cheap"
-
-
-def brought() -> list[str]:
-    """The titles of the documents of which something stands with the wish for a plan."""
-    titles = "select one ->> 'title' from artifact_plan, jsonb_array_elements(brought) as one order by 1"
-    with session.reading() as db:
-        return list(db.execute(text(titles)).scalars())
 
 
 def ready_plans() -> list[str]:
