@@ -43,8 +43,11 @@ _CLEARED = text(
 def delete_key(db: Transaction, tenant_id: UUID) -> bool:
     """Delete a tenant's key and remember that it was forgotten. False: it has none.
 
-    It waits for the transactions that seal with a key, of any tenant, and whoever seals next waits for it:
-    where a tenant's calls never pause, the row alone would never be free.
+    It waits for the transactions that seal with a key, of any tenant, and whoever seals next waits for it.
+    Readers do not.
+
+    Raises:
+        OperationalError: One of them took longer than the lock timeout; nothing was changed.
     """
     db.execute(text("lock table text_key in exclusive mode"))
     return db.execute(_FORGET, {"tenant_id": tenant_id}).rowcount == 1

@@ -254,8 +254,12 @@ _SELECT = """
     from text_key where tenant_id = :tenant_id
     """
 _FIND = text(_SELECT)
-_HOLD = text(f"{_SELECT} for key share")
-"""Until the transaction ends the key is not deleted, and one that is being deleted is not found."""
+_HOLD = text(f"{_SELECT} and not exists (select from text_key where false for key share)")
+"""Until the transaction ends no key is deleted, and one that is being deleted is waited for.
+
+What is locked is the table, as far as who deletes asks for, and no row: a tenant's intakes at once would all
+write to that one row.
+"""
 
 _MAKE = text(
     "insert into text_key (tenant_id, master_id, wrapped) values (:tenant_id, :master_id, :wrapped) "
@@ -291,8 +295,8 @@ def _keep(tenant_id: UUID, row: Row[Any]) -> TextKey:
 def hold_key(db: Transaction, tenant_id: UUID) -> TextKey:
     """The key that a transaction seals with; it is not forgotten before the transaction ends.
 
-    A key that is kept here and was forgotten meanwhile seals nothing: the tenant gets a new one. It is asked
-    for once a transaction.
+    A key that is kept here and was forgotten meanwhile seals nothing: the tenant gets a new one. The database
+    is asked once a transaction.
 
     Raises:
         TextUnavailableError: It does not open with the master keys at hand.

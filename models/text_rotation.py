@@ -57,7 +57,7 @@ def _rotate_some(db: Transaction, most: int) -> int:
         .where(WrappedTextKey.master_id != first)
         .order_by(WrappedTextKey.tenant_id)
         .limit(most)
-        .with_for_update(key_share=True)
+        .with_for_update()
     ).all()
     for row in old:
         master_id, wrapped = wrap(row.tenant_id, unwrap(row.tenant_id, row.master_id, row.wrapped))

@@ -1,6 +1,7 @@
 """The moment in which a key is forgotten: who holds it still, who lacks it, and what is said of either."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 import pytest
@@ -25,6 +26,7 @@ from models.text_rotation import rotate_keys
 from models.text_shed import shed_unreadable
 from tests.integration.erasing import post_turn, tool_turn
 from tests.integration.sealing import FIRST, SECOND, Environment
+from tests.waiting import wait_until
 
 WORD = "zqxharbour"
 TURNS = "/v1/sessions/s1/turns"
@@ -68,6 +70,39 @@ def test_a_key_is_not_forgotten_while_a_transaction_seals_with_it(tenant_id: UUI
             db.rollback()
     forget_elsewhere(tenant_id)
     assert uncleared(tenant_id) == 1
+
+
+def is_waited_for() -> bool:
+    waiting = "select exists (select from pg_locks where relation = 'text_key'::regclass and not granted)"
+    with session.reading() as db:
+        return bool(db.execute(text(waiting)).scalar())
+
+
+def test_who_seals_while_a_key_is_being_forgotten_waits_and_gets_another(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+    for number in range(12):
+        post_turn(client, "s1", tool_turn(f"t{number}", "old"))
+    with ThreadPoolExecutor(1) as aside:
+        with session.transaction() as db:
+            assert delete_key(db, tenant_id)
+            posted = aside.submit(post_turn, client, "s2", tool_turn("t1", WORD))
+            wait_until(is_waited_for, within_s=60, what="the turn at the lock")
+        posted.result()
+    forget_keys()
+    assert WORD in client.get("/v1/sessions/s2/turns").text
+
+
+def test_no_row_is_locked_by_who_seals(tenant_id: UUID, keys: Environment) -> None:
+    del keys
+    locks = "select mode from pg_locks where relation = 'text_key'::regclass and pid = pg_backend_pid()"
+    for _ in range(12):
+        with session.transaction() as db:
+            Cells(db, tenant_id).seal("c", WORD)
+            assert "RowShareLock" in set(db.execute(text(locks)).scalars())
+    with session.reading() as db:
+        assert db.execute(text("select xmax::text from text_key")).scalar() == "0"
 
 
 def test_a_rotation_does_not_wait_for_who_seals(tenant_id: UUID, keys: Environment) -> None:
