@@ -18,10 +18,13 @@ from models import session, settings
 from models.row_security import ROLE, VIEWS, keep_to
 from models.tenant import ensure_tenant
 from models.tenant_wall import POLICY, SEEN_THROUGH_VIEWS
+from models.text_keys import Cells, TextForgottenError
+from models.text_rotation import forget_text_key
 from models.work import WorkKind, want
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS
 from tests.integration.erasing import plant_everywhere
+from tests.integration.sealing import Environment
 from tests.integration.test_tenancy import (
     CASES,
     NOBODYS,
@@ -173,6 +176,27 @@ def test_nothing_is_changed_or_added_for_somebody_else(owner: Owner, second: UUI
     with pytest.raises(DBAPIError, match="row-level security"):
         behind_the_wall(second, steal)
     assert rows_of(owner.tenant_id) == before
+
+
+def test_a_tenant_seals_behind_the_wall_and_sees_which_of_its_keys_were_forgotten(
+    tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+
+    def sealed() -> str:
+        with session.transaction() as db:
+            return Cells(db, tenant_id).seal("c", "word")
+
+    def opened() -> str:
+        with session.reading() as db:
+            return Cells(db, tenant_id).open("c", stored)
+
+    stored = behind_the_wall(tenant_id, sealed)
+    assert behind_the_wall(tenant_id, opened) == "word"
+    with session.transaction() as db:
+        assert forget_text_key(db, tenant_id)
+    with pytest.raises(TextForgottenError):
+        behind_the_wall(tenant_id, opened)
 
 
 def test_keys_are_out_of_reach_behind_the_wall(owner: Owner) -> None:
