@@ -191,14 +191,18 @@ class Cells:
             raise TextUnavailableError(GONE if has_masters() else NO_KEY)
         return key
 
+    def anew(self) -> "Cells":
+        """The same with the key that the database has now: another process may have made it anew."""
+        keep_no_longer(self.tenant_id)
+        self._key, self._is_anew = None, True
+        return self
+
     def _opened(self, opened_by: Callable[[TextKey], Content]) -> Content:
-        """Try the key that is kept, and then that of the database: another process may have made it anew."""
         try:
             return opened_by(self.reading_key())
         except SealBrokenError as error:
             if not self._is_anew:
-                keep_no_longer(self.tenant_id)
-                self._key, self._is_anew = None, True
+                self.anew()
                 return self._opened(opened_by)
             forgotten = self._has_forgotten()
             raise (TextForgottenError(FORGOTTEN) if forgotten else TextUnavailableError(BROKEN)) from error

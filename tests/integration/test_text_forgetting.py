@@ -1,7 +1,9 @@
 """The moment in which a key is forgotten: who holds it still, who lacks it, and what is said of either."""
 
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from uuid import UUID
 
 import pytest
@@ -11,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
 from afterturn.text import app as text_commands
-from models import session
+from models import session, text_keys
 from models.cipher import TextKey, new_secret
 from models.text_forgotten import delete_key, find_uncleared
 from models.text_keys import (
@@ -30,6 +32,28 @@ from tests.waiting import wait_until
 
 WORD = "zqxharbour"
 TURNS = "/v1/sessions/s1/turns"
+
+
+@contextmanager
+def another_process(tenant_id: UUID) -> Iterator[None]:
+    """What is done inside is not done here: this process keeps the key that it kept before."""
+    kept = text_keys._kept[tenant_id]
+    forget_keys()
+    yield
+    text_keys._kept[tenant_id] = kept
+
+
+def test_a_turn_that_another_process_stored_with_a_later_key_counts_as_the_same_when_sent_again(
+    client: TestClient, tenant_id: UUID, keys: Environment
+) -> None:
+    del keys
+    for number in range(2):
+        post_turn(client, "s1", tool_turn(f"t{number}", "old"))
+    with another_process(tenant_id):
+        forget_elsewhere(tenant_id)
+        post_turn(client, "s2", tool_turn("t1", WORD))
+    again = client.post("/v1/sessions/s2/turns", json=tool_turn("t1", WORD))
+    assert (again.status_code, again.json()["duplicate"]) == (200, True)
 
 
 def forget_elsewhere(tenant_id: UUID) -> None:
