@@ -12,7 +12,7 @@ from afterturn.target import DATA_DIRECTORY
 from models.clock import present
 from models.operating import count_stuck, drop_dead, list_stuck, retry_now
 from models.parked_work import hasten_one
-from models.provider import end_wait, list_gates, reopen
+from models.provider import GateState, end_wait, list_gates, reopen
 from models.session import Transaction
 from models.tenant import name_tenants
 from models.work import DueWork
@@ -43,7 +43,8 @@ def list_all(
         names = name_tenants(db, {work.tenant_id for work in stuck})
         left = count_stuck(db, owner) - len(stuck)
     for gate in gates:
-        until = f" until {gate.until:%Y-%m-%d %H:%M:%S}" if gate.until else ""
+        word = "since" if gate.state is GateState.HALF_OPEN else "until"
+        until = f" {word} {gate.until:%Y-%m-%d %H:%M:%S}" if gate.until else ""
         print(f"model {gate.model}  {gate.state}{until}  failures {gate.failures}: {gate.reason}")
     for work in stuck:
         due = f"{work.state}, due {work.due_at:%Y-%m-%d %H:%M:%S}"
@@ -85,8 +86,10 @@ def ask(
         which = f"; these are not: {', '.join(known)}" if known else ""
         print(f"afterturn: {model} is asked, no gate of it is open{which}", file=sys.stderr)
         raise typer.Exit(1)
-    tries = "one piece of work tries it now" if is_tried else "no work waits for it, the next call tries it"
-    print(f"{model} is asked again: {tries}. When it answers, the others that wait for it follow.")
+    if is_tried:
+        print(f"{model}: one piece of work asks it now; when it answers, all others that wait for it follow")
+    else:
+        print(f"{model}: no work waits for it, the next call asks it")
 
 
 @app.command()

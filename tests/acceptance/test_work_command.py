@@ -25,8 +25,8 @@ def test_one_model_is_asked_again_and_the_others_are_left_alone(addresses: Addre
             "from unnest(array['mended/model', 'other/model']) as one (model)"
         )
     told = afterturn(addresses.directory, "work", "ask", "mended/model")
-    assert "mended/model is asked again: no work waits for it" in told
+    assert "mended/model: no work waits for it, the next call asks it" in told
     shown = afterturn(addresses.directory, "work", "list")
-    assert "model mended/model  half-open" in shown
+    assert "model mended/model  half-open since" in shown
     assert "model other/model  open" in shown
     afterturn(addresses.directory, "work", "retry")

@@ -122,9 +122,7 @@ def test_what_waits_for_a_parked_model_is_done_soon_after_its_key_was_mended(pla
             lambda: len(platform.rows(waits, list(sessions))) == len(sessions), within_s=SOON_S, what=all_wait
         )
         asked = platform.model.count
-        assert "is asked again: one piece of work tries it now" in platform.operator(
-            "work", "ask", "openai/scripted"
-        )
+        assert "one piece of work asks it now" in platform.operator("work", "ask", "openai/scripted")
         wait_until(lambda: platform.model.count > asked, within_s=SOON_S, what="one of them tries")
         wait_until(
             lambda: len(platform.rows(waits, list(sessions))) == len(sessions), within_s=SOON_S, what=all_wait
