@@ -50,7 +50,7 @@ soak: soak-properties soak-fuzz soak-load soak-chaos soak-faults soak-points soa
 
 # Every property with examples that `make test` does not draw; a failure prints the example, to be kept as a test.
 soak-properties: venv
-	$(PY) -m pytest tests/unit -n 2 --dist loadfile --hypothesis-profile 'other examples'
+	$(PY) -m pytest tests/unit -m hypothesis -n 2 --hypothesis-profile 'other examples'
 
 FUZZ ?= --requests 100000
 
