@@ -188,7 +188,7 @@ def _open_calls(db: psycopg.Connection[DictRow]) -> Iterator[str]:
         yield f"a call for {row['purpose']} of {row['created_at']} is still open"
 
 
-def is_at_rest(database_url: str, *, for_s: float = 5) -> bool:
+def is_at_rest(database_url: str, *, for_s: float = 2) -> bool:
     """Whether nothing runs or is due, now or soon, and no call of a model is open.
 
     Work that follows its event after a while, or is tried again, would begin while somebody looks.
