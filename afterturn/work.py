@@ -83,8 +83,8 @@ def ask(
         is_tried = waited and hasten_one(db, model)
         known = [gate.model for gate in list_gates(db, now=present(db)) if gate.until]
     if not waited:
-        which = f"; these are not: {', '.join(known)}" if known else ""
-        print(f"afterturn: {model} is asked, no gate of it is open{which}", file=sys.stderr)
+        which = f"held back now: {', '.join(known)}" if known else "no model is"
+        print(f"afterturn: {model} is not held back; {which}", file=sys.stderr)
         raise typer.Exit(1)
     if is_tried:
         print(f"{model}: one piece of work asks it now; when it answers, all others that wait for it follow")
