@@ -47,7 +47,7 @@ class TurnCompleted(Body):
     usage: JsonObject | None = Field(None, description="The provider's usage report, as it came.")
     plan: JsonObject | None = Field(None, description="The plan that the turn followed, if there was one.")
     speaker: str | None = Field(None, max_length=200, description="Who speaks, where messages do not say.")
-    user_id: str | None = Field(None, max_length=200, description="The user, for erasure.")
+    user_id: str | None = Field(None, max_length=200, description="The user, for erasure; empty for nobody.")
     completed_at: AwareDatetime | None = Field(None, description="When the turn ended, with its zone.")
     wire: Wire = Field(Wire.OPENAI, description="The format of the messages.")
 
@@ -100,7 +100,7 @@ def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -
         context_window=event.context_window,
         usage=event.usage,
         plan=event.plan,
-        user_id=event.user_id,
+        user_id=event.user_id or None,
         completed_at=completed_at,
         artifacts=taken.artifacts,
         uses=taken.uses,

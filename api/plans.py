@@ -127,7 +127,7 @@ def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest, features: In
         model=request.model,
         context=request.context,
         session_id=request.session_id,
-        user_id=request.user_id,
+        user_id=request.user_id or None,
     )
 
 

@@ -61,6 +61,13 @@ def test_the_order_of_keys_does_not_make_another_body(client: TestClient) -> Non
     assert post(client, dict(reversed(event.items()))).status_code == 200
 
 
+@pytest.mark.parametrize(("named", "kept"), [("u1", "u1"), ("", None), (None, None)])
+def test_an_empty_user_is_nobody(client: TestClient, named: str | None, kept: str | None) -> None:
+    """No path names such a user: what was kept as theirs could never be erased as anybody's."""
+    assert post(client, turn("t1", user_id=named)).status_code == 202
+    assert rows("select user_id from turn") == [(kept,)]
+
+
 def test_the_same_id_with_another_body_is_a_conflict(client: TestClient) -> None:
     post(client, turn("t1"))
     other = post(client, turn("t1", {"role": "user", "content": "something else"}))

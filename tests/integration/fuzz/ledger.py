@@ -32,7 +32,7 @@ class Promised:
     Attributes:
         session_id: Its name.
         wire: The format of its turns.
-        user_id: Whose it is; empty for nobody's.
+        user_id: Whose it is; empty where a turn of it may be nobody's.
         turns: What was acknowledged, by the turn's id.
         gone: Messages that were erased.
         told: Messages that were edited, and what they say now; None for those of which a part was erased.
@@ -95,6 +95,8 @@ class Promised:
         if place[1] - place[0] + 1 != len(messages):
             return "a turn took another number of places than it has messages"
         sent.pop("session_id", None)
+        if sent.get("user_id", "") != self.user_id:  # the body was damaged: it is no turn of the user's
+            self.user_id = ""
         self.turns[turn_id] = Promise(turn_id, *place, messages, json.dumps(sent).encode())
         return None
 
