@@ -167,6 +167,16 @@ def _item(line: str) -> tuple[Section | None, str]:
     return None, _BULLET.sub("", line).strip()
 
 
+def find_section(title: str) -> Section | None:
+    """Name the section that a heading stands for, in any language that is known; None for another heading."""
+    return _titles_known().get(_plain(title))
+
+
+def is_bullet(line: str) -> bool:
+    """Tell whether a line is an item of a list."""
+    return _BULLET.match(line) is not None
+
+
 def is_placeholder(item: str) -> bool:
     """Tell whether a point only says that there is nothing to say."""
     plain = item.strip().strip("-*•_()[]<>.…。!").strip().casefold()
