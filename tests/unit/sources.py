@@ -51,5 +51,9 @@ def written_files() -> Iterator[Path]:
         for entry in sorted(pending.pop().iterdir()):
             if entry.is_dir():
                 pending += [] if {entry.name, place(entry)} & folders else [entry]
-            elif entry.is_file() and not any(entry.match(pattern) for pattern in ignored):
+            elif (
+                entry.name != ".git"
+                and entry.is_file()
+                and not any(entry.match(pattern) for pattern in ignored)
+            ):
                 yield entry
