@@ -1,8 +1,9 @@
-"""Measure recall on conversations of others: is what a question needs in the window?
+"""Measure recall on conversations of others: does it find what a question needs?
 
 python -m benchmarks.recall
 
-Beside it stand the start of the document, the newest messages, and plain BM25 over whole turns.
+Beside it stand the start of the document, the newest messages, and plain BM25 over whole turns. This measures
+functions: what a request gets of them is measured by `python -m benchmarks.served`.
 """
 
 import hashlib
@@ -190,7 +191,7 @@ def by_recall(question: Question, budget: int) -> float:
 
 
 def by_search(question: Question, budget: int) -> float:
-    """Recall as a request does it: hits by term, then only the stretches around the best are loaded."""
+    """Recall over what a search would load: hits by term, then the stretches around the best of them."""
     passages = question.talk.passages
     terms = query_terms(question.text)
     stats = stats_of(passages, terms)
@@ -214,7 +215,7 @@ METHODS = {
     "head or newest": by_place,
     "BM25 over turns": by_bm25,
     "recall": by_recall,
-    "as served": by_search,
+    "recall, searched": by_search,
 }
 
 
