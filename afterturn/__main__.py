@@ -58,5 +58,5 @@ def afterturn() -> None:
 
 
 if __name__ == "__main__":
-    configure_logging()
+    configure_logging(is_command=True)
     app(prog_name="afterturn")

@@ -4,21 +4,24 @@ That holds for what libraries log of us too, and for an error that ends a thread
 way is to print its words.
 
 Processes of one pool share a log, so a line is one write with its end: `print` makes two of them where
-standard error is unbuffered, and the line of another process comes in between.
+standard error is unbuffered, and the line of another process comes in between. A line that cannot be
+written is dropped, counted and told of later: see `models.log_file`.
 """
 
+import json
 import logging
 import re
 import sys
 import threading
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from models.error_facts import facts_of, kind_of
+from models.log_file import steady_errors, steady_output
 from models.tracing import add_trace
 
 MOST_CHARS = 400
@@ -37,15 +40,23 @@ _WARNING = re.compile(r".*?:\d+: \w+")
 log = structlog.get_logger()
 
 
-def configure_logging(**_: Any) -> None:
-    """Write structured lines to standard error: ours, libraries' from a warning up, and last words."""
+def configure_logging(*, is_command: bool = False, **_: Any) -> None:
+    """Write structured lines to standard error: ours, libraries' from a warning up, and last words.
+
+    Args:
+        is_command: Whether standard output has the answer of a command, so that a failure to write there
+            must be seen; that of a service has nothing that is worth its end.
+    """
+    errors = steady_errors()
+    if not is_command:
+        steady_output()
     render = structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[*_SHARED, _tell_error, render],
-        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.WriteLoggerFactory(errors),
+        wrapper_class=_Logger,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _Handler(errors)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=_SHARED,
@@ -60,6 +71,32 @@ def configure_logging(**_: Any) -> None:
     logging.captureWarnings(capture=True)
     sys.excepthook = _process_ends
     threading.excepthook = _thread_ends
+
+
+class _Logger(structlog.make_filtering_bound_logger(logging.INFO)):  # type: ignore[misc]
+    """Tells of a deed and never ends it: a line that cannot be made is told of by its error's kind."""
+
+    def _proxy_to_logger(self, method_name: str, event: str | None = None, **facts: Any) -> Any:
+        try:
+            return super()._proxy_to_logger(method_name, event, **facts)
+        except Exception as error:  # noqa: BLE001 (whatever a value does when it is written)
+            _tell_unmade(error)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """The same for a library's line; Python's own way is to print its words."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the library's name)
+        del record
+        error = sys.exc_info()[1]
+        if error is not None:
+            _tell_unmade(error)
+
+
+def _tell_unmade(error: BaseException) -> None:
+    sys.stderr.write(
+        json.dumps({"event": "log_line_failed", "level": "error", "error": kind_of(error)}) + "\n"
+    )
 
 
 def _tell_error(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:

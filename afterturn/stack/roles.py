@@ -62,7 +62,7 @@ def beat_command(schedule: str = "/tmp/beat-schedule") -> list[str]:  # noqa: S1
     Args:
         schedule: The file in which beat remembers its last ticks.
     """
-    return ["python", "-m", "celery", "-A", "workers.app", "beat", f"--schedule={schedule}"]
+    return ["python", "-m", "celery", "--quiet", "-A", "workers.app", "beat", f"--schedule={schedule}"]
 
 
 def flower_command(*, address: str = LOOPBACK, port: int = 5555) -> list[str]:
