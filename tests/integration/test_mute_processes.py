@@ -78,7 +78,7 @@ def test_the_background_works_although_it_cannot_log(tenant_id: UUID, tmp_path: 
     commands = [dispatcher_command(), worker_command(concurrency=1), beat_command(str(tmp_path / "beat"))]
     with ExitStack() as running:
         processes = [running.enter_context(mute(command)) for command in commands]
-        wait_until(lambda: is_done(), within_s=300, what="work is done and every role was seen")
+        wait_until(is_done, within_s=300, what="work is done and every role was seen")
         assert [process.poll() for process in processes] == [None] * len(processes)
 
 

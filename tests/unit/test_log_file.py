@@ -138,6 +138,7 @@ def test_a_value_that_cannot_be_written_is_told_of_by_the_errors_kind() -> None:
     )
     lines = [line for line in run.stderr.splitlines() if line != "words"]
     events = [(line["event"], line.get("error")) for line in map(json.loads, lines)]
-    assert events[:3] == [("log_line_failed", kind) for kind in ("RuntimeError", "ValueError", "RuntimeError")]
+    unmade = ("RuntimeError", "ValueError", "RuntimeError")
+    assert events[:3] == [("log_line_failed", kind) for kind in unmade]
     assert events[-1] == ("thread_failed", "ZeroDivisionError")
     assert "marigold" not in run.stderr
