@@ -1,10 +1,11 @@
 """What is billable in a message of any wire format: its texts, its media and how much wrapping it has."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from context.tokens.media import Media, MediaKind, is_embedded_file, media_from_reference
+from context.tokens.unbilled import OPAQUE, UNBILLED, UNBILLED_OF_MEDIA, UNBILLED_OF_TEXT
 from context.types import JsonObject
 
 DEPTH_LIMIT = 16
@@ -13,7 +14,14 @@ DEPTH_LIMIT = 16
 ENCRYPTED_CHARS_PER_TOKEN = 4
 """Encrypted reasoning is billed as the tokens behind it: one for about so many characters of it."""
 
-_MESSAGE_TEXTS = ("reasoning_content", "reasoning", "refusal", "name")
+_MESSAGE_PARTS = (
+    "content",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+    "thinking_blocks",
+    "refusal",
+)
 _IMAGE_TYPES = frozenset({"image", "image_url", "input_image", "computer_screenshot"})
 _AUDIO_TYPES = frozenset({"audio", "input_audio", "audio_url"})
 _VIDEO_TYPES = frozenset({"video", "video_url", "input_video"})
@@ -34,6 +42,7 @@ class Pieces:
         calls: Tool calls made.
         results: Tool results given.
         named: Whether the message names its speaker.
+        widened: Whether some of it stands where counts of revision 1 did not look.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -42,6 +51,7 @@ class Pieces:
     calls: int = 0
     results: int = 0
     named: bool = False
+    widened: bool = False
 
     def add_text(self, text: object) -> None:
         """Take a text; anything that is no text, or an empty one, is nothing."""
@@ -53,13 +63,28 @@ class Pieces:
         self.add_text(value if isinstance(value, str) else json_text(value))
 
     def add_unknown(self, value: object) -> None:
-        """Take a value of unknown shape as its JSON text, files inside it as files."""
-        files = [leaf for leaf in _leaves(value) if isinstance(leaf, str) and is_embedded_file(leaf)]
-        self.media.extend(media_from_reference(leaf, MediaKind.DOCUMENT) for leaf in files)
+        """Take a value of unknown shape as its JSON text; files and sealed texts in it as what they are."""
         text = json_text(value)
-        for leaf in files:
+        for key, leaf in _leaves(value):
+            if not isinstance(leaf, str):
+                continue
+            if key in OPAQUE:
+                self.widened = True
+                self.add_opaque(leaf)
+            elif is_embedded_file(leaf):
+                self.media.append(media_from_reference(leaf, MediaKind.DOCUMENT))
+            else:
+                continue
             text = text.replace(leaf, "")
         self.add_text(text)
+
+    def add_rest(self, body: JsonObject, known: Collection[str]) -> None:
+        """Take the fields of an object that were not read otherwise, those that nobody bills apart."""
+        for key, value in body.items():
+            if key in known or key in UNBILLED or not value:
+                continue
+            self.widened = True
+            self.add_unknown({key: value})
 
     def add_opaque(self, text: object) -> None:
         """Take text that only the provider can read."""
@@ -74,20 +99,21 @@ def json_text(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=repr)
     except (ValueError, TypeError, RecursionError):
-        return " ".join(map(str, _leaves(value)))
+        return " ".join(str(leaf) for _, leaf in _leaves(value))
 
 
-def _leaves(value: object) -> Iterator[object]:
-    waiting = [value]
+def _leaves(value: object) -> Iterator[tuple[str, object]]:
+    """List all keys and values of a JSON value, each with the key that it stands under."""
+    waiting = [("", value)]
     while waiting:
-        each = waiting.pop()
+        key, each = waiting.pop()
         if isinstance(each, dict):
-            waiting.extend(each.keys())
-            waiting.extend(each.values())
+            waiting.extend(("", name) for name in each)
+            waiting.extend(each.items())
         elif isinstance(each, list):
-            waiting.extend(each)
+            waiting.extend((key, inner) for inner in each)
         else:
-            yield each
+            yield key, each
 
 
 def pieces_of(body: JsonObject) -> Pieces:
@@ -97,23 +123,39 @@ def pieces_of(body: JsonObject) -> Pieces:
         body: A decoded message in any of the three wire formats, of any shape.
 
     Returns:
-        Its pieces. Parts of unknown shape count as their JSON text.
+        Its pieces. Fields and parts of unknown shape count as their JSON text.
     """
     pieces = Pieces()
     if "role" not in body and isinstance(body.get("type"), str):
         _add_part(pieces, body, 0)
         return pieces
-    _add_content(pieces, body.get("content"), 0)
-    for key in _MESSAGE_TEXTS:
-        pieces.add_text(body.get(key))
+    for key in _MESSAGE_PARTS:
+        pieces.widened |= key != "content" and isinstance(body.get(key), list | dict)
+        _add_content(pieces, body.get(key), 0)
+    pieces.add_json(body.get("name"))
     pieces.named = bool(body.get("name"))
     calls = body.get("tool_calls")
     for call in calls if isinstance(calls, list) else [calls]:
         _add_call(pieces, call)
     if body.get("function_call"):
         _add_call(pieces, {"function": body["function_call"]})
+    _add_spoken(pieces, body.get("audio"))
     pieces.results += "tool_call_id" in body
+    pieces.add_rest(body, _MESSAGE_FIELDS)
     return pieces
+
+
+_MESSAGE_FIELDS = frozenset({*_MESSAGE_PARTS, "name", "tool_calls", "function_call", "audio"})
+
+
+def _add_spoken(pieces: Pieces, audio: object) -> None:
+    """Take what an assistant said aloud: the recording by its size, its transcript as text."""
+    pieces.widened |= bool(audio)
+    if isinstance(audio, dict) and audio:
+        pieces.media.append(media_from_reference(audio.get("data"), MediaKind.AUDIO))
+        pieces.add_rest(audio, {"data", "expires_at"})
+    else:
+        pieces.add_json(audio or "")
 
 
 def _add_content(pieces: Pieces, content: object, depth: int) -> None:
@@ -135,40 +177,67 @@ def _add_part(pieces: Pieces, part: object, depth: int) -> None:
     if kind in _CALL_TYPES:
         _add_call(pieces, part)
     elif kind.endswith(("tool_result", "_call_output")):
-        pieces.results += 1
-        _add_content(pieces, part.get("content", part.get("output")), depth)
-    elif kind in {"thinking", "redacted_thinking", "reasoning"}:
+        _add_result(pieces, part, depth)
+    elif kind in {"thinking", "redacted_thinking", "reasoning"} or kind.startswith("reasoning."):
         _add_reasoning(pieces, part, depth)
     elif (media := _media_of(part, kind)) is not None:
-        pieces.media.append(media)
+        _add_media(pieces, part, media)
     elif isinstance(part.get("text"), str):
         pieces.add_text(part["text"])
-    elif kind == "refusal":
-        pieces.add_text(part.get("refusal"))
+        pieces.add_rest(part, {"text", *UNBILLED_OF_TEXT})
+    elif kind == "refusal" and isinstance(part.get("refusal"), str):
+        pieces.add_text(part["refusal"])
+        pieces.add_rest(part, {"refusal"})
     else:
         pieces.add_unknown(part)
 
 
+def _add_result(pieces: Pieces, part: JsonObject, depth: int) -> None:
+    pieces.results += 1
+    place = "content" if "content" in part else "output"
+    _add_content(pieces, part.get(place), depth)
+    pieces.add_rest(part, {place})
+
+
 def _add_call(pieces: Pieces, call: object) -> None:
+    """Take a call in any of its shapes: the tool's name and arguments in it, or in an object of its own."""
     if not isinstance(call, dict):
         pieces.add_json(call)
         return
     pieces.calls += 1
-    function = call.get("function")
-    function = function if isinstance(function, dict) else call
-    pieces.add_text(function.get("name"))
-    for key in ("arguments", "input"):
-        pieces.add_json(function.get(key))
+    shapes = {key: call[key] for key in ("function", "custom") if isinstance(call.get(key), dict)}
+    pieces.widened |= "custom" in shapes
+    for inner in (call, *shapes.values()):
+        for key in _CALL_FIELDS:
+            pieces.add_json(inner.get(key))
+        pieces.add_rest(inner, {*_CALL_FIELDS, *shapes})
+
+
+_CALL_FIELDS = ("name", "arguments", "input")
 
 
 def _add_reasoning(pieces: Pieces, part: JsonObject, depth: int) -> None:
-    if isinstance(part.get("encrypted_content"), str):
-        pieces.add_opaque(part["encrypted_content"])
-        return
-    pieces.add_text(part.get("thinking"))
-    pieces.add_opaque(part.get("data"))
-    for key in ("summary", "content"):
+    sealed = part.get("encrypted_content") and (part.get("summary") or part.get("content"))
+    pieces.widened |= bool(sealed or part.get("text") or isinstance(part.get("thinking"), list | dict))
+    for key in ("thinking", "text", "summary", "content"):
         _add_content(pieces, part.get(key), depth)
+    for key in ("encrypted_content", "data"):
+        pieces.add_opaque(part.get(key))
+    pieces.add_rest(part, _REASONING_FIELDS)
+
+
+_REASONING_FIELDS = frozenset({"thinking", "text", "summary", "content", "encrypted_content", "data"})
+
+
+def _add_media(pieces: Pieces, part: JsonObject, media: Media) -> None:
+    """Take a file by its rule, and what its part says beside it as text: a name, a title."""
+    pieces.media.append(media)
+    held = {key: part[key] for key in _HOLDERS if isinstance(part.get(key), dict)}
+    for inner in (part, *held.values()):
+        pieces.add_rest(inner, {*UNBILLED_OF_MEDIA, *held})
+
+
+_HOLDERS = ("file", "source", "image_url", "input_audio", "audio_url", "video_url", "document_url")
 
 
 def _media_of(part: JsonObject, kind: str) -> Media | None:
@@ -185,7 +254,7 @@ def _media_of(part: JsonObject, kind: str) -> Media | None:
     if kind in _VIDEO_TYPES:
         return media_from_reference(_reference(part.get("video_url", part.get("video"))), MediaKind.VIDEO)
     if kind in _FILE_TYPES and not _is_text_source(part):
-        inner = part.get("file", part.get("source", part))
+        inner = next((part[key] for key in ("file", "source", "document_url") if key in part), part)
         return media_from_reference(_reference(inner), MediaKind.DOCUMENT)
     return None
 

@@ -143,6 +143,13 @@ def _llama_4(width: int, height: int) -> int:
     return 145 * (columns * rows + (columns * rows > 1))
 
 
+def _nova(width: int, height: int) -> int:
+    """Bill by the size to which Nova scales an image, up as well as down; squares may stay larger."""
+    short, long = sorted((width, height))
+    side = min(max(short, 896), 1_300) if long * 4 < short * 5 else 896
+    return min(2_700, math.ceil(side * side * Fraction(long, short) / 650))
+
+
 CANONICAL_IMAGE: ImageRule = Tiles(base=85, tile=170)
 
 _IMAGE_RULES: tuple[tuple[str, ImageRule], ...] = (
@@ -150,7 +157,8 @@ _IMAGE_RULES: tuple[tuple[str, ImageRule], ...] = (
     (r"claude", Area(pixels_per_token=750, long_side=1_568, most=1_600)),
     (r"gemini-(?:[3-9]|\d\d)", _gemini_3),
     (r"gemini|gemma", _gemini),
-    (r"nova", Area(pixels_per_token=780, long_side=1_600, most=1_850)),
+    (r"nova-2", Area(pixels_per_token=780, long_side=1_600, most=1_850)),
+    (r"nova", _nova),
     (r"llama", _llama_4),
     (r"pixtral", Grid(patch=16, row_end=1, long_side=1_024)),
     (r"istral", Grid(patch=28, row_end=1, long_side=1_540)),

@@ -1,5 +1,6 @@
 """Counting tool definitions: as the type declarations in which OpenAI models read them, and as JSON."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from context.tokens.pieces import json_text
@@ -12,6 +13,15 @@ TOOLS_OVERHEAD = 8
 
 DEPTH_LIMIT = 12
 """Schemas nested deeper than this are declared as `any`, and their JSON is counted instead."""
+
+LONG_NOTE_CHARS = 100
+"""Shorter texts that no declaration shows (titles, formats, patterns) are not billed; longer ones count."""
+
+_NEVER_DECLARED = (
+    *("$defs", "definitions", "patternProperties", "prefixItems", "dependentSchemas", "propertyNames"),
+    *("if", "then", "else", "not", "contains", "unevaluatedProperties", "input_examples", "examples"),
+)
+"""Parts of a definition that have no declaration, and count as their JSON."""
 
 _TYPE_NAMES = {
     "integer": "number",
@@ -126,7 +136,23 @@ def _declare(tool: object) -> str:
     schema = function.get("parameters") or function.get("input_schema") or function.get("inputSchema")
     fields = _fields(schema, 0)
     argument = f"_: {{\n{fields}}}" if fields else ""
-    return f"{_comment(function.get('description'))}type {function['name']} = ({argument}) => any;\n\n"
+    text = f"{_comment(function.get('description'))}type {function['name']} = ({argument}) => any;\n\n"
+    return text + "".join(f"// {note}\n" for note in _undeclared(tool, text))
+
+
+def _undeclared(tool: object, declaration: str) -> Iterator[str]:
+    """List what a definition holds and its declaration does not show, short notes apart."""
+    waiting = [tool]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            if len(each) >= LONG_NOTE_CHARS and each not in declaration:
+                yield each
+        elif isinstance(each, list):
+            waiting.extend(each)
+        elif isinstance(each, dict):
+            yield from (json_text(each[key]) for key in _NEVER_DECLARED if each.get(key))
+            waiting.extend(inner for key, inner in each.items() if key not in _NEVER_DECLARED)
 
 
 def _comment(text: object) -> str:
