@@ -22,6 +22,7 @@ COMMANDS = (
     "retention",
     "text",
     "profiles",
+    "limits",
     "preflight",
     "shadow",
     "learn",

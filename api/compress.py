@@ -7,6 +7,7 @@ import structlog
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from api.budgets import profiles
 from api.call import BodyCall, SessionId, documented
 from api.errors import ProblemError
 from api.intake import MAX_WINDOW
@@ -17,12 +18,13 @@ from api.window.request import ContextRequest, ask, budget_of, read_request, wit
 from api.window.respond import Answering, respond
 from api.window.tails import summary_notes
 from context.emergency import EmergencyCut
+from context.profiles.find import shared_floor
 from context.provider_errors import ErrorKind, classify
 from context.rebuild import Refused, rebuild_smaller
 from context.types import JsonObject
 from models.conversation import cut_session
 from models.freshness import Standing, find_standing
-from models.limit import LimitSource, find_limit, learn_limit
+from models.limit import LimitSource, Sighting, find_limit, learn_limit
 from models.session import Transaction, reading
 from models.summary import activate_prepared
 from models.work import WorkKind, want
@@ -45,11 +47,23 @@ class CompressRequest(ContextRequest):
 
 @dataclass(frozen=True)
 class _Refusal:
-    """What a refusal tells: a limit, and the size that the provider counted."""
+    """What a refusal tells.
+
+    Attributes:
+        limit_tokens: The window that it names.
+        source: Who named it.
+        requested_tokens: The size that the provider counted.
+        teaches: Whether the limit is remembered: a refusal for another reason proves no window.
+    """
 
     limit_tokens: int | None = None
     source: LimitSource = LimitSource.OBSERVED
     requested_tokens: int | None = None
+    teaches: bool = True
+
+    def within(self, known: int | None) -> int | None:
+        """The window to go by: the lower of what is told and what is known."""
+        return min((limit for limit in (self.limit_tokens, known) if limit is not None), default=None)
 
 
 @router.post("/sessions/{session_id}/compress", openapi_extra=documented(CompressRequest))
@@ -66,11 +80,11 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     tenant_id = caller.tenant_id
     with reading() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
-        known = find_limit(db, tenant_id, request.model)
+        known = find_limit(db, tenant_id, request.model, session_id)
     request = with_known_window(request, seen)
     tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
     given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget_of(request, known))
-    limit = _learn(tenant_id, request.model, refusal) or known
+    limit = refusal.within(known)
     asked = ask(request, given, limit)
     refused = gather(Sought(tenant_id, request, given, seen, budget_of(request, known)), tail)
     now = _settle(tenant_id, seen, request.model)
@@ -93,7 +107,9 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
         if was_cut
         else fill_window(Sought(tenant_id, request, given, now, asked.budget))
     )
-    return respond(Answering(tenant_id, request, given, filled, now, asked, limit))
+    answer = respond(Answering(tenant_id, request, given, filled, now, asked, limit))
+    _learn(tenant_id, session_id, request.model, refusal)
+    return answer
 
 
 def _read_refusal(request: CompressRequest) -> _Refusal:
@@ -115,15 +131,17 @@ def _read_refusal(request: CompressRequest) -> _Refusal:
             classified_as=error.kind,
             retry_after_s=error.retry_after_s,
         )
-    return _Refusal(observed)
+    return _Refusal(observed, teaches=error.kind is ErrorKind.UNKNOWN)
 
 
-def _learn(tenant_id: UUID, model: str, refusal: _Refusal) -> int | None:
-    """Remember the limit, whatever becomes of the window. Returns the one in force."""
-    if refusal.limit_tokens is None:
-        return None
+def _learn(tenant_id: UUID, session_id: str, model: str, refusal: _Refusal) -> None:
+    """Remember the limit once the call is answered: a call that was itself refused teaches nothing."""
     limit_tokens = refusal.limit_tokens
-    return committed(lambda db: learn_limit(db, tenant_id, model, limit_tokens, refusal.source))
+    if limit_tokens is None or not refusal.teaches:
+        return
+    seen = Sighting(model, session_id, limit_tokens, refusal.source)
+    floor = shared_floor(profiles.find(tenant_id, model))
+    committed(lambda db: learn_limit(db, tenant_id, seen, floor_tokens=floor))
 
 
 def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | None:

@@ -94,7 +94,7 @@ def try_window(session_id: SessionId, call: BodyCall) -> Response:
 def _asking(tenant_id: UUID, session_id: str, request: ProbeRequest) -> Asking:
     with reading() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
-        limit = find_limit(db, tenant_id, request.model)
+        limit = find_limit(db, tenant_id, request.model, session_id)
     if standing is None:
         raise not_found("session")
     return Asking(tenant_id, session_id, request, read_request(request), standing, limit)

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Response, status
-from starlette.background import BackgroundTask
+from starlette.background import BackgroundTask, BackgroundTasks
 
 from api.call import BatchCall, BodyCall, SessionId, check_id, documented, read_as
 from api.errors import ProblemError, problem_of
@@ -18,12 +19,13 @@ from api.intake import (
     receipt,
     store_turns,
 )
+from api.model_limits import raising
 from api.settings import api_settings
 from api.tries import committed
 from api.window.calibration import learning
 from context.errors import AfterturnError
 from models.counting import Counted, count
-from models.log import AcceptedTurn
+from models.log import AcceptedTurn, NewTurn
 
 router = APIRouter(prefix="/v1", tags=["turns"])
 
@@ -43,7 +45,8 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     if accepted.conflict:
         raise conflict(accepted)
     code = status.HTTP_200_OK if accepted.duplicate else status.HTTP_202_ACCEPTED
-    return _json(receipt(accepted, intake.notes), code, learning(caller.tenant_id, [(intake.turn, accepted)]))
+    later = _afterwards(caller.tenant_id, [(intake.turn, accepted)])
+    return _json(receipt(accepted, intake.notes), code, later)
 
 
 @router.post("/turns", openapi_extra=documented(TurnOfSession, "application/x-ndjson"))
@@ -72,8 +75,14 @@ def complete_turns(call: BatchCall) -> Response:
             results.append(receipt(accepted, entry.notes))
     for number, result in enumerate(results, 1):
         result["line"] = number
-    turns = zip((entry.turn for entry in good), answers, strict=True)
-    return _json({"results": results}, after=learning(caller.tenant_id, turns))
+    turns = list(zip((entry.turn for entry in good), answers, strict=True))
+    return _json({"results": results}, after=_afterwards(caller.tenant_id, turns))
+
+
+def _afterwards(tenant_id: UUID, stored: Sequence[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTasks | None:
+    """Learn from reported usage once the answer is sent; None where no turn reports any."""
+    tasks = [task for task in (raising(tenant_id, stored), learning(tenant_id, stored)) if task]
+    return BackgroundTasks(tasks) if tasks else None
 
 
 def _count(answers: Sequence[AcceptedTurn]) -> None:

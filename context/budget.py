@@ -1,7 +1,7 @@
 """The budget: how much of a model's window a request may fill."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from context.errors import FixedPartOverBudgetError, InvalidInputError
 
@@ -21,12 +21,14 @@ class Budget:
         max_tokens: Tokens kept for the output, >= 1, less than the window.
         assumed: Names of the numbers that nobody gave, for a warning.
         input_limit: The most that the caller wants to send, >= 1; None for all that the window takes.
+        named_window: What the caller named, however small the real window is; None where it named none.
     """
 
     context_window: int
     max_tokens: int
     assumed: tuple[str, ...] = ()
     input_limit: int | None = None
+    named_window: int | None = field(default=None, compare=False)
 
     @property
     def input_tokens(self) -> int:
@@ -38,6 +40,12 @@ class Budget:
     def used_window(self) -> int:
         """How much of the window a request may fill, its answer included."""
         return self.input_tokens + self.max_tokens
+
+    @property
+    def lasting_window(self) -> int:
+        """The window to remember of a request: what a refusal taught passes, what the caller named stays."""
+        window = self.named_window or self.context_window
+        return window if self.input_limit is None else min(window, self.input_limit + self.max_tokens)
 
 
 def choose_budget(
@@ -78,7 +86,7 @@ def choose_budget(
             max_tokens=output,
             context_window=window,
         )
-    return Budget(window, output, assumed, input_limit)
+    return Budget(window, output, assumed, input_limit, context_window)
 
 
 def _default_output(window: int | None) -> int:

@@ -25,6 +25,7 @@ from models.shadow import unlink_reads
 WITH_THE_SESSION = (
     "artifact_use",
     "chat_prefix",
+    "limit_sighting",
     "summary_part",
     "summary",
     "recall_passage",

@@ -65,7 +65,11 @@ _QUERY = (
         case((DueWork.state.in_([WorkState.READY, WorkState.RUNNING]), DueWork.due_at)),
         func.now(),
         DueWork.finished_at,
-        limit_of(Session.tenant_id, func.coalesce(bindparam("model", type_=Text), Session.model)),
+        limit_of(
+            Session.tenant_id,
+            func.coalesce(bindparam("model", type_=Text), Session.model),
+            Session.session_id,
+        ),
     )
     .join(
         Summary,
@@ -95,7 +99,7 @@ def find_standing(
 ) -> Standing | None:
     """Where a session stands, or None where no turn of it was ever accepted.
 
-    The limit is that of `model`, or else of the model that answered last.
+    The limit is that of `model`, or else of the model that answered last, for this session.
     """
     row = db.execute(_QUERY, {"tenant_id": tenant_id, "session_id": session_id, "model": model}).one_or_none()
     if row is None:

@@ -33,6 +33,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from models.base import Base, TenantKey, Timestamp
 from models.budget import BudgetDeniedError, Caps, Denial, next_day
 from models.conversation import Session
+from models.limit import outdo_limits
 from models.session import Transaction
 from models.work import DueWork
 from models.work_errors import seal_detail
@@ -252,6 +253,7 @@ _HAS_SESSION = LlmCall.session_id.is_(None) | exists().where(
 def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, now: datetime) -> bool:
     """Write down how a call ended. A call that was thought lost may still settle: the truth wins.
 
+    A call that succeeded raises the limits that it proves too low.
     Of what was erased while the call was under way, the numbers are kept, and neither whose it was nor what
     the provider said.
 
@@ -284,7 +286,10 @@ def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, 
             **values,
         )
     )
-    return db.execute(settled).rowcount == 1
+    model = db.execute(settled.returning(LlmCall.model)).scalar_one_or_none()
+    if model is not None and not end.failure and end.input_tokens:
+        outdo_limits(db, tenant_id, model, end.input_tokens)
+    return model is not None
 
 
 def sweep_lost(db: Transaction, *, older_than_s: float) -> int:

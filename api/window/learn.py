@@ -20,7 +20,7 @@ def learn_request(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
     Both are hints for the background: the answer does not depend on them, and the next read leaves them anew.
     """
     session, budget = standing.session, asked.budget
-    window = session.context_window if "context_window" in budget.assumed else budget.used_window
+    window = session.context_window if "context_window" in budget.assumed else budget.lasting_window
     seen = (session.system_tokens, session.tools_tokens, session.max_tokens, session.context_window)
     now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window)
     pressing = wants_work(standing, asked)

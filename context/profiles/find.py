@@ -76,6 +76,11 @@ def catalog_budget(profile: ModelProfile, model: str, *, reserve_tokens: int = 0
     return CatalogBudget(max(0, room - reserve_tokens), profile.catalog_bytes or None)
 
 
+def shared_floor(profile: ModelProfile) -> int:
+    """Say how low callers together may set a model's window for everybody: half of its profile's, >= 1."""
+    return max(1, profile.window_tokens // 2)
+
+
 def _longest(model: str, prefixed: Iterable[_Prefixed]) -> _Prefixed | None:
     """The one of an exact id, the id as given first; else the one of the longest prefix."""
     ids = model_ids(model)

@@ -61,6 +61,11 @@ class ModelProfile:
         return TOP_N[self.tier]
 
     @property
+    def window_tokens(self) -> int:
+        """The window that a request is built for where nobody names one, in tokens, > 0."""
+        return self.context_window or self.input_tokens + self.output_tokens
+
+    @property
     def usd_per_input_token(self) -> Decimal | None:
         """The price of one input token; None where nobody knows it."""
         return None if self.input_usd is None else self.input_usd / _MILLION

@@ -102,6 +102,7 @@ DOORS: Mapping[Way, Door] = {
     ("POST", f"{CATALOG}/rank"): Door("read", body={"intent": "read a file"}),
     ("POST", f"{CATALOG}/compact"): Door("read", body={"model": "gpt-4o"}),
     ("GET", "/v1/context-budgets"): Door("read", OWN_ROWS),
+    ("GET", "/v1/limits"): Door("read", OWN_ROWS),
     ("POST", "/v1/plans"): Door(
         "write",
         body={"intent": "read a file", "catalog": "{name}", "model": "m", "session_id": "{session_id}"},

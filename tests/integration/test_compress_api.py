@@ -221,7 +221,7 @@ def test_nothing_left_to_leave_out_says_by_how_much_the_provider_was_over(client
     assert problem["over_by"] == 6_000 - LIMIT
     assert sum(problem["parts"].values()) == problem["input_tokens"]
     assert count("select count(*) from session") == 0
-    assert count("select limit_tokens from model_limit") == LIMIT
+    assert count("select count(*) from limit_sighting") == 0
 
 
 def test_a_fixed_part_that_is_over_alone_is_named_and_history_stays_as_it_was(

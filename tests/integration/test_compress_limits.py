@@ -26,17 +26,117 @@ def test_an_error_that_is_text_is_read_as_well(client: TestClient) -> None:
     assert compress(client, error=said)["certificate"]["context_window"] == 4_000
 
 
-def test_every_later_read_of_the_tenant_and_model_obeys_the_learned_limit(client: TestClient) -> None:
+def test_later_reads_of_the_session_obey_the_limit_that_it_saw_and_those_of_others_do_not(
+    client: TestClient,
+) -> None:
     talk(client, 20)
     talk(client, 20, session_id="s2")
     compress(client, error=OVERFLOW)
-    for session_id in ("s1", "s2", "never"):
-        later = read(client, session_id=session_id)
-        assert later["certificate"]["context_window"] == LIMIT
-        assert later["utilization"]["limits"]["learned"] == LIMIT
-    other = read(client, session_id="s2", model="gpt-4o-mini")
-    assert other["certificate"]["context_window"] == 16_000
-    assert other["utilization"]["limits"] == {"asked": 16_000, "learned": None, "in_force": 16_000}
+    later = read(client)
+    assert later["certificate"]["context_window"] == LIMIT
+    assert later["utilization"]["limits"]["learned"] == LIMIT
+    for other in (
+        read(client, session_id="s2"),
+        read(client, session_id="never"),
+        read(client, model="gpt-4o-mini"),
+    ):
+        assert other["certificate"]["context_window"] == 16_000
+        assert other["utilization"]["limits"] == {"asked": 16_000, "learned": None, "in_force": 16_000}
+
+
+def seen_by_users(client: TestClient, *users: str, limit: int) -> None:
+    """Have a session of each user refused at a limit."""
+    for number, user in enumerate(users):
+        body = {
+            "turn_id": "t",
+            "user_id": user,
+            "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Yes?"}],
+        }
+        assert client.post(f"/v1/sessions/of-{user}-{number}/turns", json=body).status_code == 202
+        compress(client, session_id=f"of-{user}-{number}", observed_limit=limit)
+
+
+def test_what_three_users_see_holds_for_all_but_never_below_half_of_the_known_window(
+    client: TestClient,
+) -> None:
+    big = {"context_window": 128_000}
+    seen_by_users(client, "ann", "ann", "bob", limit=2_000)
+    assert read(client, session_id="other", **big)["certificate"]["context_window"] == 128_000
+    seen_by_users(client, "cyd", limit=2_000)
+    assert read(client, session_id="other", **big)["certificate"]["context_window"] == 64_000
+    assert read(client, session_id="of-ann-1")["certificate"]["context_window"] == 2_000
+
+
+def report(client: TestClient, session_id: str, tokens: int) -> None:
+    body = {
+        "turn_id": f"used {tokens}",
+        "model": "gpt-4o",
+        "usage": {"prompt_tokens": tokens, "completion_tokens": 10},
+        "messages": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Yes?"}],
+    }
+    assert client.post(f"/v1/sessions/{session_id}/turns", json=body).status_code == 202
+
+
+def test_a_larger_call_that_succeeded_raises_the_limit(client: TestClient) -> None:
+    talk(client, 8)
+    compress(client, error=OVERFLOW)
+    report(client, "s1", LIMIT)
+    assert read(client)["certificate"]["context_window"] == LIMIT
+    report(client, "s1", LIMIT + 1)
+    assert read(client)["certificate"]["context_window"] == 16_000
+
+
+def test_a_larger_call_of_another_session_raises_what_holds_for_all(client: TestClient) -> None:
+    seen_by_users(client, "ann", "bob", "cyd", limit=2_000)
+    report(client, "other", 100_000)
+    assert read(client, session_id="next", context_window=128_000)["certificate"]["context_window"] == 128_000
+
+
+def test_a_refused_call_teaches_nothing(client: TestClient) -> None:
+    talk(client, 2)
+    refused = send(client, observed_limit=600, system_prompt="A rule for you. " * 400)
+    assert refused.status_code == 422
+    assert count("select count(*) from limit_sighting") == 0
+    assert read(client)["utilization"]["limits"]["learned"] is None
+
+
+@pytest.mark.parametrize("kind", ["rate-limit", "auth"])
+def test_a_refusal_for_another_reason_makes_the_window_smaller_once_and_teaches_nothing(
+    client: TestClient, kind: str
+) -> None:
+    talk(client, 20)
+    after = compress(client, error=NO_OVERFLOW[kind], observed_limit=5_000)
+    assert after["certificate"]["context_window"] == 5_000
+    assert read(client)["certificate"]["context_window"] == 16_000
+
+
+def test_the_window_that_the_caller_named_is_remembered_and_not_the_learned_one(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    talk(client, 8)
+    compress(client, error=OVERFLOW)
+    read(client)
+    assert row(tenant_id).context_window == 16_000
+
+
+def test_the_limits_in_force_are_shown(client: TestClient) -> None:
+    talk(client, 8)
+    compress(client, error=OVERFLOW)
+    answer = client.get("/v1/limits", params={"model": "gpt-4o"}).json()
+    (shown,) = answer["limits"]
+    assert (shown["model"], shown["limit_tokens"], shown["source"], shown["session_id"]) == (
+        *("gpt-4o", LIMIT, "error", "s1"),
+    )
+    assert shown["expires_at"] > shown["seen_at"]
+    assert client.get("/v1/limits", params={"model": "other"}).json()["limits"] == []
+
+
+def test_an_erased_session_leaves_no_sighting(client: TestClient) -> None:
+    talk(client, 8)
+    compress(client, error=OVERFLOW)
+    receipt = client.delete("/v1/sessions/s1").json()
+    assert receipt["invalidated"]["limit_sighting"] == 1
+    assert count("select count(*) from limit_sighting") == 0
 
 
 def test_a_smaller_window_that_is_asked_for_stays_smaller(client: TestClient) -> None:
@@ -85,7 +185,7 @@ def test_an_error_that_is_no_overflow_changes_nothing_and_is_named(
     assert answer.json()["type"] == "not-an-overflow"
     assert answer.json()["classified_as"] == kind
     assert row(tenant_id).cut_seq == 0
-    assert count("select count(*) from model_limit") == 0
+    assert count("select count(*) from limit_sighting") == 0
 
 
 def test_a_limit_that_the_platform_observed_needs_no_error_that_says_so(client: TestClient) -> None:

@@ -1,16 +1,32 @@
-"""Learned limits: the lowest seen lately holds, for its tenant and model alone, and not for ever."""
+"""Learned limits: each session's own, agreed on for all, raised by larger calls, gone after hours."""
 
+from decimal import Decimal
 from uuid import UUID
 
 import pytest
 from sqlalchemy import Connection, text
 
+from models.budget import Caps
+from models.clock import present
 from models.conversation import find_session, lock_sessions
 from models.freshness import Standing, find_standing
-from models.limit import LIMIT_DAYS, LimitSource, find_limit, learn_limit
+from models.ledger import Reservation, Settlement, reserve, settle
+from models.limit import (
+    LIMIT_HOURS,
+    LimitSource,
+    Sighting,
+    find_limit,
+    forget_expired_limits,
+    forget_limits,
+    learn_limit,
+    list_limits,
+    outdo_limits,
+    set_limit,
+)
 from models.tenant import ensure_tenant
 
 MODEL = "gpt-4o"
+FLOOR = 64_000
 
 
 @pytest.fixture
@@ -18,12 +34,41 @@ def tenant(db: Connection) -> UUID:
     return ensure_tenant(db, "limits")
 
 
-def learn(db: Connection, tenant: UUID, tokens: int, model: str = MODEL) -> int:
-    return learn_limit(db, tenant, model, tokens, LimitSource.ERROR)
+def learn(db: Connection, tenant: UUID, tokens: int, session_id: str = "s1", model: str = MODEL) -> int:
+    seen = Sighting(model, session_id, tokens, LimitSource.ERROR)
+    return learn_limit(db, tenant, seen, floor_tokens=FLOOR)
 
 
-def age(db: Connection, days: float) -> None:
-    db.execute(text("update model_limit set learned_at = learned_at - :d * interval '1 day'"), {"d": days})
+def agree(db: Connection, tenant: UUID, *limits: int, users: str = "abcdefgh") -> int | None:
+    """Let sessions of these users see these limits. Returns the limit of a session that saw none."""
+    for number, (tokens, user) in enumerate(zip(limits, users, strict=False)):
+        session_id = f"of {user} {number}"
+        lock_sessions(db, tenant, [session_id])
+        db.execute(
+            text(
+                "insert into turn (tenant_id, session_id, turn_index, turn_id, body_sha256, generation, "
+                "first_seq, last_seq, tokens, user_id) values (:t, :s, 1, 't', sha256(''), 1, 1, 1, 1, :u)"
+            ),
+            {"t": tenant, "s": session_id, "u": user.strip() or None},
+        )
+        learn(db, tenant, tokens, session_id)
+    return find_limit(db, tenant, MODEL, "another")
+
+
+def age(db: Connection, hours: float) -> None:
+    for table, column in (("limit_sighting", "seen_at"), ("model_limit", "learned_at")):
+        db.execute(
+            text(f"update {table} set {column} = {column} - :h * interval '1 hour'"),  # noqa: S608 (names of ours)
+            {"h": hours},
+        )
+
+
+def call(db: Connection, tenant: UUID, tokens: int, failure: str | None = None) -> None:
+    """Have the ledger hold a call of so many tokens."""
+    now = present(db)
+    asked = Reservation(tenant, "summary", MODEL, tokens, Decimal(0))
+    call_id = reserve(db, asked, caps=Caps(), now=now)
+    assert settle(db, tenant, call_id, Settlement(0.1, failure=failure, input_tokens=tokens), now=now)
 
 
 def standing(db: Connection, tenant: UUID, model: str | None) -> Standing:
@@ -33,51 +78,136 @@ def standing(db: Connection, tenant: UUID, model: str | None) -> Standing:
 
 
 def test_a_model_that_refused_nothing_has_no_limit(db: Connection, tenant: UUID) -> None:
-    assert find_limit(db, tenant, MODEL) is None
+    assert find_limit(db, tenant, MODEL, "s1") is None
 
 
-def test_what_was_learned_is_found_again(db: Connection, tenant: UUID) -> None:
+def test_what_a_session_saw_holds_for_it_at_once_and_for_nobody_else(db: Connection, tenant: UUID) -> None:
     assert learn(db, tenant, 8_192) == 8_192
-    assert find_limit(db, tenant, MODEL) == 8_192
+    assert find_limit(db, tenant, MODEL, "s1") == 8_192
+    assert find_limit(db, tenant, MODEL, "s2") is None
+    assert find_limit(db, tenant, MODEL) is None
+    assert find_limit(db, tenant, "gpt-4o-mini", "s1") is None
+    assert find_limit(db, ensure_tenant(db, "others"), MODEL, "s1") is None
 
 
 def test_a_lower_limit_replaces_a_higher_one_and_not_the_other_way(db: Connection, tenant: UUID) -> None:
     assert [learn(db, tenant, tokens) for tokens in (32_000, 8_192, 16_000)] == [32_000, 8_192, 8_192]
-    assert find_limit(db, tenant, MODEL) == 8_192
 
 
-def test_a_limit_is_of_one_tenant_and_one_model(db: Connection, tenant: UUID) -> None:
+def test_a_limit_ends_hours_after_it_was_last_seen(db: Connection, tenant: UUID) -> None:
     learn(db, tenant, 8_192)
-    assert find_limit(db, tenant, "gpt-4o-mini") is None
-    assert find_limit(db, ensure_tenant(db, "others"), MODEL) is None
-
-
-def test_a_limit_that_nobody_has_seen_for_days_is_out_of_force(db: Connection, tenant: UUID) -> None:
+    age(db, LIMIT_HOURS - 0.1)
+    assert find_limit(db, tenant, MODEL, "s1") == 8_192
     learn(db, tenant, 8_192)
-    age(db, LIMIT_DAYS - 0.1)
-    assert find_limit(db, tenant, MODEL) == 8_192
+    age(db, LIMIT_HOURS - 0.1)
+    assert find_limit(db, tenant, MODEL, "s1") == 8_192
     age(db, 0.2)
-    assert find_limit(db, tenant, MODEL) is None
-
-
-def test_after_that_a_refusal_may_teach_a_higher_one(db: Connection, tenant: UUID) -> None:
-    learn(db, tenant, 8_192)
-    age(db, LIMIT_DAYS + 0.1)
+    assert find_limit(db, tenant, MODEL, "s1") is None
     assert learn(db, tenant, 32_000) == 32_000
+    assert forget_expired_limits(db) == 0
+    age(db, LIMIT_HOURS)
+    assert forget_expired_limits(db) == 1
 
 
-def test_seeing_the_same_limit_again_keeps_it_in_force_and_seeing_a_higher_one_does_not(
+@pytest.mark.parametrize(
+    ("limits", "users", "held"),
+    [
+        ([100_000, 100_000], "ab", None),
+        ([100_000, 100_000, 100_000], "aab", None),
+        ([100_000, 100_000, 100_000], "ab ", None),
+        ([100_000, 100_000, 100_000], "abc", 100_000),
+        ([90_000, 95_000, 100_000], "abc", 100_000),
+        ([89_999, 95_000, 100_000], "abc", None),
+        ([1_600, 100_000, 100_000, 100_000], "abcd", 100_000),
+        ([1_600, 1_600, 1_600], "abc", FLOOR),
+        ([FLOOR - 1, FLOOR - 1, FLOOR - 1], "abc", FLOOR),
+        ([FLOOR + 1, FLOOR + 1, FLOOR + 1], "abc", FLOOR + 1),
+    ],
+)
+def test_a_limit_holds_for_all_where_three_users_agree_and_never_below_the_floor(
+    db: Connection, tenant: UUID, limits: list[int], users: str, held: int | None
+) -> None:
+    assert agree(db, tenant, *limits, users=users) == held
+
+
+def test_agreement_counts_what_was_seen_within_the_hours_alone(db: Connection, tenant: UUID) -> None:
+    agree(db, tenant, 100_000, 100_000)
+    age(db, LIMIT_HOURS)
+    assert agree(db, tenant, 100_000, users="z") is None
+
+
+def test_what_was_agreed_ends_with_the_hours(db: Connection, tenant: UUID) -> None:
+    assert agree(db, tenant, 100_000, 100_000, 100_000) == 100_000
+    age(db, LIMIT_HOURS)
+    assert find_limit(db, tenant, MODEL, "another") is None
+
+
+def test_only_an_operator_sets_less_and_no_call_raises_it(db: Connection, tenant: UUID) -> None:
+    set_limit(db, tenant, MODEL, 4_000)
+    assert agree(db, tenant, 100_000, 100_000, 100_000) == 4_000
+    outdo_limits(db, tenant, MODEL, 200_000)
+    age(db, LIMIT_HOURS * 100)
+    assert find_limit(db, tenant, MODEL, "another") == 4_000
+
+
+@pytest.mark.parametrize(("tokens", "held"), [(100_000, 100_000), (100_001, None)])
+def test_a_larger_call_that_succeeded_raises_what_was_learned(
+    db: Connection, tenant: UUID, tokens: int, held: int | None
+) -> None:
+    agree(db, tenant, 100_000, 100_000, 100_000)
+    call(db, tenant, tokens)
+    assert find_limit(db, tenant, MODEL, "another") == held
+    assert find_limit(db, tenant, MODEL, "of a 0") == held
+
+
+def test_a_call_that_failed_raises_nothing(db: Connection, tenant: UUID) -> None:
+    learn(db, tenant, 8_192)
+    call(db, tenant, 100_000, failure="context-length")
+    assert find_limit(db, tenant, MODEL, "s1") == 8_192
+
+
+def test_a_limit_that_was_outdone_counts_no_more_for_others(db: Connection, tenant: UUID) -> None:
+    agree(db, tenant, 100_000, 100_000)
+    outdo_limits(db, tenant, MODEL, 110_000)
+    assert agree(db, tenant, 100_000, users="z") is None
+
+
+def test_a_limit_that_comes_back_after_it_was_outdone_stays_for_its_session(
     db: Connection, tenant: UUID
 ) -> None:
     learn(db, tenant, 8_192)
-    age(db, LIMIT_DAYS - 1)
-    learn(db, tenant, 32_000)
+    outdo_limits(db, tenant, MODEL, 20_000)
+    assert find_limit(db, tenant, MODEL, "s1") is None
     learn(db, tenant, 8_192)
-    age(db, LIMIT_DAYS - 1)
-    assert find_limit(db, tenant, MODEL) == 8_192
-    learn(db, tenant, 32_000)
-    age(db, 2)
-    assert find_limit(db, tenant, MODEL) is None
+    outdo_limits(db, tenant, MODEL, 20_000)
+    assert find_limit(db, tenant, MODEL, "s1") == 8_192
+    age(db, LIMIT_HOURS)
+    assert find_limit(db, tenant, MODEL, "s1") is None
+
+
+def test_what_the_ledger_contradicts_holds_for_its_session_and_counts_for_no_other(
+    db: Connection, tenant: UUID
+) -> None:
+    call(db, tenant, 110_000)
+    assert agree(db, tenant, 100_000, 100_000, 100_000) is None
+    assert find_limit(db, tenant, MODEL, "of a 0") == 100_000
+
+
+def test_limits_are_listed_and_forgotten(db: Connection, tenant: UUID) -> None:
+    set_limit(db, tenant, "mine", 4_000)
+    learn(db, tenant, 8_192)
+    learn(db, tenant, 9_000, "s2")
+    listed = [(one.model, one.limit_tokens, one.source, one.session_id) for one in list_limits(db, tenant)]
+    assert listed[0] == ("mine", 4_000, "operator", None)
+    assert sorted(listed[1:], key=str) == [
+        (MODEL, 8_192, "error", "s1"),
+        (MODEL, 9_000, "error", "s2"),
+    ]
+    assert forget_limits(db, tenant, session_id="s2") == 1
+    assert find_limit(db, tenant, MODEL, "s1") == 8_192
+    assert forget_limits(db, tenant, model=MODEL) == 1
+    assert forget_limits(db, tenant) == 1
+    assert list_limits(db, tenant) == []
 
 
 def test_a_session_stands_with_the_limit_of_the_model_that_is_asked_about(

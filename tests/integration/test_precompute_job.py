@@ -87,7 +87,7 @@ def test_a_limit_that_a_refusal_names_is_kept_to_when_more_is_read(platform: Pla
     assert len(rest) == 2
     assert all(size < whole for size in rest)
     with session.reading() as db:
-        assert db.execute(text("select limit_tokens from model_limit")).scalars().all() == [8_192]
+        assert db.execute(text("select limit_tokens from limit_sighting")).scalars().all() == [8_192]
 
 
 def test_the_same_question_later_is_answered_exactly_without_a_model(platform: Platform) -> None:

@@ -1,5 +1,6 @@
 """What the summarize job does with what the model says: bad drafts, long histories, small windows."""
 
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,9 @@ from sqlalchemy import text
 from context.gate import Reason
 from llm.failures import Cause, LlmFailure
 from models import session
+from models.budget import Caps
+from models.clock import present
+from models.ledger import Reservation, Settlement, reserve, settle
 from models.limit import find_limit
 from models.summary import SummaryState
 from models.work import WorkState
@@ -207,11 +211,29 @@ def test_a_limit_that_a_refusal_names_is_kept_to_at_once_and_in_the_next_job(lon
     assert all(request.input_tokens + request.max_output_tokens <= 4_000 for request in second.asked)
 
 
+def test_the_summarizers_limit_is_no_other_sessions(long_room: Room) -> None:
+    assert long_room.summarize(Model(refusing(4_000))) == "activated version 1"
+    with session.reading() as db:
+        assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) == 4_000
+        assert find_limit(db, long_room.tenant_id, MODEL, "another") is None
+
+
+def test_a_limit_that_larger_calls_of_the_ledger_contradict_is_not_believed(long_room: Room) -> None:
+    with session.transaction() as db:
+        now = present(db)
+        asked = Reservation(long_room.tenant_id, "summary", MODEL, 5_000, Decimal(0))
+        call_id = reserve(db, asked, caps=Caps(), now=now)
+        settle(db, long_room.tenant_id, call_id, Settlement(0.1, input_tokens=4_001), now=now)
+    assert long_room.summarize(Model(refusing(4_000))) == "activated version 1"
+    with session.reading() as db:
+        assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
+
+
 @pytest.mark.parametrize("limit", [None, 999, 128_000, 200_000])
 def test_a_refusal_that_names_no_smaller_window_teaches_nothing(long_room: Room, limit: int | None) -> None:
     assert long_room.summarize(Model(refusing(limit))) == "activated version 1"
     with session.reading() as db:
-        assert find_limit(db, long_room.tenant_id, MODEL) is None
+        assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
 
 
 def test_what_a_fallback_names_is_no_limit_of_the_summarizer(long_room: Room) -> None:
@@ -219,7 +241,7 @@ def test_what_a_fallback_names_is_no_limit_of_the_summarizer(long_room: Room) ->
     refused.model = "another-model"
     long_room.summarize(Model(refused))
     with session.reading() as db:
-        assert find_limit(db, long_room.tenant_id, MODEL) is None
+        assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
 
 
 @pytest.mark.parametrize("cause", [Cause.NO_CONTENT, Cause.OUTPUT_CAP])

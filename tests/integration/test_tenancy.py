@@ -158,7 +158,7 @@ def test_the_owner_does_reach_what_strangers_do_not(owner: Owner) -> None:
     }
     silent = {
         *("POST /v1/preflight", "GET /v1/context-budgets", "GET /v1/usage", "GET /v1/retention"),
-        *("GET /v1/catalogs",),
+        *("GET /v1/catalogs", "GET /v1/limits"),
         *("GET /v1/sessions/{session_id}", "GET /v1/artifacts/{artifact_id}/summaries"),
     }
     reads = {case for case, (_, door) in CASES.items() if door.scope == "read"}
@@ -167,10 +167,17 @@ def test_the_owner_does_reach_what_strangers_do_not(owner: Owner) -> None:
 
 def test_the_rows_that_strangers_are_kept_from_are_in_every_table_of_a_tenant(owner: Owner) -> None:
     empty = {name for name, rows in rows_of(owner.tenant_id).items() if not rows}
-    assert empty <= {"calibration", "model_limit", "profile_override", "prior_set", "learning_state"} | {
+    assert empty <= {
+        "calibration",
+        "model_limit",
+        "limit_sighting",
+        "profile_override",
+        "prior_set",
+        "learning_state",
+    } | {
         *("focus_statistic", "category_statistic", "user_profile", "plan_erasure", "artifact_reading"),
         *("retention", "retention_log", "llm_call_day", "shadow_switch", "text_key", "erase_receipt"),
-        "text_key_forgotten",
+        *("text_key_forgotten", "limit_sighting"),
     }
     assert len(tables_with(WORD)) >= 15
 

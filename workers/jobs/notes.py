@@ -155,11 +155,11 @@ def write_notes(desk: Desk) -> Notebook | None:
 
 
 def _ask(desk: Desk, lines: tuple[RenderedLine, ...]) -> Notebook:
-    desk = replace(desk, llm=known_room(desk.held.tenant_id, desk.llm))
+    desk = replace(desk, llm=known_room(desk.held.tenant_id, desk.held.key, desk.llm))
     notes = _write(desk, _request(desk, lines, aggressive=False))
     if notes.verdict.accepted:
         return notes
-    again = replace(desk, llm=known_room(desk.held.tenant_id, desk.llm))
+    again = replace(desk, llm=known_room(desk.held.tenant_id, desk.held.key, desk.llm))
     asked = _request(again, lines, aggressive=True)
     if notes.verdict.reason not in OUT_OF_ROOM:
         return _write(again, asked)
@@ -189,7 +189,7 @@ def _write(desk: Desk, asked: SummaryInput) -> Notebook:
         except LlmFailure as failure:
             if failure.kind is not FailureKind.SHRINK_INPUT:
                 raise
-            desk = replace(desk, llm=learn_room(desk.held.tenant_id, desk.llm, failure))
+            desk = replace(desk, llm=learn_room(desk.held.tenant_id, desk.held.key, desk.llm, failure))
             asked = replace(
                 asked, budget_tokens=min(asked.budget_tokens, desk.llm.summarizer_max_output_tokens)
             )

@@ -73,7 +73,7 @@ def read_for(reader: Reader, wish: Wish) -> MadeSummary:
     model = wish.key.model or reader.llm.summarizer_model
     is_summarizer = model == reader.llm.summarizer_model
     if is_summarizer:
-        reader = replace(reader, llm=known_room(reader.tenant_id, reader.llm))
+        reader = replace(reader, llm=known_room(reader.tenant_id, reader.session_id, reader.llm))
     cap = input_cap(reader.llm, reader.settings)
     while True:
         asked = _input(reader, wish, cap)
@@ -85,7 +85,8 @@ def read_for(reader: Reader, wish: Wish) -> MadeSummary:
             if failure.kind is not FailureKind.SHRINK_INPUT or cap <= LEAST_INPUT_TOKENS:
                 raise
             if is_summarizer:
-                reader = replace(reader, llm=learn_room(reader.tenant_id, reader.llm, failure))
+                llm = learn_room(reader.tenant_id, reader.session_id, reader.llm, failure)
+                reader = replace(reader, llm=llm)
             asked_for, room = min(cap, reader.artifact.tokens), input_cap(reader.llm, reader.settings)
             cap = room if room < asked_for else max(asked_for // 2, LEAST_INPUT_TOKENS)
             continue

@@ -5,9 +5,12 @@ from uuid import UUID
 import structlog
 
 from context.gate import Reason
+from context.profiles.find import shared_floor
 from llm.failures import FailureKind, LlmFailure
 from llm.settings import EXTRACTIVE, LlmSettings
-from models.limit import LimitSource, find_limit, learn_limit
+from models.conversation import find_session
+from models.limit import LimitSource, Sighting, find_limit, learn_limit, was_outdone
+from models.profile import load_profile
 from models.session import reading, transaction
 
 log = structlog.get_logger()
@@ -25,35 +28,46 @@ OUT_OF_ROOM = frozenset({Reason.EMPTY, Reason.CUT_OFF, Reason.REASONING_TEXT})
 """Refusals that more room for the answer may mend."""
 
 
-def known_room(tenant_id: UUID, llm: LlmSettings) -> LlmSettings:
-    """The settings with the window that the summarizer turned out to have, where a refusal told it."""
+def known_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings) -> LlmSettings:
+    """The settings with the window that the summarizer turned out to have for a session."""
     if llm.summarizer_model == EXTRACTIVE:
         return llm
     with reading() as db:
-        limit = find_limit(db, tenant_id, llm.summarizer_model)
+        limit = find_limit(db, tenant_id, llm.summarizer_model, session_id)
     return lowered(llm, limit)
 
 
-def learn_room(tenant_id: UUID, llm: LlmSettings, failure: LlmFailure) -> LlmSettings:
-    """Remember the window that a refusal names, for this summary and the next ones.
+def learn_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings, failure: LlmFailure) -> LlmSettings:
+    """Go by the window that a refusal names, and remember it for the next summaries of the session.
+
+    A refusal that the ledger contradicts, by a larger call of the same model that succeeded lately, is not
+    believed: one wrong server behind a name is no limit, and less is asked of it all the same.
 
     Args:
-        tenant_id: Whose model it is.
+        tenant_id: The tenant that pays.
+        session_id: The session whose work it is; None for nobody's, and then nothing is remembered.
         llm: The settings so far.
         failure: What the model said to a question.
 
     Returns:
-        The settings to go on with; the same where it named no smaller window of the summarizer.
+        The settings to go on with; the same where it named no smaller window that is believed.
     """
     limit = failure.limit_tokens
     if failure.kind is not FailureKind.SHRINK_INPUT or limit is None or limit < LEAST_WINDOW_TOKENS:
         return llm
     if failure.model not in {None, llm.summarizer_model} or limit >= llm.summarizer_window_tokens:
         return llm
+    model = llm.summarizer_model
     with transaction() as db:
-        in_force = learn_limit(db, tenant_id, llm.summarizer_model, limit, LimitSource.ERROR)
-    log.info("summarizer_window_learned", model=llm.summarizer_model, limit_tokens=in_force)
-    return lowered(llm, in_force)
+        if was_outdone(db, tenant_id, model, limit):
+            log.info("summarizer_window_not_believed", model=model, limit_tokens=limit)
+            return llm
+        if session_id is not None and find_session(db, tenant_id, session_id) is not None:
+            seen = Sighting(model, session_id, limit, LimitSource.ERROR)
+            floor = shared_floor(load_profile(db, tenant_id, model))
+            learn_limit(db, tenant_id, seen, floor_tokens=floor)
+    log.info("summarizer_window_learned", model=model, limit_tokens=limit)
+    return lowered(llm, limit)
 
 
 def lowered(llm: LlmSettings, limit: int | None) -> LlmSettings:

@@ -11,6 +11,7 @@ from models.capped_work import find_capped, release_capped, release_outdated
 from models.clock import present
 from models.heartbeat import forget_older_than
 from models.ledger import sweep_lost
+from models.limit import forget_expired_limits
 from models.preflight_record import forget_old_decisions
 from models.retention_run import RETENTION
 from models.retention_settings import retention_settings
@@ -46,6 +47,7 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
         gone = forget_older_than(db, KEEP_HEARTBEATS)
         old = forget_old_decisions(db, keep=timedelta(days=preflight_settings().preflight_keep_days))
         old += forget_old_reads(db, keep=timedelta(days=shadow_settings().shadow_keep_days))
+        forget_expired_limits(db)
         outcome = f"{lost} calls lost, {gone} heartbeats and {old} decisions forgotten"
         if not finish(db, held, outcome):
             raise LeaseLostError

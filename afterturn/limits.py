@@ -1,0 +1,87 @@
+"""Model limits: see which windows are in force, set one for all sessions, forget those that were learned."""
+
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from rich.table import Table
+
+from afterturn.doctor import make_console
+from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
+from afterturn.target import DATA_DIRECTORY
+from models.limit import KnownLimit, forget_limits, list_limits, set_limit
+
+app = typer.Typer(
+    help="Show, set and forget the windows that models turned out to have.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+MOST_TOKENS = 100_000_000
+
+Tenant = Annotated[str, typer.Option(help="The tenant.")]
+DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
+
+
+@app.command("list")
+def list_all(
+    *,
+    model: Annotated[str | None, typer.Argument(help="A model; all without.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Show the limits in force: those of the whole tenant first, then the newest of sessions."""
+    with operator_transaction(data_dir) as db:
+        limits = list_limits(db, known_tenant(db, tenant), model=model)
+    if json:
+        print(orjson.dumps(limits, option=orjson.OPT_INDENT_2).decode())
+    elif not limits:
+        print(f"{tenant}: no limits; models are taken at their profiles and at requests' word")
+    else:
+        make_console().print(_table(limits))
+
+
+@app.command("set")
+def set_one(
+    model: Annotated[str, typer.Argument(help="The model, as requests name it.")],
+    tokens: Annotated[int, typer.Argument(min=2, max=MOST_TOKENS, help="Its window.")],
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Set a model's window for all sessions; it does not expire."""
+    with operator_transaction(data_dir) as db:
+        set_limit(db, known_tenant(db, tenant), model, tokens)
+    print(f"set {model}: {tokens:,} tokens")
+
+
+@app.command()
+def forget(
+    model: Annotated[str | None, typer.Argument(help="A model.")] = None,
+    *,
+    session: Annotated[str | None, typer.Option(help="What one session saw alone.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every limit of the tenant.")] = False,
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Forget limits, those that were set included; the next request goes without them."""
+    if not (model or session or every):
+        raise typer.BadParameter("name a model or --session, or say --all")
+    with operator_transaction(data_dir) as db:
+        gone = forget_limits(db, known_tenant(db, tenant), model=model, session_id=session)
+    print(f"forgotten: {gone}")
+
+
+def _table(limits: list[KnownLimit]) -> Table:
+    table = Table("model", "tokens", "source", "session", "seen", "until")
+    for limit in limits:
+        table.add_row(
+            limit.model,
+            f"{limit.limit_tokens:,}",
+            limit.source,
+            limit.session_id or "all",
+            f"{limit.seen_at:%Y-%m-%d %H:%M}",
+            f"{limit.expires_at:%Y-%m-%d %H:%M}" if limit.expires_at else "forgotten",
+        )
+    return table

@@ -1,0 +1,80 @@
+"""The limits that models turned out to have: shown, and raised again by larger calls that succeed."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+import structlog
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.background import BackgroundTask
+
+from api.call import BodyCall, Parameters
+from context.usage import read_report
+from models.limit import LIMIT_HOURS, KnownLimit, has_lower_limit, list_limits, outdo_limits
+from models.log import AcceptedTurn, NewTurn
+from models.row_security import keep_to
+from models.session import reading, transaction
+
+log = structlog.get_logger()
+router = APIRouter(prefix="/v1", tags=["context"])
+
+
+class WantedLimits(Parameters):
+    """Which limits to show."""
+
+    model: str | None = Field(None, min_length=1, max_length=200, description="One model alone.")
+
+
+@router.get("/limits")
+def show_limits(call: BodyCall, wanted: Annotated[WantedLimits, Query()]) -> Response:
+    """Answer with the windows that refusals told, and those that an operator set: as far as they hold now."""
+    tenant_id = call.caller("read").tenant_id
+    with reading() as db:
+        limits = list_limits(db, tenant_id, model=wanted.model)
+    answer = {"limits": list(map(_members, limits)), "expire_after_hours": LIMIT_HOURS}
+    return Response(orjson.dumps(answer), media_type="application/json")
+
+
+def _members(limit: KnownLimit) -> dict[str, Any]:
+    return {
+        "model": limit.model,
+        "limit_tokens": limit.limit_tokens,
+        "source": limit.source,
+        "session_id": limit.session_id,
+        "seen_at": limit.seen_at,
+        "expires_at": limit.expires_at,
+    }
+
+
+def raising(tenant_id: UUID, stored: Iterable[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTask | None:
+    """Raise the limits that reported usage proves too low, once the answer is sent.
+
+    Args:
+        tenant_id: The tenant whose turns they are.
+        stored: The turns that were accepted.
+
+    Returns:
+        The work for after the response; None where no turn reports its usage.
+    """
+    largest: dict[str, int] = {}
+    for turn, accepted in stored:
+        if turn.model and turn.usage and not accepted.duplicate and (report := read_report(turn.usage)):
+            largest[turn.model] = max(largest.get(turn.model, 0), report.input_tokens)
+    return BackgroundTask(_raise_all, tenant_id, largest) if largest else None
+
+
+def _raise_all(tenant_id: UUID, largest: dict[str, int]) -> None:
+    keep_to(tenant_id)
+    try:
+        for model, tokens in largest.items():
+            with reading() as db:
+                is_outdone = has_lower_limit(db, tenant_id, model, tokens)
+            if is_outdone:
+                with transaction() as db:
+                    raised = outdo_limits(db, tenant_id, model, tokens)
+                log.info("limits_raised", model=model, input_tokens=tokens, limits=raised)
+    except SQLAlchemyError as error:
+        log.warning("limits_not_raised", error=type(error).__name__)

@@ -1,0 +1,52 @@
+"""`afterturn limits`: an operator sees, sets and forgets the windows of models."""
+
+import json
+from uuid import UUID
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from afterturn.__main__ import app
+from models import session
+from models.limit import LimitSource, Sighting, find_limit, learn_limit
+
+MODEL = "gpt-4o"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["limits", *arguments, "--tenant", "first"], env={"COLUMNS": "200"})
+
+
+@pytest.fixture(autouse=True)
+def seen(tenant_id: UUID) -> None:
+    with session.transaction() as db:
+        sighting = Sighting(MODEL, "s1", 8_192, LimitSource.OBSERVED)
+        learn_limit(db, tenant_id, sighting, floor_tokens=64_000)
+
+
+def in_force(tenant_id: UUID, session_id: str) -> int | None:
+    with session.reading() as db:
+        return find_limit(db, tenant_id, MODEL, session_id)
+
+
+def test_limits_are_listed_as_a_table_and_as_json() -> None:
+    table = run("list")
+    assert table.exit_code == 0, table.output
+    assert all(word in table.stdout for word in (MODEL, "8,192", "observed", "s1"))
+    (row,) = json.loads(run("list", "--json").stdout)
+    assert (row["model"], row["limit_tokens"], row["session_id"]) == (MODEL, 8_192, "s1")
+    assert "no limits" in run("list", "other").stdout
+
+
+def test_an_operator_sets_a_limit_for_all_sessions_and_forgets_it(tenant_id: UUID) -> None:
+    assert run("set", MODEL, "4000").exit_code == 0
+    assert (in_force(tenant_id, "s1"), in_force(tenant_id, "s2")) == (4_000, 4_000)
+    assert run("forget", "--session", "s1").stdout == "forgotten: 1\n"
+    assert run("forget", MODEL).stdout == "forgotten: 1\n"
+    assert in_force(tenant_id, "s1") is None
+
+
+def test_forgetting_needs_to_be_told_of_what(tenant_id: UUID) -> None:
+    assert run("forget").exit_code == 2
+    assert in_force(tenant_id, "s1") == 8_192
+    assert run("forget", "--all").stdout == "forgotten: 1\n"
