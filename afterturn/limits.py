@@ -10,7 +10,7 @@ from rich.table import Table
 from afterturn.doctor import make_console
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
-from models.limit import KnownLimit, forget_limits, list_limits, set_limit
+from models.limit_shown import KnownLimit, forget_limits, list_limits, set_limit
 
 app = typer.Typer(
     help="Show, set and forget the windows that models turned out to have.",

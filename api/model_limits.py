@@ -13,7 +13,8 @@ from starlette.background import BackgroundTask
 
 from api.call import BodyCall, Parameters
 from context.usage import read_report
-from models.limit import LIMIT_HOURS, KnownLimit, has_lower_limit, list_limits, outdo_limits
+from models.limit import LIMIT_HOURS, has_lower_limit, outdo_limits
+from models.limit_shown import KnownLimit, list_limits
 from models.log import AcceptedTurn, NewTurn
 from models.row_security import keep_to
 from models.session import reading, transaction

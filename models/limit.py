@@ -14,13 +14,10 @@ from sqlalchemy import (
     Text,
     and_,
     case,
-    delete,
     func,
-    literal,
     or_,
     select,
     text,
-    true,
 )
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
@@ -99,8 +96,8 @@ class ModelLimit(Base):
 
 
 _SEEN_LATELY = LimitSighting.seen_at > func.now() - timedelta(hours=LIMIT_HOURS)
-_HOLDS_FOR_ITS_SESSION = and_(_SEEN_LATELY, or_(LimitSighting.outdone_at.is_(None), LimitSighting.came_back))
-_HOLDS_FOR_THE_TENANT = or_(
+HOLDS_FOR_ITS_SESSION = and_(_SEEN_LATELY, or_(LimitSighting.outdone_at.is_(None), LimitSighting.came_back))
+HOLDS_FOR_THE_TENANT = or_(
     ModelLimit.source == TenantSource.OPERATOR,
     and_(
         ModelLimit.source == TenantSource.AGREED,
@@ -115,10 +112,10 @@ def limit_of(tenant_id: Any, model: Any, session_id: Any) -> ColumnElement[int |
         LimitSighting.tenant_id == tenant_id,
         LimitSighting.model == model,
         LimitSighting.session_id == session_id,
-        _HOLDS_FOR_ITS_SESSION,
+        HOLDS_FOR_ITS_SESSION,
     )
     held = select(ModelLimit.limit_tokens).where(
-        ModelLimit.tenant_id == tenant_id, ModelLimit.model == model, _HOLDS_FOR_THE_TENANT
+        ModelLimit.tenant_id == tenant_id, ModelLimit.model == model, HOLDS_FOR_THE_TENANT
     )
     return func.least(seen.scalar_subquery(), held.scalar_subquery())
 
@@ -216,7 +213,7 @@ def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool)
         came_back=not counts,
     )
     new = row.excluded
-    is_taken = or_(~_HOLDS_FOR_ITS_SESSION, new.limit_tokens <= LimitSighting.limit_tokens)
+    is_taken = or_(~HOLDS_FOR_ITS_SESSION, new.limit_tokens <= LimitSighting.limit_tokens)
     db.execute(
         row.on_conflict_do_update(
             index_elements=[LimitSighting.tenant_id, LimitSighting.model, LimitSighting.session_id],
@@ -319,93 +316,6 @@ def outdo_limits(db: Transaction, tenant_id: UUID, model: str, input_tokens: int
     return db.execute(_OUTDO, asked).rowcount + db.execute(_DISAGREE, asked).rowcount
 
 
-@dataclass(frozen=True)
-class KnownLimit:
-    """A limit in force.
-
-    Attributes:
-        model: The model.
-        limit_tokens: Its window.
-        source: Who named it.
-        session_id: The only session for which it holds; None for all sessions of the tenant.
-        seen_at: When it was last seen or set.
-        expires_at: When it is out of force; None for an operator's word.
-    """
-
-    model: str
-    limit_tokens: int
-    source: str
-    session_id: str | None
-    seen_at: datetime
-    expires_at: datetime | None
-
-
-def list_limits(
-    db: Transaction, tenant_id: UUID, *, model: str | None = None, limit: int = 1_000
-) -> list[KnownLimit]:
-    """List the limits in force: those of the whole tenant first, then the newest of sessions."""
-    ends = timedelta(hours=LIMIT_HOURS)
-    held = select(
-        ModelLimit.model,
-        ModelLimit.limit_tokens,
-        ModelLimit.source,
-        literal(None, Text).label("session_id"),
-        ModelLimit.learned_at,
-        case((ModelLimit.source == TenantSource.OPERATOR, None), else_=ModelLimit.learned_at + ends),
-    ).where(
-        ModelLimit.tenant_id == tenant_id,
-        _HOLDS_FOR_THE_TENANT,
-        ModelLimit.model == model if model else true(),
-    )
-    seen = select(
-        LimitSighting.model,
-        LimitSighting.limit_tokens,
-        LimitSighting.source,
-        LimitSighting.session_id,
-        LimitSighting.seen_at,
-        LimitSighting.seen_at + ends,
-    ).where(
-        LimitSighting.tenant_id == tenant_id,
-        _HOLDS_FOR_ITS_SESSION,
-        LimitSighting.model == model if model else true(),
-    )
-    rows = db.execute(held.order_by(ModelLimit.model).limit(limit)).all()
-    more = db.execute(seen.order_by(LimitSighting.seen_at.desc()).limit(limit - len(rows))).all()
-    return [KnownLimit(*row) for row in (*rows, *more)]
-
-
-def forget_limits(
-    db: Transaction, tenant_id: UUID, *, model: str | None = None, session_id: str | None = None
-) -> int:
-    """Forget limits, of one model or session or all of them. Returns how many there were."""
-    of_model = LimitSighting.model == model if model else true()
-    of_session = LimitSighting.session_id == session_id if session_id else true()
-    gone = db.execute(
-        delete(LimitSighting).where(LimitSighting.tenant_id == tenant_id, of_model, of_session)
-    ).rowcount
-    if session_id is None:
-        of_model = ModelLimit.model == model if model else true()
-        gone += db.execute(delete(ModelLimit).where(ModelLimit.tenant_id == tenant_id, of_model)).rowcount
-    return gone
-
-
 def forget_expired_limits(db: Transaction) -> int:
     """Forget what sessions saw too long ago to hold. Returns how many sightings there were."""
     return db.execute(_FORGET_EXPIRED, dict(_HOURS)).rowcount
-
-
-def set_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> None:
-    """Set a model's window for all sessions of a tenant, as an operator knows it; it does not expire."""
-    row = insert(ModelLimit).values(
-        tenant_id=tenant_id,
-        model=model,
-        limit_tokens=limit_tokens,
-        source=TenantSource.OPERATOR,
-        learned_at=func.now(),
-    )
-    db.execute(
-        row.on_conflict_do_update(
-            index_elements=[ModelLimit.tenant_id, ModelLimit.model],
-            set_={name: row.excluded[name] for name in ("limit_tokens", "source", "learned_at")},
-        )
-    )

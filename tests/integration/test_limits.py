@@ -17,12 +17,10 @@ from models.limit import (
     Sighting,
     find_limit,
     forget_expired_limits,
-    forget_limits,
     learn_limit,
-    list_limits,
     outdo_limits,
-    set_limit,
 )
+from models.limit_shown import forget_limits, list_limits, set_limit
 from models.tenant import ensure_tenant
 
 MODEL = "gpt-4o"
