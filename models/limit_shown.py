@@ -1,0 +1,105 @@
+"""The limits of models as operators and platforms see them: shown, set, forgotten."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import Text, case, delete, func, literal, select, true
+from sqlalchemy.dialects.postgresql import insert
+
+from models.limit import (
+    HOLDS_FOR_ITS_SESSION,
+    HOLDS_FOR_THE_TENANT,
+    LIMIT_HOURS,
+    LimitSighting,
+    ModelLimit,
+    TenantSource,
+)
+from models.session import Transaction
+
+
+@dataclass(frozen=True)
+class KnownLimit:
+    """A limit in force.
+
+    Attributes:
+        model: The model.
+        limit_tokens: Its window.
+        source: Who named it.
+        session_id: The only session for which it holds; None for all sessions of the tenant.
+        seen_at: When it was last seen or set.
+        expires_at: When it is out of force; None for an operator's word.
+    """
+
+    model: str
+    limit_tokens: int
+    source: str
+    session_id: str | None
+    seen_at: datetime
+    expires_at: datetime | None
+
+
+def list_limits(
+    db: Transaction, tenant_id: UUID, *, model: str | None = None, limit: int = 1_000
+) -> list[KnownLimit]:
+    """List the limits in force: those of the whole tenant first, then the newest of sessions."""
+    ends = timedelta(hours=LIMIT_HOURS)
+    held = select(
+        ModelLimit.model,
+        ModelLimit.limit_tokens,
+        ModelLimit.source,
+        literal(None, Text).label("session_id"),
+        ModelLimit.learned_at,
+        case((ModelLimit.source == TenantSource.OPERATOR, None), else_=ModelLimit.learned_at + ends),
+    ).where(
+        ModelLimit.tenant_id == tenant_id,
+        HOLDS_FOR_THE_TENANT,
+        ModelLimit.model == model if model else true(),
+    )
+    seen = select(
+        LimitSighting.model,
+        LimitSighting.limit_tokens,
+        LimitSighting.source,
+        LimitSighting.session_id,
+        LimitSighting.seen_at,
+        LimitSighting.seen_at + ends,
+    ).where(
+        LimitSighting.tenant_id == tenant_id,
+        HOLDS_FOR_ITS_SESSION,
+        LimitSighting.model == model if model else true(),
+    )
+    rows = db.execute(held.order_by(ModelLimit.model).limit(limit)).all()
+    more = db.execute(seen.order_by(LimitSighting.seen_at.desc()).limit(limit - len(rows))).all()
+    return [KnownLimit(*row) for row in (*rows, *more)]
+
+
+def forget_limits(
+    db: Transaction, tenant_id: UUID, *, model: str | None = None, session_id: str | None = None
+) -> int:
+    """Forget limits, of one model or session or all of them. Returns how many there were."""
+    of_model = LimitSighting.model == model if model else true()
+    of_session = LimitSighting.session_id == session_id if session_id else true()
+    gone = db.execute(
+        delete(LimitSighting).where(LimitSighting.tenant_id == tenant_id, of_model, of_session)
+    ).rowcount
+    if session_id is None:
+        of_model = ModelLimit.model == model if model else true()
+        gone += db.execute(delete(ModelLimit).where(ModelLimit.tenant_id == tenant_id, of_model)).rowcount
+    return gone
+
+
+def set_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> None:
+    """Set a model's window for all sessions of a tenant, as an operator knows it; it does not expire."""
+    row = insert(ModelLimit).values(
+        tenant_id=tenant_id,
+        model=model,
+        limit_tokens=limit_tokens,
+        source=TenantSource.OPERATOR,
+        learned_at=func.now(),
+    )
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=[ModelLimit.tenant_id, ModelLimit.model],
+            set_={name: row.excluded[name] for name in ("limit_tokens", "source", "learned_at")},
+        )
+    )
