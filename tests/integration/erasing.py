@@ -21,6 +21,7 @@ from models.budget import Caps
 from models.chat_prefix import keep_prefix
 from models.conversation import find_session
 from models.ledger import Reservation, Settlement, reserve, settle
+from models.limit import LimitSource, Sighting, learn_limit
 from models.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
 from models.plan_outcome import join_outcomes
 from models.preflight import remember_topic
@@ -180,6 +181,8 @@ def plant_by_our_own_ways(
         _plant_readings(db, tenant_id, session_id, word)
         _plant_plan(db, tenant_id, session_id, word, user_id)
         remember_topic(db, tenant_id, session_id, categories=["coding"], confidence=0.5)
+        seen = Sighting("m", session_id, 8_192, LimitSource.ERROR)
+        learn_limit(db, tenant_id, seen, floor_tokens=8_192)
 
 
 def _plant_readings(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:
