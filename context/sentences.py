@@ -13,7 +13,8 @@ _ABBREVIATIONS = frozenset(
 )
 _END = re.compile(r"[.!?…؟۔।॥。！？｡]+[)\]}\"'”’»」』）]*")
 _WIDE_ENDS = "。！？｡।॥۔"
-_LAST_WORD = re.compile(r"[^\s(\[\"'“«]+\Z")
+_OPENING = "([\"'“«"
+_LONGEST_ABBREVIATION = max(map(len, _ABBREVIATIONS))
 _LIST_MARK = re.compile(r"\A\s*(?:[-*+•·–>]|\d{1,3}[.)]|[a-zA-Z][.)])\s+|\A#{1,6}\s+")
 _TAG = re.compile(
     r"</?(?:a|b|blockquote|br|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|small|span|strong|sub|sup|table|tbody|td|th|thead|tr|u|ul)"
@@ -22,6 +23,7 @@ _TAG = re.compile(
 )
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?\s*[:：]")
 """A line such as "Returns:": what it names comes after it."""
+_MOST_LABEL_WORDS = 2
 _NAMED = re.compile(r"\w+\s*(?:\([^()]{0,80}\)\s*)?:(?=\s|\Z)|\w+ - ")
 """A line such as "limit: at most so many", which begins with a name and not in the middle of a sentence."""
 _LETTER = re.compile(r"[^\W\d_]")
@@ -59,16 +61,21 @@ def first_sentence(text: str) -> str:
 
 def _unwrapped(text: str) -> list[str]:
     """Join the lines of a paragraph that a small letter goes on."""
-    lines: list[str] = []
+    paragraphs: list[list[str]] = []
     goes_on = False
     for raw in _outside_of_fences(text):
         line = raw.strip()
-        if goes_on and line[:1].islower() and not _NAMED.match(line) and not _LABEL.fullmatch(lines[-1]):
-            lines[-1] = f"{lines[-1]} {line}"
+        if goes_on and line[:1].islower() and not _NAMED.match(line) and not _is_label(paragraphs[-1]):
+            paragraphs[-1].append(line)
         elif line:
-            lines.append(_LIST_MARK.sub("", line).strip())
+            paragraphs.append([_LIST_MARK.sub("", line).strip()])
         goes_on = bool(line)
-    return [line for line in lines if line]
+    return [line for line in map(" ".join, paragraphs) if line]
+
+
+def _is_label(lines: list[str]) -> bool:
+    """Whether they are a line such as "Returns:", of two words at most."""
+    return len(lines) <= _MOST_LABEL_WORDS and _LABEL.fullmatch(" ".join(lines)) is not None
 
 
 def _lines_of_prose(text: str) -> Iterator[str]:
@@ -106,8 +113,17 @@ def _ends_sentence(line: str, match: re.Match[str], start: int) -> bool:
         return False
     if not mark.startswith(".") or mark.startswith(".."):
         return True
-    word = _LAST_WORD.search(line, start, match.start())
-    return word is None or not _is_abbreviation(word[0], following[1:])
+    word = _last_word(line, start, match.start())
+    return not word or not _is_abbreviation(word, following[1:])
+
+
+def _last_word(line: str, start: int, end: int) -> str:
+    """Return the word before a full stop; of one that is longer than any abbreviation, its end."""
+    least = max(start, end - _LONGEST_ABBREVIATION - 1)
+    at = end
+    while at > least and not line[at - 1].isspace() and line[at - 1] not in _OPENING:
+        at -= 1
+    return line[at:end]
 
 
 def _is_abbreviation(word: str, following: str) -> bool:
