@@ -3,7 +3,7 @@
 import re
 
 _DATA_URL = re.compile(r"data:[\w.+-]{1,60}/[\w.+-]{1,80}(?:;[\w=.-]{1,60}){0,4},[A-Za-z0-9+/=_-]{64,}")
-_BASE64_RUN = re.compile(r"[A-Za-z0-9+/]{512,}={0,2}")
+_BASE64_RUN = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{512,}={0,2}")
 _HEAD_SHARE = 2 / 3
 _MARKER_ROOM = 40
 _MAX_WORD_CHARS = 40

@@ -84,7 +84,7 @@ _PATTERNS = {
     )
     for cue, spaced in _SPACED.items()
 }
-_QUESTION = re.compile(r"[?？؟]\s*[)\"'”’»」』]*\s*\Z|か[。？]?\s*\Z|吗[。？]?\s*\Z|呢[。？]?\s*\Z")
+_QUESTION = re.compile(r"[?？؟]\s*+[)\"'”’»」』]*+\s*+\Z|か[。？]?\s*\Z|吗[。？]?\s*\Z|呢[。？]?\s*\Z")
 
 
 def find_cues(sentence: str) -> frozenset[Cue]:

@@ -58,7 +58,7 @@ _OVERFLOW = _any_of(
     r"ContextWindowExceeded",
     r"request_too_large",
     r"maximum context length",
-    r"exceed\w* (?:the |its )?(?:available |max\w* |model'?s? )*context[ _](?:size|length|window|limit)",
+    r"exceed\w{0,12} (?:the |its )?(?:available |max\w* |model'?s? )*context[ _](?:size|length|window|limit)",
     r"context[ _](?:size|length|window|limit) (?:is |was |has been )?(?:exceed|overflow)",
     r"context (?:the )?overflows",
     r"(?:prompt|input|request) (?:is |was )?too (?:long|large) for (?:the |this |requested )*model",

@@ -9,13 +9,13 @@ OPEN_THINK = re.compile(rf"(?:\A|\n)[ \t]*<{_THINK}(?:\s[^<>]*)?>.*\Z", re.DOTAL
 STRAY_CLOSE = re.compile(rf"\A.*(?<!`)</{_THINK}\s*>[ \t]*(?=\n|\Z)", re.DOTALL | re.IGNORECASE)
 CHANNEL = re.compile(r"\A.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
 
-FENCE = re.compile(r"\A(`{3,}|~{3,})[\w-]*[ \t]*\n(.*?)\n?\1[ \t]*\Z", re.DOTALL)
+FENCE = re.compile(r"\A(`{3,40}|~{3,40})[\w-]*[ \t]*\n(.*?)\n?\1[ \t]*\Z", re.DOTALL)
 UNCLOSED_FENCE = re.compile(
     r"\A(?:`{3,}|~{3,})(?:markdown|md|text|txt|plaintext)?[ \t]*\n(?!.*^(?:`{3,}|~{3,}))",
     re.DOTALL | re.MULTILINE,
 )
 TAGGED = re.compile(
-    r"\A<(summary|notes|conversation_summary|previous_summary|output|answer)\b[^<>]*>\s*(.*?)\s*</\1>\Z",
+    r"\A<(summary|notes|conversation_summary|previous_summary|output|answer)\b[^<>]*>(.*)</\1>\Z",
     re.DOTALL | re.IGNORECASE,
 )
 _TO_COLON = r"[^\n]{0,120}?"
@@ -68,10 +68,10 @@ ERROR_ANYWHERE = re.compile(
     re.IGNORECASE,
 )
 TOOL_TEXT = re.compile(
-    r"^\s*<(?:tool_calls?|function_calls?|tool_use|invoke|antml:\w+|minimax:tool_call|function=)[\s>\w]"
+    r"^[^\S\n]*<(?:tool_calls?|function_calls?|tool_use|invoke|antml:\w+|minimax:tool_call|function=)[\s>\w]"
     r"|<\|(?:tool_call|tool_calls_section|python_tag|plugin)\w*\|?|\[(?:TOOL_CALLS?|TOOL_REQUEST)\]|<｜tool"
     r"|^functions\.\w+[:(]|^to=functions\."
-    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*\w+\s*=\s*[^\n]*)?\)+\s*\Z",
+    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*+\w+\s*+=\s*+[^\n]*\)|\)+)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 _TOOL_TAG = r"(?:tool_calls?|function_calls?|tool_use|invoke|antml:\w+|minimax:tool_call|function)"
@@ -80,7 +80,7 @@ TOOL_LINE = re.compile(
     r"|^[ \t]*(?:[-*•][ \t]+)?(?:<\|(?:tool_call|tool_calls_section|python_tag|plugin)\w*\|?|<｜tool)"
     r"|^[ \t]*(?:[-*•][ \t]+)?\[(?:TOOL_CALLS?|TOOL_REQUEST)\][ \t]*[\[{\w]"
     r"|^[ \t]*(?:functions\.\w+[:(]|to=functions\.)"
-    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*\w+\s*=\s*[^\n]*)?\)+\s*\Z",
+    r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*+\w+\s*+=\s*+[^\n]*\)|\)+)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 """A call in the place of notes under a heading; the mention of one in a point is none."""

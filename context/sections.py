@@ -69,9 +69,8 @@ _ALIASES = {
     Section.IDENTIFIERS: "artifacts|identifiers|exact identifiers|files|artifacts and identifiers|key facts",
     Section.PEOPLE: "people|participants|speakers",
 }
-_HEADING = re.compile(
-    r"\A\s{0,3}(#{1,6}\s+|\*\*|__)?(.{1,80}?)\s*(?:\*\*|__)?\s*[:：]?\s*(?:\*\*|__)?\s*#*\s*\Z"
-)
+_HEADING_MARK = re.compile(r"\A\s{0,3}(?:(#{1,6})\s++|\*\*|__)?")
+_MOST_TITLE_CHARS = 80
 _INLINE = re.compile(
     r"\A\s{0,3}(?:[-*•]\s+)?(?:\*\*|__)(.{1,80}?)\s*(?:[:：]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:：])\s*(\S.*)\Z"
 )
@@ -185,14 +184,28 @@ def is_placeholder(item: str) -> bool:
 
 def _heading(line: str) -> tuple[Section | None, int] | None:
     """Read a heading: its section, None for another one, and its depth."""
-    match = _HEADING.match(line)
-    if not match or _BULLET.match(line):
+    start = _HEADING_MARK.match(line)
+    if start is None or _BULLET.match(line):
         return None
-    mark = (match[1] or "").strip()
-    section = _titles_known().get(_plain(match[2]))
-    if mark.startswith("#"):
-        return section, len(mark)
+    title = _undecorated(line[start.end() :])
+    if len(title) > _MOST_TITLE_CHARS:
+        return None
+    section = _titles_known().get(_plain(title))
+    if start[1]:
+        says_more = len(line) > start.end(1) + 1
+        return (section, len(start[1])) if says_more else None
     return (section, _TOP_LEVEL) if section is not None else None
+
+
+def _undecorated(title: str) -> str:
+    """Take the marks that may close a heading off its end: hashes, bold marks around a colon."""
+    bare = _without_bold(title.rstrip().rstrip("#").rstrip()).rstrip()
+    bare = bare[:-1].rstrip() if bare.endswith((":", "：")) else bare
+    return _without_bold(bare).rstrip()
+
+
+def _without_bold(title: str) -> str:
+    return title[:-2] if title.endswith(("**", "__")) else title
 
 
 @cache

@@ -8,7 +8,7 @@ from context.render import RenderedLine
 from context.sections import read_lines
 
 _LINE = re.compile(
-    r"\s{0,3}(?P<bullet>(?:[-*•]|\d{1,3}[.)])\s+)?\[(?P<seq>\d{1,9})\]\s+(?P<speaker>[^\n:\[\]]{1,80}?)"
+    r"\s{0,3}(?P<bullet>(?:[-*•]|\d{1,3}[.)])\s+)?\[(?P<seq>\d{1,9})\]\s++(?P<speaker>[^\n:\[\]]{1,80}?)"
     r"(?::\s+|\s+calls\s+|\s+->\s+(?:ok|error):\s*)(?P<words>\S.*)\Z"
 )
 _ROLE = re.compile(

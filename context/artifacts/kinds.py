@@ -44,7 +44,7 @@ _HTML_TAG = re.compile(
 _XML_START = re.compile(r"\s*<\?xml\b")
 _NUMBERED = re.compile(r"\s{0,8}\d{1,7}(?:\t|\u2192|\s?\||:)\s?")
 _PIPE_ROW = re.compile(r"\s*\|.*\|\s*\Z")
-_PIPE_RULE = re.compile(r"\s*\|?(?:\s*:?-{2,}:?\s*[|+])+(?:\s*:?-{2,}:?\s*)?\|?\s*\Z")
+_PIPE_RULE = re.compile(r"\s*+\|?(?:\s*+:?-{2,}+:?\s*+[|+])++(?:\s*+:?-{2,}+:?\s*+)?\|?\s*+\Z")
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _CODE_START = re.compile(
     r"\s*(?:#!|#include\b|@\w+(?:\(|\Z)|(?:async )?def \w+\s*\("

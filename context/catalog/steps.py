@@ -12,6 +12,8 @@ from context.types import JsonObject
 
 SENTENCE_CHARS = 400
 """A first sentence longer than this is no sentence, and is clipped."""
+_READ_CHARS = 4_000
+"""So much of a description is read for its first sentence."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ def short_description(text: str) -> str:
     Returns:
         Its first sentence, clipped where it does not end; "" only for a blank one.
     """
-    return clip(first_sentence(text) or text.strip(), SENTENCE_CHARS)
+    start = text[:_READ_CHARS]
+    return clip(first_sentence(start) or text.strip(), SENTENCE_CHARS)
 
 
 def _of_packs(name: str) -> Step:

@@ -21,7 +21,7 @@ _SAMPLE_CHARS = 2_000
 _WIDE_SHARE = 0.3
 _WIDE = re.compile("[\u2e80-\uffef]")
 _BREAK = re.compile(
-    r"(?P<sentence>[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s)|[\u3002\uff01\uff1f\uff61]+[\u300d\u300f\uff09]*)"
+    r"(?P<sentence>(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]]*+(?=\s)|[\u3002\uff01\uff1f\uff61]+[\u300d\u300f\uff09]*)"
     r"|(?P<line>\n)|(?P<blank>[ \t])"
 )
 _WORTH = {"sentence": 0.0, "line": 0.25, "blank": 0.5}

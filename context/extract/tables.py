@@ -7,8 +7,8 @@ from itertools import chain
 from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, Span, is_blank, lines_of, split_long
 
 _DIVIDERS = (",", "\t", ";", "|")
-_NUMBER = re.compile(r"\s*[\"']?[-+$\u20ac\u00a3]?\d[\d.,:/% -]*[\"']?\s*\Z")
-_RULE_ROW = re.compile(r"[\s|+:=-]*[-=][\s|+:=-]*\Z")
+_NUMBER = re.compile(r"\s*+[\"']?[-+$\u20ac\u00a3]?\d[\d.,:/% -]*+[\"']?\s*+\Z")
+_RULE_ROW = re.compile(r"[\s|+:]*+[-=][\s|+:=-]*+\Z")
 _MOST_JOINED = 200
 """A quoted cell has at most so many lines; what opens a longer one is a stray quote."""
 _LONGEST_HEADER = 600

@@ -67,7 +67,7 @@ def read_words(text: str) -> list[Written]:
         if gap not in _PLAIN_GAPS:
             words += _signs(before, gap, run)
         if run.isalpha():
-            word = _word(run, run[0].isupper() and _is_name(plain, match.start(), run))
+            word = _word(run, run[0].isupper() and _is_name(plain, match.start(), run, shows=shows))
             words.append(
                 word._replace(cased=_bounded(f"{before} {run}".strip()))
                 if shows and _tells(before, gap, run)
@@ -129,10 +129,15 @@ def _bounded(word: str) -> str:
     return blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _is_name(plain: str, start: int, run: str) -> bool:
-    """A capital inside a sentence, or an abbreviation among small letters."""
+def _short(word: str) -> str:
+    """A word as it is; a very long one, which many signs may stand beside, by its hash."""
+    return word if len(word) <= _LONGEST else _bounded(fold_word(word))
+
+
+def _is_name(plain: str, start: int, run: str, *, shows: bool) -> bool:
+    """A capital inside a sentence, or an abbreviation in a text whose case shows something."""
     if run.isupper() and len(run) > 1:
-        return not plain.isupper()
+        return shows
     before = plain[max(start - 2, 0) : start].rstrip(" \"'\u201c(")
     return bool(before) and before[-1] not in ".?!:\n"
 
@@ -141,8 +146,10 @@ def _signs(before: str, gap: str, after: str) -> Iterator[Written]:
     """Join signs with what they touch; where they stand alone, with what follows."""
     if not any(map(_may_be_sign, gap)):
         return
+    signs = _are_signs(gap, after)
+    before, after = _short(before), _short(after)
     at = 0
-    for is_sign, group in groupby(_are_signs(gap, after)):
+    for is_sign, group in groupby(signs):
         length = sum(1 for _ in group)
         sign = gap[at : at + length]
         if is_sign and at == 0 and before and length < len(gap):

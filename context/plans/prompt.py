@@ -22,7 +22,7 @@ PLAN_PROMPT_VERSION = "plan-1"
 """Changes with every change of the wording: a plan's row names the prompt that made it."""
 
 _TAGS = re.compile(
-    rf"<(?=\s*/?\s*(?:{CATALOG_TAG}|{REQUEST_TAG}|{BACKGROUND_TAG}|{TOOLS_TAG})\b)", re.IGNORECASE
+    rf"<(?=[\s/]*(?:{CATALOG_TAG}|{REQUEST_TAG}|{BACKGROUND_TAG}|{TOOLS_TAG})\b)", re.IGNORECASE
 )
 _BACKGROUND_SHARE = 0.4
 _CHARS_PER_TOKEN = 4

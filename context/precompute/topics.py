@@ -18,7 +18,7 @@ MOST_TOPIC_CHARS = 80
 _Words = tuple[str, ...]
 
 _HEADED = frozenset({ContentKind.MARKDOWN, ContentKind.HTML})
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+(.*?)\s*#*\s*\Z")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s++(.*+)\s*+\Z")
 _DIVIDER = re.compile(r"[\t|;,]")
 _ROOT_KEY = re.compile(r"\$(?:\[\d+\])?\.([A-Za-z_$][\w$-]*)")
 _WORD_JOINT = re.compile(r"[_\-]+|(?<=[a-z])(?=[A-Z])")
@@ -66,7 +66,7 @@ def _headings(text: str, index: PassageIndex) -> Iterator[str]:
     for frame in index.frames:
         found = _HEADING.match(text[frame.start : frame.end])
         if found:
-            yield found[1]
+            yield found[1].rstrip().rstrip("#").rstrip()
 
 
 def _spelled(name: str) -> str:

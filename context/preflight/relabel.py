@@ -14,7 +14,7 @@ MAX_CHARS = 4_000
 MAX_OUTPUT_TOKENS = 200
 
 _TAG = "user_message"
-_TAGS = re.compile(rf"<(?=\s*/?\s*{_TAG}\b)", re.IGNORECASE)
+_TAGS = re.compile(rf"<(?=[\s/]*{_TAG}\b)", re.IGNORECASE)
 _MEANINGS: Mapping[Category, str] = {
     Category.CASUAL: "small talk: greetings, thanks, a joke, questions about the assistant itself",
     Category.RESEARCH: "looking something up, explaining, comparing, recommending",

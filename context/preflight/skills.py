@@ -18,7 +18,7 @@ _SKILL_HEADING = re.compile(r"skill:[ \t]*(\S.*)", re.IGNORECASE)
 _OPENING = re.compile(r"[ \t]{0,8}<skill\b([^<>]*)>", re.IGNORECASE)
 _CLOSING = re.compile(r"</skill[ \t]*>[ \t]*\n?\Z", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"\b(name|tools)[ \t]*=[ \t]*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
-_TOOLS_LINE = re.compile(r"[ \t]*[-*]?[ \t]*\**tools:?\**:?[ \t]*(\S.*)", re.IGNORECASE)
+_TOOLS_LINE = re.compile(r"[ \t]*+[-*]?[ \t]*+\**tools:?\**:?[ \t]*(\S.*)", re.IGNORECASE)
 _NAME = re.compile(r"[\w.:/-]+")
 
 

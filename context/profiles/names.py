@@ -42,7 +42,7 @@ _DOTTED = re.compile(
 )
 """Bedrock's region and maker, as in `us.anthropic.`; DeepSeek's name is its maker's."""
 
-_RELEASE = re.compile(r"(?:-v\d+(?::\d+\w*)?|@[\w.-]+|-maas|-latest|-\d+:\d+)$")
+_RELEASE = re.compile(r"(?:-v\d+(?::\d\w*)?|@[\w.-]+|-maas|-latest|-\d+:\d+)$")
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d\d-\d\d)$")
 _SPLIT_NUMBER = re.compile(r"(?<=\d)[p.-](?=\d(?:[-:@]|$))")
 _TUNED = re.compile(r"^ft:([^:]+).*$")

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.sections import Section, is_placeholder, read_sections, section_titles, write_sections
+from context.sections import (
+    Section,
+    is_placeholder,
+    read_lines,
+    read_sections,
+    section_titles,
+    write_sections,
+)
 
 LANGUAGES = [
     "en",
@@ -99,3 +106,22 @@ def test_a_point_that_begins_like_a_placeholder_counts(item: str) -> None:
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text: str) -> None:
     assert all(items or section for section, items in read_sections(text).items())
+
+
+@pytest.mark.parametrize(
+    ("line", "section"),
+    [
+        ("**Open work:** ##", Section.OPEN),
+        ("__Open work__ :", Section.OPEN),
+        ("## Open work ##  ", Section.OPEN),
+        ("Open work\uff1a", Section.OPEN),
+        ("#\u3000Open work", Section.OPEN),
+        ("Open work" + " " * 500, Section.OPEN),
+        ("Open work" + " " * 500 + "x", None),
+        ("x" * 80, None),
+        ("x" * 81, None),
+    ],
+)
+def test_a_heading_is_known_with_whatever_closes_it(line: str, section: Section | None) -> None:
+    [read] = list(read_lines(line))
+    assert (read.section, read.is_heading) == (section, section is not None)

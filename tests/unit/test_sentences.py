@@ -116,3 +116,14 @@ def test_a_question_is_heard_in_many_languages(question: str) -> None:
 def test_decisions_and_finished_work_are_heard() -> None:
     assert Cue.DECISION in find_cues("Let's go with Postgres because it is durable.")
     assert Cue.DONE in find_cues("I created the branch.")
+
+
+def test_a_paragraph_of_many_wrapped_lines_is_one_sentence() -> None:
+    assert first_sentence("the a\n" + "b\n" * 3 + "c. Then d.") == "the a b b b c."
+
+
+@pytest.mark.parametrize("word", ["c.-à-d", "a" * 40, "x" * 9, "u.s.w"])
+def test_the_word_before_a_full_stop_is_known_whatever_its_length(word: str) -> None:
+    whole = f"One {word}. Two."
+    is_short = word in {"c.-à-d", "u.s.w"}
+    assert split_sentences(whole) == ([whole] if is_short else [f"One {word}.", "Two."])

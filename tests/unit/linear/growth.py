@@ -1,0 +1,65 @@
+"""Measure how the time of a function grows with its text."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+
+MOST_GROWTH = 6.0
+"""A text of four times the length takes at most so many times the CPU."""
+LEAST_S = 0.020
+"""Shorter runs tell of nothing but the clock."""
+_TRIES = 5
+_HOPELESS_S = 1.5
+_FOUR = 4
+_START_CHARS = 1_000
+
+Reader = Callable[[str], object]
+
+
+def growth_of(
+    read: Reader, text_of: Callable[[int], str], *, most_chars: int, sure_s: float = LEAST_S
+) -> float:
+    """Measure how many times longer a function takes for a text of four times the length.
+
+    Args:
+        read: The function.
+        text_of: Makes a text of about so many characters; one character more or less makes another text, so
+            that no cache answers.
+        most_chars: No longer text is tried.
+        sure_s: A run of this length whose growth is in order is believed, without longer ones.
+
+    Returns:
+        The least of five tries; 1.0 where no text made it run for `LEAST_S`.
+    """
+    chars, took = _START_CHARS, _cpu_s(read, text_of(_START_CHARS))
+    while took < LEAST_S and chars * _FOUR <= most_chars:
+        before, chars = took, chars * _FOUR
+        took = _cpu_s(read, text_of(chars))
+        if before >= sure_s and took <= before * MOST_GROWTH:
+            return took / before
+    if took < LEAST_S:
+        return 1.0
+    if took > _HOPELESS_S:
+        return float("inf")
+    return _least_growth(read, text_of, chars, took)
+
+
+def _least_growth(read: Reader, text_of: Callable[[int], str], chars: int, took: float) -> float:
+    short, long = took, float("inf")
+    for place in range(_TRIES):
+        long = min(long, _cpu_s(read, text_of(chars * _FOUR - place)))
+        if long <= short * MOST_GROWTH:
+            break
+        short = min(short, _cpu_s(read, text_of(chars - place - 1)))
+    return long / short
+
+
+def _cpu_s(read: Reader, text: str) -> float:
+    start = time.process_time()
+    try:
+        answer = read(text)
+        if isinstance(answer, Iterator):
+            deque(answer, 0)
+    except Exception:  # noqa: BLE001, S110 - to refuse a text is an answer too
+        pass
+    return time.process_time() - start

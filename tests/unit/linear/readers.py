@@ -1,0 +1,214 @@
+"""The functions of the core that read a text: found by their signature, or called through an adapter."""
+
+import importlib
+import inspect
+import pkgutil
+import typing
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from types import ModuleType
+
+import context
+from context.artifacts.split import split_results
+from context.artifacts.steps import document_artifact
+from context.artifacts.subjects import subject_of
+from context.artifacts.tags import attribute
+from context.artifacts.types import ContentKind
+from context.attribution import credit_speakers
+from context.calls import render_arguments
+from context.carry import carry_protected
+from context.catalog.read import read_catalog
+from context.clip import clip, one_line
+from context.decode.decode import decode_json
+from context.evidence import check_claims
+from context.extract import PassageIndex
+from context.extract.kinds import cut_text
+from context.extract.spans import paragraphs, prose, sizes_for, split_long, trim
+from context.focus.stems import stem
+from context.gate import Covered, Draft, judge_summary, protected_identifiers
+from context.graphemes import ceil_border, floor_border
+from context.identifiers import identifier_recall, kept_identifiers, rank_identifiers
+from context.language import main_language, spoken_shares
+from context.plans.prompt import clip_tokens
+from context.precompute.judge import ArtifactDraft, judge_artifact_summary
+from context.precompute.topics import find_topics
+from context.preflight.skills import trim_skills
+from context.profiles.find import find_override, find_profile
+from context.provider_errors import classify
+from context.ranking.index import build_index
+from context.ranking.rank import rank
+from context.recall.passages import make_passages, split_passages
+from context.render import LineKind, RenderedLine, render_summary, render_transcript
+from context.replies import clean_reply
+from context.tokens.message import count_message
+from context.tokens.tools import count_tools, render_tools
+from context.trim import shorten
+from context.types import Message, Role, Wire
+from context.voice import plays_conversation
+from context.wire.pairing import fit_id, fit_name
+from tests.unit.histories import make_message
+from tests.unit.linear.growth import Reader
+
+_NOT_A_TEXT = frozenset({"little_words", "name_hash"})
+"""What takes the name of something that we wrote ourselves, not a text."""
+
+
+def found_readers() -> dict[str, Reader]:
+    """Every public function of the core that needs one argument, and that one a text."""
+    return {
+        f"{module.__name__}.{name}": function
+        for module in _modules()
+        for name, function in vars(module).items()
+        if not name.startswith("_") and name not in _NOT_A_TEXT and _reads_text(module, function)
+    }
+
+
+def _modules() -> Iterator[ModuleType]:
+    for found in pkgutil.walk_packages(context.__path__, "context."):
+        yield importlib.import_module(found.name)
+
+
+def _reads_text(module: ModuleType, function: object) -> bool:
+    if getattr(function, "__module__", None) != module.__name__ or inspect.isclass(function):
+        return False
+    plain = inspect.unwrap(function) if callable(function) else None
+    if not inspect.isfunction(plain):
+        return False
+    needed = [
+        parameter
+        for parameter in inspect.signature(plain).parameters.values()
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+    ]
+    if len(needed) != 1:
+        return False
+    return typing.get_type_hints(plain)[needed[0].name] in (str, object, typing.Any, str | None)
+
+
+def _count(text: str) -> int:
+    return len(text) // 4
+
+
+def _line(text: str, *, seq: int = 1) -> RenderedLine:
+    return RenderedLine(seq, LineKind.TEXT, Role.USER, "Ana (user)", text, 1)
+
+
+def _message(text: str) -> Message:
+    return make_message({"role": "user", "content": text}, seq=1)
+
+
+def _result(text: str) -> Message:
+    return make_message({"role": "tool", "tool_call_id": "c1", "content": text}, seq=1)
+
+
+def _cut_as(kind: ContentKind) -> Reader:
+    return lambda text: cut_text(text, kind)
+
+
+def _index(kind: ContentKind) -> Reader:
+    return lambda text: PassageIndex.build(text, kind)
+
+
+def _judged(text: str) -> object:
+    covered = Covered([_line("Do it."), _line("Done.", seq=2)], tokens=10**9, previous="## Goal\n- a")
+    return judge_summary(Draft(text, len(text) // 4), covered)
+
+
+def _judged_after(text: str) -> object:
+    draft = Draft("## Objective\n- Ana moves the store to hall 3.", 12)
+    return judge_summary(draft, Covered([_line("Do it.")], tokens=10**9, previous=text))
+
+
+def _judged_of(text: str) -> object:
+    draft = Draft("## Objective\n- Ana moves the store to hall 3.", 12)
+    return judge_summary(draft, Covered([_line(text)], tokens=10**9))
+
+
+def _carried(previous: str, draft: str) -> object:
+    return carry_protected(previous, draft, language="en", budget_tokens=500, count=_count)
+
+
+def _described(text: str) -> list[dict[str, typing.Any]]:
+    parameters = {"type": "object", "properties": {"a": {"type": "string", "description": text}}}
+    return [{"type": "function", "function": {"name": "f", "description": text, "parameters": parameters}}]
+
+
+def _ranked(text: str) -> object:
+    catalog = read_catalog({"tools": [{"name": "crate.weigh", "description": "Weigh a crate."}]})
+    return rank(build_index(catalog), text, explain=True)
+
+
+def _topics(text: str) -> object:
+    return find_topics(text, PassageIndex.build(text[:200], ContentKind.TEXT), limit=8)
+
+
+def _artifact_judged(text: str) -> object:
+    return judge_artifact_summary(ArtifactDraft(text, 10), source="Ana moves it.", artifact_tokens=10**6)
+
+
+ADAPTED: dict[str, Reader] = {
+    **{f"extract.cut.{kind}": _cut_as(kind) for kind in ContentKind},
+    **{f"extract.index.{kind}": _index(kind) for kind in ContentKind},
+    "artifacts.split": lambda text: split_results(_result(text), least_chars=100),
+    "artifacts.document": lambda text: document_artifact(text, timestamp=datetime(2026, 1, 1, tzinfo=UTC)),
+    "artifacts.subject.arguments": lambda text: subject_of("read_file", text),
+    "artifacts.subject.path": lambda text: subject_of("read_file", {"path": text}),
+    "artifacts.subject.command": lambda text: subject_of("exec", {"command": text}),
+    "artifacts.attribute": lambda text: attribute(text, 200),
+    "attribution.credit": lambda text: credit_speakers(text, [_line("Do it.")]),
+    "calls.arguments": lambda text: render_arguments(text, 200, 600),
+    "carry.previous": lambda text: _carried(text, "## Goal\n- a"),
+    "carry.draft": lambda text: _carried("## Open work\n- a\n## Constraints\n- Never b.", text),
+    "catalog.description": lambda text: read_catalog({"tools": [{"name": "a", "description": text}]}),
+    "clip": lambda text: clip(text, 400),
+    "clip.line": lambda text: one_line(text, 400),
+    "clip.tokens": lambda text: clip_tokens(text, 500),
+    "decode.json": lambda text: decode_json(text, accept=lambda value: isinstance(value, dict)),
+    "evidence.claims": lambda text: check_claims(text, range(1, 9), language="en"),
+    "evidence.claims.done": lambda text: check_claims(f"## Work done\n{text}", range(1, 9), language="en"),
+    "extract.spans.trim": lambda text: trim(text, (0, len(text))),
+    "extract.spans.split": lambda text: split_long(text, (0, len(text)), 220),
+    "extract.spans.paragraphs": lambda text: paragraphs(text, (0, len(text))),
+    "extract.spans.prose": lambda text: prose(text, (0, len(text)), sizes_for(text).target),
+    "focus.stem": lambda text: stem(text, "en"),
+    "gate.draft": _judged,
+    "gate.previous": _judged_after,
+    "gate.covered": _judged_of,
+    "gate.protected": lambda text: protected_identifiers(text, limit=40),
+    "graphemes": lambda text: (floor_border(text, len(text) // 2), ceil_border(text, len(text) // 2)),
+    "identifiers.rank": lambda text: rank_identifiers([(text, 1.0)], limit=20),
+    "identifiers.kept": lambda text: kept_identifiers(text, ["GW-3", "a/b.py"]),
+    "identifiers.recall": lambda text: identifier_recall("a b", [text]),
+    "language.main": lambda text: main_language([text]),
+    "language.shares": lambda text: spoken_shares([text]),
+    "precompute.judge": _artifact_judged,
+    "precompute.topics": _topics,
+    "preflight.skills": lambda text: trim_skills(f"## Skill: a\n{text}\n<skill>", ["b"]),
+    "profiles.find": lambda text: find_profile(text, []),
+    "profiles.override": lambda text: find_override(text, []),
+    "provider_errors": lambda text: classify(400, {"error": {"message": text}}),
+    "provider_errors.text": lambda text: classify(400, text),
+    "ranking.rank": _ranked,
+    "ranking.description": lambda text: build_index(
+        read_catalog({"tools": [{"name": "a", "description": text}]})
+    ),
+    "recall.passages": lambda text: make_passages([_line(text)], turn_of=lambda seq: seq, count=_count),
+    "recall.split": lambda text: split_passages(text, count=_count),
+    "render.transcript": lambda text: render_transcript([_message(text), _result(text)]),
+    "render.summary": lambda text: render_summary(text, from_seq=1, to_seq=9),
+    "replies.clean": clean_reply,
+    "tokens.message": lambda text: count_message({"role": "user", "content": text}),
+    "tokens.tools": lambda text: count_tools(_described(text)),
+    "tokens.tools.text": lambda text: render_tools(_described(text)),
+    "trim.shorten": lambda text: shorten(text, 1_000),
+    "voice.plays": lambda text: plays_conversation(text, [_line("Do it.")]),
+    "wire.id": lambda text: fit_id(text, Wire.ANTHROPIC),
+    "wire.name": lambda text: fit_name(text, Wire.OPENAI),
+}
+"""Functions that need more than a text, each with a call of it."""
+
+Readers = dict[str, Callable[[str], object]]
+
+
+def every_reader() -> Readers:
+    """All of them, by a name that tells where each is."""
+    return found_readers() | ADAPTED
