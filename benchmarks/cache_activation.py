@@ -19,9 +19,8 @@ from context.activation import IMMEDIATE, ActivationSettings
 from context.budget import Budget
 from context.compression import Thresholds
 from context.prompt_cache import cache_ttl_s
-from tests.data import DATA
+from tests.data import DATA, jsonl_files
 
-RECORDED = DATA / "pi_sessions" / "before-compaction.jsonl"
 WINDOWS = (64_000, 128_000, 200_000)
 MAX_TOKENS = 8_192
 NOTES_TOKENS = 1_300
@@ -161,7 +160,7 @@ def show(console: Console, pattern: str, window: int, rows: list[tuple[str, Tall
 def main() -> None:
     """Print every table and keep the numbers."""
     console = Console(width=180)
-    recording = read_recording(RECORDED)
+    recording = read_recording(jsonl_files(DATA / "pi_sessions")[0])
     console.print(
         f"{len(recording.asked)} requests of {recording.model}, {len(recording.messages)} messages, "
         f"{recording.scale:.2f} of its tokens for one of ours; prices: {PRICES}"

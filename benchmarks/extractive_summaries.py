@@ -21,7 +21,7 @@ from context.tokens.text import count_text
 from context.turns import split_turns
 from context.types import JsonObject, Message, Role
 from llm.extractive import summarize
-from tests.data import DATA, read_jsonl
+from tests.data import DATA, jsonl_files, read_jsonl
 
 ROLLINGS = (1, 5, 10)
 NAMES = 40
@@ -56,12 +56,13 @@ class Tally:
 
 
 def read_conversations(name: str) -> Iterator[list[JsonObject]]:
-    """Read a set's conversations as OpenAI messages."""
-    if name == "pi_sessions":
-        entries = read_jsonl(DATA / name / "before-compaction.jsonl")
-        yield [entry["message"] for entry in entries if entry["type"] == "message"]
-    else:
-        yield from (record["messages"] for record in read_jsonl(DATA / name / "trajectories.jsonl"))
+    """Read a set's conversations as OpenAI messages: a recorded session a file, or a conversation a row."""
+    for path in jsonl_files(DATA / name):
+        rows = read_jsonl(path)
+        session = [row["message"] for row in rows if row.get("type") == "message" and "message" in row]
+        if session:
+            yield session
+        yield from (row["messages"] for row in rows if isinstance(row.get("messages"), list))
 
 
 def to_messages(bodies: Sequence[JsonObject]) -> list[Message]:

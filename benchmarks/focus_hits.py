@@ -5,8 +5,9 @@ python -m benchmarks.focus_hits
 A read is one artifact in one request: every large artifact that came in before, and that the plan by rule
 does not leave out, where there is no room for the whole. Its focus is what the request asks: the newest words
 of the user that do more than agree; for an agent's further steps, the words that began the turn. What came in
-behind a request is summarized before the next one. Beside what the job does stand reading nothing ahead, and
-reading for the general focus alone.
+behind a request is summarized before the next one. Reads in later turns are what counts: a further step of
+the same turn gets its results whole, and its question is known before it; such reads stand apart.
+Beside what the job does stand reading nothing ahead, and reading for the general focus alone.
 """
 
 from collections import Counter, defaultdict
@@ -52,6 +53,8 @@ TUNING, CHECKING = 0, 1
 START = datetime(2024, 1, 1, tzinfo=UTC)
 GENERAL = normalise("")
 HOWS = ("exact", "near", "extract", "none")
+SAME, LATER = "same", "later"
+"""Turns of reads: a further step of the turn in which an artifact came in, or one behind it."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,9 @@ class Ledger:
         reads: By turn ("same" or "later") and by how they were answered.
         left_out: Artifacts that the plan leaves out.
         made: Summaries, by who asked for them.
-        hits: Reads that one answered, by who had asked for it.
-        tokens: `read` and `written` by the summarizer, `shown` in windows, `whole` had all been shown whole.
+        hits: Reads of later turns that one answered, by who had asked for it.
+        tokens: `read` and `written` by the summarizer; of later turns, `shown` in windows, and `whole`, had
+            all been shown whole.
     """
 
     artifacts: int = 0
@@ -118,10 +122,14 @@ class Ledger:
         """The same as a share of all reads of such turns."""
         return self.count(how, turn) / max(self.count(turn=turn), 1)
 
-    def spent(self, price_share: float) -> float:
-        """All tokens, those of the summarizer at its price, as a share of what whole artifacts would cost."""
+    def spent(self, price_share: float) -> float | None:
+        """All tokens, those of the summarizer at its price, as a share of what whole artifacts would cost.
+
+        None where no later turn read any.
+        """
         made = self.tokens["read"] + self.tokens["written"]
-        return (price_share * made + self.tokens["shown"]) / max(self.tokens["whole"], 1)
+        whole = self.tokens["whole"]
+        return (price_share * made + self.tokens["shown"]) / whole if whole else None
 
 
 class Run:
@@ -218,13 +226,14 @@ class Run:
             has_words = bool(rank_pieces(text.index, focus.original).scores)
             how = "extract" if has_words else how
         summary = min(SUMMARY_TOKENS, text.tokens // 3)
-        self.ledger.tokens["whole"] += text.tokens
         most = LOOK_UP_TOKENS if is_look_up else EXTRACT_TOKENS
         shown = summary if how in ("exact", "near") else min(most, text.tokens)
-        self.ledger.tokens["shown"] += shown
-        self.ledger.reads["same" if event.is_step else "later", how] += 1
-        if best and how in ("exact", "near"):
-            self.ledger.hits[ready[best[0]]] += 1
+        self.ledger.reads[SAME if event.is_step else LATER, how] += 1
+        if not event.is_step:
+            self.ledger.tokens["whole"] += text.tokens
+            self.ledger.tokens["shown"] += shown
+            if best and how in ("exact", "near"):
+                self.ledger.hits[ready[best[0]]] += 1
         return how
 
     def _wish(
@@ -269,18 +278,17 @@ def run(replays: Sequence[Replay], way: Way, mined: Mined, half: int) -> Ledger:
 
 def row_of(data: str, way: Way, half: int, ledger: Ledger) -> dict[str, Any]:
     """One line of the table."""
-    hits = ledger.count(("exact", "near"))
+    hits = ledger.count(("exact", "near"), LATER)
     made = ledger.tokens["read"] + ledger.tokens["written"]
     return {
         "data": data,
         "way": way.name,
         "half": half,
         "artifacts": ledger.artifacts,
-        "reads": ledger.count(),
-        **{how: ledger.share([how]) for how in HOWS},
-        "exact_or_near": ledger.share(("exact", "near")),
-        "same_turn": [ledger.count(turn="same"), ledger.share(("exact", "near"), "same")],
-        "later_turns": [ledger.count(turn="later"), ledger.share(("exact", "near"), "later")],
+        "reads": ledger.count(turn=LATER),
+        **{how: ledger.share([how], LATER) for how in HOWS},
+        "exact_or_near": ledger.share(("exact", "near"), LATER),
+        "same_turn": [ledger.count(turn=SAME), ledger.share(("exact", "near"), SAME)],
         "counts": {" ".join(key): count for key, count in ledger.reads.items()},
         "left_out": ledger.left_out,
         "made": dict(ledger.made),
@@ -309,30 +317,35 @@ def all_sets(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def show(rows: Sequence[Mapping[str, Any]], title: str) -> None:
     """Print a table."""
-    heads = ("data", "way", "half", "artifacts", "reads", *HOWS, "exact+near", "same turn", "later turns")
+    heads = ("data", "way", "half", "artifacts", "reads", *HOWS, "exact+near", "same turn apart")
     costs = ("made", "read", "written", "shown", "whole", "all/whole", f"at {PRICE_SHARE}", "a hit")
     table = Table(*heads, *costs, title=title)
     for row in rows:
         tokens = row["tokens"]
         counts = [f"{tokens.get(name, 0):,}" for name in ("read", "written", "shown", "whole")]
-        turns = [f"{share:.2f} of {n}" for n, share in (row["same_turn"], row["later_turns"])]
+        same, hit = row["same_turn"]
         a_hit = row["made_tokens_a_hit"]
         table.add_row(
             *(str(row[name]) for name in ("data", "way", "half", "artifacts", "reads")),
             *(f"{row[how]:.2f}" for how in HOWS),
-            f"{row['exact_or_near']:.3f}",
-            *turns,
+            f"[bold]{row['exact_or_near']:.3f}[/bold]",
+            f"{hit:.2f} of {same}",
             str(sum(row["made"].values())),
             *counts,
-            *(f"{share:.2f}" for share in row["cost_of_whole"]),
+            *("" if share is None else f"{share:.2f}" for share in row["cost_of_whole"]),
             f"{a_hit:,.0f}" if a_hit else "",
         )
     Console(width=230).print(table)
 
 
 def show_hits(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print how many reads a summary answered, by who asked for it, over the tuning half of all sets."""
-    table = Table("asked for by", "summaries", "reads answered", "each", "used as", title="Tuning half")
+    """Print how many reads a summary answered, by who asked for it, over the tuning half of all sets.
+
+    What is used counts the further steps of the same turn as well.
+    """
+    table = Table(
+        "asked for by", "summaries", "reads answered", "each", "used as", title="Tuning half, later turns"
+    )
     made: Counter[str] = Counter()
     hits: Counter[str] = Counter()
     for row in rows:
@@ -366,7 +379,10 @@ def main() -> None:
         curve += [row_of(name, way, CHECKING, run(replays, way, mined, CHECKING)) for way in CURVE]
         every = Way("all", topics=10, focuses=15, worth=False)
         tuning.append(row_of(name, every, TUNING, run(replays, every, mined, TUNING)))
-    show([*rows, *all_sets(rows)], "What was read ahead")
+    together = all_sets(rows)
+    show([*rows, *together], "What was read ahead, by what reads of later turns got of it")
+    (ours,) = (row for row in together if row["way"] == OURS.name)
+    print(f"Reads of later turns that a summary answered: {ours['exact_or_near']:.3f} of {ours['reads']}")
     show(curve, "What more costs, and brings")
     show_hits(tuning)
     save("focus_hits", {"rows": rows, "curve": curve, "tuning": tuning})

@@ -1,8 +1,8 @@
 """Replay real conversations in shadow: tokens saved against facts that the next turn then lacks.
 
 Three ways: a summary, the same with recall, and history cut at its head to the larger size of both. The
-summary is the built-in model's. Run it from the repository's root:
-`AFTERTURN_DATA=… python -m benchmarks.shadow`.
+summary is the built-in model's; recall has the room that preflight leaves it for the question.
+Run it from the repository's root: `AFTERTURN_DATA=… python -m benchmarks.shadow`.
 """
 
 import time
@@ -13,6 +13,9 @@ from typing import Any
 from benchmarks.extractive_summaries import read_conversations, to_messages
 from benchmarks.report import save
 from context.language import main_language
+from context.preflight.classify import classify, is_follow_up
+from context.preflight.policy import FULL_MEMORY
+from context.preflight.types import Category, MemoryParams, Previous
 from context.prompts import SummaryInput
 from context.recall.passages import make_passages
 from context.recall.question import find_question
@@ -31,6 +34,9 @@ SETS = {"tau_airline": 1_500, "pi_sessions": 20_000}
 """Per set: the fewest raw tokens of a history that is summarized."""
 
 MOST_CONVERSATIONS = 150
+MOST_ASKED = 4
+"""How many of the newest user messages preflight looks at for the task that is under way."""
+
 KEPT_SHARE = 0.3
 """What of history stays raw, by tokens."""
 
@@ -109,15 +115,34 @@ def summary_of(covered: Sequence[Message]) -> str:
     return render_summary(text, from_seq=covered[0].seq, to_seq=covered[-1].seq)
 
 
-def recall(covered: Sequence[Message], question: str) -> list[str]:
-    """What recall shows of covered messages for a question, with the settings' room for it."""
+def memory_of(history: Sequence[Message], question: str) -> MemoryParams:
+    """What preflight lets a request recall; a question that only goes on is about the task before it."""
+    previous = None
+    if is_follow_up(question):
+        earlier = [find_question([message]) for message in history if message.starts_turn]
+        for said in reversed(earlier[-MOST_ASKED:]):
+            found = classify(said)
+            if said and not is_follow_up(said) and found.categories != (Category.CASUAL,):
+                previous = Previous(found.categories, 0.0, found.confidence or 1.0)
+                break
+    return classify(question, previous=previous).memory
+
+
+def recall(covered: Sequence[Message], question: str, memory: MemoryParams) -> list[str]:
+    """What recall shows of covered messages for a question, with the room that preflight leaves it.
+
+    Args:
+        covered: The messages that a summary stands for.
+        question: The words of the request.
+        memory: What preflight says; the settings hold for what it calls full.
+    """
     passages = make_passages(render_transcript(covered), turn_of=lambda seq: seq, count=count_text)
     settings = recall_settings()
     blocks = select_recall(
         question,
         passages,
-        max_tokens=settings.recall_max_tokens,
-        max_facts=settings.recall_max_facts,
+        max_tokens=settings.recall_max_tokens * memory.max_tokens // FULL_MEMORY.max_tokens,
+        max_facts=settings.recall_max_facts * memory.max_facts // FULL_MEMORY.max_facts,
         count=count_text,
     )
     return [block.text for block in blocks]
@@ -153,7 +178,8 @@ def _read(totals: Totals, history: Sequence[Message], turn: Sequence[Message]) -
     start = cut(history)
     notes = summary_of(history[:start])
     tail = history[start:]
-    recalled = recall(history[:start], find_question(turn[:1]))
+    question = find_question(turn[:1])
+    recalled = recall(history[:start], question, memory_of(history, question))
     size = count_text(notes) + sum(message.tokens for message in tail)
     large = size + sum(map(count_text, recalled))
     totals.reads += 1

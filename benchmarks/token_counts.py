@@ -227,7 +227,7 @@ def run() -> dict[str, Any]:
     truth = DATA / "token_truth"
     samples = measure(text_parts(read_jsonl(truth / "text.jsonl.gz")))
     images = measure(text_parts(read_jsonl(truth / "images.jsonl.gz")))
-    session = read_jsonl(DATA / "pi_sessions" / "before-compaction.jsonl")
+    session = read_jsonl(min((DATA / "pi_sessions").glob("*.jsonl*")))
     deltas = measure(delta_parts(read_jsonl(truth / "pi_deltas.jsonl"), session))
     groups = {name: summarize(group) for name, group in sorted(by_group(samples).items())}
     groups["all requests"] = summarize(samples)

@@ -20,6 +20,19 @@ def data_dir(name: str) -> Path:
     return folder
 
 
+def jsonl_files(folder: Path) -> list[Path]:
+    """List the files of JSON lines in a folder, gzipped or not, by name; none where it is missing."""
+    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
+
+
+def session_file() -> Path:
+    """Find the recorded coding session, whatever its file is called; skip the test where there is none."""
+    files = jsonl_files(data_dir("pi_sessions"))
+    if not files:
+        pytest.skip("the folder 'pi_sessions' holds no file of JSON lines")
+    return files[0]
+
+
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """Read JSON lines, gzipped or not; lines end at newline characters only."""
     data = path.read_bytes()

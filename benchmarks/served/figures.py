@@ -63,6 +63,12 @@ def _row(measured: Measured, limit: Limit, readings: Sequence[Reading]) -> dict[
         "over_bm25": fmean(differences),
         "tolerance": half_width(differences),
         "verdict": verdict(differences),
+        "pieces": sum(one.served.pieces for one in readings),
+        "lost": {
+            "served": sum(one.served.lost for one in readings),
+            "bm25": sum(one.others.bm25.lost for one in readings),
+            "newest": sum(one.others.newest.lost for one in readings),
+        },
         "evidence_tokens": fmean(one.evidence_tokens for one in readings),
         "used_tokens": fmean(sum(one.blocks.values()) for one in readings),
         "free_tokens": fmean(one.free_tokens for one in readings),

@@ -1,45 +1,39 @@
 """Data sets by folder, whatever their files are called."""
 
-import gzip
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from context.types import JsonObject
+from tests.data import jsonl_files, read_jsonl
 
 
 class NoDataError(Exception):
     """A set is not there; the message says where it was looked for."""
 
 
-def data_files(folder: Path) -> list[Path]:
-    """List the JSON-lines files of a folder, gzipped or not, by name."""
-    return sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")])
-
-
-def read_rows(folder: Path, is_wanted: Callable[[JsonObject], bool]) -> list[JsonObject]:
-    """Read the rows of a folder that have the shape of a set; other files of it are passed over.
+def read_files(folder: Path, is_wanted: Callable[[JsonObject], bool]) -> list[tuple[str, list[JsonObject]]]:
+    """Read the rows of a folder that have the shape of a set, by file; other rows and files are passed over.
 
     Args:
         folder: The set's folder.
         is_wanted: Knows a row by its members.
+
+    Returns:
+        The names of the files that have such rows, without their endings, and these rows.
 
     Raises:
         NoDataError: The folder is missing, or holds no such row.
     """
     if not folder.is_dir():
         raise NoDataError(f"no folder {folder.name!r} in the data")
-    rows = [row for path in data_files(folder) for row in _rows(path) if is_wanted(row)]
-    if not rows:
+    read = [(path.name.partition(".")[0], read_jsonl(path)) for path in jsonl_files(folder)]
+    wanted = [(name, [row for row in rows if is_wanted(row)]) for name, rows in read]
+    found = [(name, rows) for name, rows in wanted if rows]
+    if not found:
         raise NoDataError(f"no file in the folder {folder.name!r} has rows of this set's shape")
-    return rows
+    return found
 
 
-def _rows(path: Path) -> Iterator[JsonObject]:
-    """Lines end at newline characters only."""
-    data = path.read_bytes()
-    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-    for line in text.split("\n"):
-        row = json.loads(line) if line.strip() else None
-        if isinstance(row, dict):
-            yield row
+def read_rows(folder: Path, is_wanted: Callable[[JsonObject], bool]) -> list[JsonObject]:
+    """Read the same as one list."""
+    return [row for _, rows in read_files(folder, is_wanted) for row in rows]

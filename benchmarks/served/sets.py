@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.served.files import read_rows
+from benchmarks.served.needs import tasks
+from benchmarks.served.planted import channels, errands, prompts, sessions
 from benchmarks.served.talks import AnswerGold, Ask, SpanGold, Talk, make_turns
 from context.types import JsonObject
 
@@ -62,6 +64,11 @@ Loader = Callable[[Path, str], Iterator[Talk]]
 SETS: Mapping[str, tuple[Loader, tuple[str, ...]]] = {
     "bfcl_memory": (memories, (ROLES, GROUP)),
     "qmsum": (meetings, (GROUP,)),
+    "tau_airline": (tasks, (ROLES,)),
+    "pi_sessions": (sessions, (ROLES,)),
+    "livemcp": (errands, (ROLES,)),
+    "irc_ubuntu": (channels, (GROUP,)),
+    "multilingual": (prompts, (ROLES,)),
 }
 """By name: how a set is read, and the forms in which it is posted."""
 

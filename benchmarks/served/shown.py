@@ -10,12 +10,19 @@ from benchmarks.served.figures import BLOCKS
 
 Row = Mapping[str, Any]
 WIDTH = 190
+NEEDED = "tau_airline"
+"""The set whose evidence is facts that a turn needs."""
+
+LOST = {"served": "served", "head cut off": "newest", "BM25": "bm25"}
+"""Ways by their names in the table: history cut at its head to the same size is what most platforms do."""
 
 
 def show(rows: Sequence[Row]) -> None:
     """Print what was found, and where the tokens went."""
     console = Console(width=WIDTH)
     console.print(_found(rows))
+    if needed := [row for row in rows if row["data"] == NEEDED]:
+        console.print(_lost(needed))
     console.print(_tokens(rows))
 
 
@@ -40,6 +47,17 @@ def _found(rows: Sequence[Row]) -> Table:
             f"{row['tolerance']:.3f}",
             row["verdict"],
         )
+    return table
+
+
+def _lost(rows: Sequence[Row]) -> Table:
+    title = "Needed facts that the window lacks"
+    table = Table("set", "form", "window", "budget", "asks", "needed", *LOST, "served / cut", title=title)
+    for row in rows:
+        lost = row["lost"]
+        ratio = f"{lost['served'] / lost['newest']:.2f}" if lost["newest"] else "-"
+        shares = (f"{lost[name]:,.0f} ({lost[name] / row['pieces']:.1%})" for name in LOST.values())
+        table.add_row(*_names(row), f"{row['pieces']:,}", *shares, ratio)
     return table
 
 

@@ -29,10 +29,17 @@ class Grade:
     Attributes:
         share: The share of it, in [0, 1].
         present: The share of its pieces of which at least half is shown, in [0, 1].
+        pieces: How many facts it has, where each of them counts; else 1.
     """
 
     share: float
     present: float
+    pieces: int = 1
+
+    @property
+    def lost(self) -> float:
+        """How many of its pieces are not shown."""
+        return self.pieces * (1 - self.share)
 
 
 class Gold(Protocol):
@@ -147,7 +154,7 @@ class FactsGold:
     def grade(self, texts: Sequence[str]) -> Grade:
         """Count those that are there; all of them make the piece present."""
         found = holds(texts, self.facts)
-        return Grade(sum(found) / len(found), float(all(found)))
+        return Grade(sum(found) / len(found), float(all(found)), len(found))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from afterturn.stack.stack import Stack
 from context.pairing import pairs_intact
 from context.types import Message, Wire
 from context.wire import describe
-from tests.data import ROOT, data_dir
+from tests.data import ROOT, data_dir, session_file
 
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)
 ENDS_WITHIN_S = 120.0
@@ -123,7 +123,7 @@ def test_a_file_that_is_no_conversation_is_refused_before_anything_is_sent(
 
 @pytest.mark.data
 def test_a_real_coding_session_is_replayed_whole_and_summarized(stack: Stack, client: Client) -> None:
-    result = replay(stack, data_dir("pi_sessions") / "before-compaction.jsonl", "--session", "coding")
+    result = replay(stack, session_file(), "--session", "coding")
     assert result.returncode == 0, result.stderr
     assert client.session("coding")["freshness"]["last_seq"] == 987
     made = [summary for summary in client.summaries("coding") if summary["state"] != "rejected"]

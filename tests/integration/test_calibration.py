@@ -20,7 +20,7 @@ from models import session
 from models.calibration import find_calibration, keep_calibration
 from models.summary import NewSummary, store_summary
 from models.tenant import ensure_tenant
-from tests.data import data_dir
+from tests.data import session_file
 from tests.integration.conftest import make_key
 
 MODEL = "gpt-4o"
@@ -286,7 +286,7 @@ def test_a_recorded_sessions_usage_makes_its_later_contexts_known(
     client: TestClient, tenant_id: UUID, record_property: Callable[[str, object], None]
 ) -> None:
     """Each context is predicted with what was learned before it: what it grew by since the first report."""
-    recorded = read_conversations(data_dir("pi_sessions") / "before-compaction.jsonl")[0]
+    recorded = read_conversations(session_file())[0]
     model = next(event.model for event in recorded.events if event.model)
     first, last, grown, plain, corrected = 0, 0, Count(0, 0), [], []
     for event in recorded.events:

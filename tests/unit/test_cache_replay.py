@@ -6,7 +6,7 @@ from benchmarks.cache_activation import AWARE, BY_WINDOW, MAX_TOKENS, NOTES_TOKE
 from benchmarks.cache_replay import Policy, Recording, Replay, Tally, read_recording
 from context.activation import IMMEDIATE
 from context.budget import Budget
-from tests.data import data_dir
+from tests.data import session_file
 
 pytestmark = pytest.mark.data
 AT_ONCE = Policy("at once", BY_WINDOW, IMMEDIATE)
@@ -15,7 +15,7 @@ WAITING = Policy("cache-aware", BY_WINDOW, AWARE)
 
 @pytest.fixture(scope="module")
 def recording() -> Recording:
-    return read_recording(data_dir("pi_sessions") / "before-compaction.jsonl")
+    return read_recording(session_file())
 
 
 def replay(recording: Recording, policy: Policy, pattern: str, window: int = 200_000) -> Tally:

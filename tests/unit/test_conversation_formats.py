@@ -15,7 +15,7 @@ from context.errors import InvalidInputError
 from context.pairing import pairs_intact
 from context.types import Message, Role, Wire
 from context.wire import describe
-from tests.data import data_dir
+from tests.data import data_dir, session_file
 
 QUESTION = {"role": "user", "content": "How warm is it?"}
 ANSWER = {"role": "assistant", "content": "-18.4"}
@@ -233,7 +233,7 @@ def test_whatever_a_file_holds_is_read_or_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("name", "file", "conversations", "messages", "turns"),
     [
-        ("pi_sessions", "before-compaction.jsonl", 1, 987, 55),
+        ("pi_sessions", "", 1, 987, 55),
         ("tau_airline", "trajectories.jsonl", 74, 2018, 572),
         ("livemcp", "trajectories.jsonl", 40, 942, 40),
     ],
@@ -241,7 +241,7 @@ def test_whatever_a_file_holds_is_read_or_refused(data: bytes) -> None:
 def test_real_conversations_are_read_whole(
     name: str, file: str, conversations: int, messages: int, turns: int
 ) -> None:
-    read = read_conversations(data_dir(name) / file)
+    read = read_conversations(data_dir(name) / file if file else session_file())
     assert len(read) == conversations
     assert sum(conversation.messages for conversation in read) == messages
     assert sum(len(conversation.events) for conversation in read) == turns
@@ -249,7 +249,7 @@ def test_real_conversations_are_read_whole(
 
 @pytest.mark.data
 def test_a_real_session_says_what_was_left_out_and_which_model_answered() -> None:
-    (session,) = read_conversations(data_dir("pi_sessions") / "before-compaction.jsonl")
+    (session,) = read_conversations(session_file())
     assert session.skipped == {"thinking_level_change": 5, "bash_execution": 3, "compaction": 2}
     assert {event.model for event in session.events} >= {"claude-opus-4-5"}
     assert all(describe(event.messages[0], Wire.OPENAI).role is Role.USER for event in session.events)

@@ -14,7 +14,7 @@ from context.render import LineKind, RenderedLine, render_transcript
 from context.substance import least_chars
 from context.tokens.text import count_text
 from context.types import Role
-from tests.data import data_dir, read_jsonl
+from tests.data import data_dir, read_jsonl, session_file
 
 USER = "Move invoice INV-2041 to /srv/billing/2024 and never email ana@example.org about it."
 LINES = (
@@ -377,7 +377,7 @@ def test_nothing_too_large_is_ever_accepted(tokens: int) -> None:
 
 def recorded_summaries() -> list[tuple[Draft, Covered]]:
     """What a model wrote of a recorded session, with what it read."""
-    entries = read_jsonl(data_dir("pi_sessions") / "before-compaction.jsonl")
+    entries = read_jsonl(session_file())
     found: list[tuple[Draft, Covered]] = []
     bodies = []
     for entry in entries:

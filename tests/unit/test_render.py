@@ -22,7 +22,7 @@ from context.render import (
     transcript_text,
 )
 from context.types import Message, Role, Wire
-from tests.data import data_dir, read_jsonl
+from tests.data import read_jsonl, session_file
 
 TIGHT = RenderLimits(message_chars=400, result_chars=200, arguments_chars=120, argument_chars=60)
 
@@ -349,7 +349,7 @@ def test_no_content_however_odd_stops_the_rendering(content: Any) -> None:
 
 @pytest.mark.data
 def test_a_recorded_session_renders_every_call_and_outcome() -> None:
-    entries = read_jsonl(data_dir("pi_sessions") / "before-compaction.jsonl")
+    entries = read_jsonl(session_file())
     bodies = [entry["message"] for entry in entries if entry["type"] == "message"]
     lines = render_transcript([message(body, seq) for seq, body in enumerate(bodies, start=1)])
     made = sum(len(body.get("tool_calls") or []) for body in bodies)

@@ -13,6 +13,8 @@ from benchmarks.served.baselines import Rivals, newest
 from benchmarks.served.figures import half_width, interval, verdict
 from benchmarks.served.files import NoDataError, read_rows
 from benchmarks.served.measure import Limit, limits_of, read
+from benchmarks.served.needs import NeededGold, tasks
+from benchmarks.served.planted import channels, errands, foreign_facts, planted_talk, prompts, sessions
 from benchmarks.served.sets import GROUP, ROLES, meetings, memories, sample
 from benchmarks.served.talks import (
     AnswerGold,
@@ -24,6 +26,7 @@ from benchmarks.served.talks import (
     make_turns,
     window_texts,
 )
+from context.shadow.planted import PLANTED
 from context.types import JsonObject
 
 BEES = "My sister keeps bees behind the old brewery."
@@ -68,8 +71,8 @@ def test_an_answer_is_found_by_its_words_whatever_stands_between_them() -> None:
 
 def test_facts_count_each_for_itself() -> None:
     gold = FactsGold(("WB-20931", "TRN-448-2207"))
-    assert gold.grade(["the order wb-20931 has come"]) == Grade(0.5, 0.0)
-    assert gold.grade(["WB-20931", "TRN-448-2207"]) == Grade(1.0, 1.0)
+    assert gold.grade(["the order wb-20931 has come"]) == Grade(0.5, 0.0, 2)
+    assert gold.grade(["WB-20931", "TRN-448-2207"]) == Grade(1.0, 1.0, 2)
 
 
 def test_a_span_is_weighed_by_its_tokens_and_nods_prove_nothing() -> None:
@@ -213,3 +216,71 @@ def test_an_interval_holds_its_mean_and_stays_a_share() -> None:
     assert 0.8 < low < high == 1.0
     low, high = interval([0.0, 0.25, 1.0])
     assert 0.0 <= low < 0.42 < high <= 1.0
+
+
+def test_facts_are_planted_at_even_distances_and_asked_for() -> None:
+    talk = planted_talk("t", [{"messages": [user(f"note {n}")]} for n in range(8)], PLANTED[:3])
+    told = [place for place, turn in enumerate(talk.turns) if not turn.text.startswith("note")]
+    assert told == [2, 5, 8]
+    assert [len(turn.messages) for turn in talk.turns] == [1, 1, 2, 1, 1, 2, 1, 1, 2, 1, 1]
+    assert [ask.question for ask in talk.asks] == [fact.question for fact in PLANTED[:3]]
+    assert all(ask.gold.grade([turn.text for turn in talk.turns]).share == 1.0 for ask in talk.asks)
+
+
+def test_no_question_gives_its_fact_away_and_every_telling_holds_it() -> None:
+    facts = [*PLANTED, *(fact for group in foreign_facts().values() for fact in group)]
+    assert len({fact.fact for fact in facts}) == len(facts)
+    for fact in facts:
+        gold = FactsGold((fact.fact,))
+        assert gold.grade([fact.said]).share == 1.0, fact
+        assert gold.grade([fact.question, fact.answer]).share == 0.0, fact
+
+
+def test_sets_without_questions_are_read_and_planted(tmp_path: Path) -> None:
+    entry = {"type": "message", "message": user("Look at it."), "timestamp": "2026-01-05T10:00:00Z"}
+    reply = {"type": "message", "message": {"role": "assistant", "content": "Done."}}
+    write(tmp_path / "pi_sessions" / "some-session.jsonl", [{"type": "session"}, entry, reply])
+    write(tmp_path / "livemcp" / "catalog.jsonl", [{"name": "tool"}])
+    row = {"messages": [user("Do it."), {"role": "assistant", "content": "Done."}]}
+    write(tmp_path / "livemcp" / "runs.jsonl.gz", [row] * 11)
+    lines = [{"nick": "a", "text": "hello there"}, {"system": "b has left"}, {"nick": "b", "text": "  "}]
+    write(tmp_path / "irc_ubuntu" / "log.jsonl", [{"id": "day", "messages": lines}])
+    write(
+        tmp_path / "multilingual" / "p.jsonl",
+        [{"lang": "zh", "text": "\u4f60\u597d"}, {"lang": "xx", "text": "?"}],
+    )
+    [session] = sessions(tmp_path, ROLES)
+    assert (session.name, len(session.turns), len(session.asks)) == ("some-session", 1 + len(PLANTED), 12)
+    assert [len(talk.turns) for talk in errands(tmp_path, ROLES)] == [10 + len(PLANTED), 1 + len(PLANTED)]
+    [channel] = channels(tmp_path, GROUP)
+    assert len(channel.turns) == 1 + 2 * len(PLANTED)
+    assert all(turn.event["speaker"] for turn in channel.turns)
+    [languages] = prompts(tmp_path, ROLES)
+    assert len(languages.asks) == len(foreign_facts()["zh"])
+
+
+def called(name: str, arguments: str) -> JsonObject:
+    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def test_a_task_needs_what_its_next_turn_goes_by_and_its_own_words_do_not_say(tmp_path: Path) -> None:
+    padding = " ".join(f"word{n}" for n in range(1_000))
+    messages = [
+        user(f"I paid with certificate_2765295 for EHGLP3. {padding}"),
+        {"role": "assistant", "content": "I see."},
+        user("What else?"),
+        {"role": "assistant", "content": "Nothing."},
+        user("Cancel EHGLP3."),
+        called("cancel", '{"reservation": "EHGLP3", "payment": "certificate_2765295"}'),
+        {"role": "tool", "tool_call_id": "c1", "content": "cancelled"},
+        {"role": "assistant", "content": "It is cancelled."},
+    ]
+    write(tmp_path / "tau_airline" / "x.jsonl", [{"id": "a1", "messages": messages}])
+    [talk] = tasks(tmp_path, ROLES)
+    [ask] = talk.asks
+    assert len(talk.turns) == 2
+    assert isinstance(ask.gold, NeededGold)
+    assert ask.gold.facts == {"certificate_2765295"}
+    assert ask.gold.grade(["paid with Certificate_2765295"]) == Grade(1.0, 1.0, 1)
+    assert ask.gold.grade(["paid with certificate_1"]).lost == 1

@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 
 from benchmarks.token_counts import Sample, delta_parts, measure, published_errors, summarize, text_parts
-from tests.data import data_dir, read_jsonl
+from tests.data import data_dir, read_jsonl, session_file
 
 pytestmark = pytest.mark.data
 
@@ -17,7 +17,7 @@ def _requests() -> tuple[Sample, ...]:
 
 @cache
 def _deltas() -> tuple[Sample, ...]:
-    session = read_jsonl(data_dir("pi_sessions") / "before-compaction.jsonl")
+    session = read_jsonl(session_file())
     return tuple(measure(delta_parts(read_jsonl(data_dir("token_truth") / "pi_deltas.jsonl"), session)))
 
 
