@@ -51,7 +51,9 @@ class _Assembly:
 
     def __init__(self, request: WindowRequest) -> None:
         self.request = request
-        self.sender = Sender(request.wire, request.model)
+        self.sender = Sender(
+            request.wire, request.model, has_system=request.system is not None, unsigned=request.unsigned
+        )
         self.history = read_history(
             self.sender.adopt(request.tail),
             self.sender.adopt(request.new),

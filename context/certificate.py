@@ -53,6 +53,24 @@ class Carried:
 
 
 @dataclass(frozen=True)
+class AcceptedShape:
+    """Whether the provider takes the shape of what is sent, and what was done for that.
+
+    Attributes:
+        accepted: Whether no rule of the format and the model's family is broken.
+        rules: The names of the rules that changed something, in their order.
+        faults: What would be refused all the same, such as a new message's own pictures.
+    """
+
+    accepted: bool = True
+    rules: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+ALL_ACCEPTED = AcceptedShape()
+
+
+@dataclass(frozen=True)
 class Certificate:
     """What was counted, what it was held against, and what was left out.
 
@@ -69,6 +87,7 @@ class Certificate:
         excluded: What was left out.
         repairs: What had to be mended in a history that arrived broken.
         losses: What the outgoing format could not carry as it was.
+        accepted_shape: Whether the provider takes the shape, and which rules were applied for that.
     """
 
     input_tokens: int
@@ -83,6 +102,7 @@ class Certificate:
     excluded: tuple[Exclusion, ...] = ()
     repairs: tuple[str, ...] = ()
     losses: tuple[Carried, ...] = ()
+    accepted_shape: AcceptedShape = ALL_ACCEPTED
 
     @property
     def fits(self) -> bool:

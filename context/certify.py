@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context.certificate import Block, Carried, Certificate, Exclusion
+from context.certificate import AcceptedShape, Block, Carried, Certificate, Exclusion
 from context.history import History
 from context.outgoing import Outgoing, count_of
 from context.pairing import Repair
@@ -105,9 +105,10 @@ class _Account:
             tail_contiguous=not tail or tail == [seq for seq in stored if seq >= tail[0]],
             tool_pairs_intact=sent.pairs_intact,
             blocks=blocks,
-            excluded=self._exclusions(),
+            excluded=(*self._exclusions(), *sent.excluded),
             repairs=tuple(_say(repair) for repair in self.contents.history.repairs if self._concerns(repair)),
             losses=_group(sent.dropped),
+            accepted_shape=AcceptedShape(not sent.faults, sent.rules, sent.faults),
         )
 
     def _tail_seqs(self) -> list[int]:

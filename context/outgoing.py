@@ -1,11 +1,19 @@
-"""Messages on their way out: what is sent, what it costs, whether a provider takes its pairs."""
+"""Messages on their way out: what is sent, what it costs, whether a provider takes it."""
 
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from context.certificate import Exclusion
+from context.shape.check import check_shape
+from context.shape.fit import fit_body, fit_message, must_look
+from context.shape.fitting import Fitting
+from context.shape.order import order_roles
+from context.shape.pictures import limit_pictures
+from context.shape.rules import Rule
+from context.shape.target import target_of
 from context.tokens import EMPTY, Count, EncodingName, count_text, measure_message, media_correction
 from context.tokens.media import Media
 from context.tokens.message import wrapping_tokens
@@ -13,6 +21,7 @@ from context.tokens.pieces import Pieces, pieces_of
 from context.tokens.rates import canonical_media_tokens, media_tokens
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import ConvertedWindow, Loss, LossKind, check_pairs, convert
+from context.wire.neutral import dump
 from context.wire.responses import REASONING, loose_reasoning
 from context.wire.to_openai import is_empty
 from context.wire.to_responses import LOOSE_REASONING
@@ -33,6 +42,9 @@ class Outgoing:
         dropped: What could not be carried as it was.
         count: A bound of what they cost, in both stored counts; media as the model bills them.
         pairs_intact: Whether a provider of the format takes the order and the pairs of the items.
+        rules: The rules of shape that changed something, by name.
+        faults: What the provider would refuse in the shape all the same.
+        excluded: Pictures for which a note stands.
     """
 
     items: tuple[str, ...]
@@ -40,55 +52,170 @@ class Outgoing:
     dropped: tuple[Loss, ...]
     count: Count
     pairs_intact: bool
+    rules: tuple[Rule, ...] = ()
+    faults: tuple[str, ...] = ()
+    excluded: tuple[Exclusion, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unsigned:
+    """The messages whose reasoning a provider refused, so that it stays out.
+
+    Attributes:
+        through_seq: Stored messages up to here; 0 for none.
+        is_new: The request's own messages too.
+    """
+
+    through_seq: int = 0
+    is_new: bool = False
+
+    def holds(self, message: Message) -> bool:
+        """Whether it concerns a message."""
+        return 0 < message.seq <= self.through_seq or (self.is_new and message.seq == 0)
+
+
+ALL_SIGNED = Unsigned()
+
+
+@dataclass(frozen=True)
+class _Written:
+    """Messages in the outgoing format, before the order of their roles is looked at."""
+
+    items: Sequence[str]
+    bodies: Sequence[JsonObject]
+    count: Count
+    system: str | None = None
+    dropped: tuple[Loss, ...] = ()
+    pairs_intact: bool = True
 
 
 class Sender:
     """Writes messages for one model in one format, and counts only what is not counted yet."""
 
-    def __init__(self, wire: Wire, model: str) -> None:
-        """Start with nothing counted."""
+    def __init__(
+        self, wire: Wire, model: str, *, has_system: bool = False, unsigned: Unsigned = ALL_SIGNED
+    ) -> None:
+        """Start with nothing counted.
+
+        Args:
+            wire: The format in which messages go out.
+            model: Who will read them.
+            has_system: Whether a system prompt stands before them.
+            unsigned: Whose reasoning was refused.
+        """
         self.wire = wire
         self.model = model
+        self.target = target_of(wire, model)
+        self.has_system = has_system
+        self.unsigned = unsigned
+        self._fits: dict[int, list[Fitting]] = {}
+        self._shapings: dict[str, Fitting] = {}
         self._texts: dict[str, tuple[int, int]] = {}
         self._pieces: dict[str, Pieces] = {}
 
     def adopt(self, messages: Iterable[Message]) -> list[Message]:
-        """Take plain words as messages of the outgoing format: they are written alike in all of them."""
-        return [
-            replace(message, wire=self.wire)
-            if message.wire is not self.wire and is_plain(message)
-            else message
-            for message in messages
-        ]
+        """Take messages as the model takes them, one by one; plain words are written alike in all formats.
+
+        Only what must change is changed, and counted by the difference. Items that nobody takes are left out.
+        """
+        return list(self._adopted(messages))
+
+    def _adopted(self, messages: Iterable[Message]) -> Iterator[Message]:
+        for message in messages:
+            if is_plain(message):
+                yield message if message.wire is self.wire else replace(message, wire=self.wire)
+                continue
+            fit = Fitting(
+                self.target,
+                is_stored=message.seq != 0,
+                is_foreign=not self.target.made(message.model),
+                is_refused=self.unsigned.holds(message),
+            )
+            fitted = fit_message(message, fit)
+            if fit.applied:
+                self._fits.setdefault(message.seq, []).append(fit)
+            if fitted is not None:
+                yield fitted if fitted is message else recounted_after(message, fitted)
 
     def count(self, messages: Sequence[Message]) -> Count:
         """Bound what messages cost when they go out; exact where nothing is rewritten."""
         if all(message.wire is self.wire for message in messages):
             return self._count_stored(messages)
-        window = convert(messages, self.wire)
-        return self._count_converted(window, messages)
+        return self._count_converted(self._convert(messages), messages)
 
     def send(self, messages: Sequence[Message]) -> Outgoing:
         """Write messages, pairs whole and answers behind their calls; as stored wherever that can be sent."""
-        if self.wire is Wire.ANTHROPIC or any(message.wire is not self.wire for message in messages):
-            return self._converted(messages)
+        limited = limit_pictures(messages, self.target.limits, recounted)
+        is_converted = self.wire is Wire.ANTHROPIC or any(m.wire is not self.wire for m in messages)
+        written = self._converted(limited.messages) if is_converted else self._native(limited.messages)
+        ordered = order_roles(written.items, self.target, has_system=self.has_system)
+        bodies = [json.loads(item) for item in ordered.items] if ordered.rules else written.bodies
+        fits = [
+            *self._fits_of(messages),
+            *((0, self._shapings[i]) for i in written.items if i in self._shapings),
+        ]
+        rules = {*limited.rules, *ordered.rules, *(rule for _, fit in fits for rule in fit.applied)}
+        losses = [Loss(seq, kind, why) for seq, fit in fits for kind, why in fit.losses]
+        return Outgoing(
+            tuple(ordered.items),
+            written.system,
+            (*losses, *written.dropped),
+            written.count + ordered.added,
+            pairs_intact=written.pairs_intact,
+            rules=tuple(sorted(rules)),
+            faults=tuple(check_shape(bodies, self.target, has_system=self.has_system)),
+            excluded=limited.excluded,
+        )
+
+    def _fits_of(self, messages: Sequence[Message]) -> list[tuple[int, Fitting]]:
+        """Say what was done to the messages of a window, and to those that stood between them."""
+        stored = [message.seq for message in messages if message.seq]
+        first = min(stored, default=0)
+        return [
+            (seq, fit)
+            for seq, fits in self._fits.items()
+            if seq == 0 or (stored and seq >= first)
+            for fit in fits
+        ]
+
+    def _native(self, messages: Sequence[Message]) -> _Written:
         left_out = _SAYS_NOTHING[self.wire](messages)
         dropped = tuple(Loss(messages[place].seq, *_WHY_NOTHING[self.wire]) for place in sorted(left_out))
         messages = [message for place, message in enumerate(messages) if place not in left_out]
         paired = _FACTS_PAIR[self.wire](messages) or not check_pairs([m.body for m in messages], self.wire)
-        items = tuple(message.raw for message in messages)
-        return Outgoing(items, None, dropped, self._count_stored(messages), pairs_intact=paired)
+        return _Written(
+            [message.raw for message in messages],
+            [message.body if must_look(message, self.target) else _stub(message) for message in messages],
+            self._count_stored(messages),
+            dropped=dropped,
+            pairs_intact=paired,
+        )
 
     def _count_stored(self, messages: Iterable[Message]) -> Count:
         return count_of(messages, self.model)
 
-    def _converted(self, messages: Sequence[Message]) -> Outgoing:
-        window = convert(messages, self.wire)
+    def _convert(self, messages: Sequence[Message]) -> ConvertedWindow:
+        """Write messages in the outgoing format; what was written anew is shaped as stored messages are."""
+        window = convert(messages, self.wire, keeps_system=self.target.takes_system_inside)
+        stored = frozenset(message.raw for message in messages if message.wire is self.wire)
+        items = tuple(item if item in stored else self._shaped(item) for item in window.items)
+        return replace(window, items=items)
+
+    def _shaped(self, item: str) -> str:
+        body: JsonObject = json.loads(item)
+        fit = Fitting(self.target, is_stored=False)
+        fitted = fit_body(body, fit)
+        text = item if fitted is body else dump(fitted)
+        self._shapings[text] = fit
+        return text
+
+    def _converted(self, messages: Sequence[Message]) -> _Written:
+        window = self._convert(messages)
         count = self._count_converted(window, messages)
         kept = self._kept(window, messages)
         bodies = [kept[item].body if item in kept else json.loads(item) for item in window.items]
         paired = not check_pairs(bodies, self.wire)
-        return Outgoing(window.items, window.system, window.dropped, count, pairs_intact=paired)
+        return _Written(window.items, bodies, count, window.system, window.dropped, pairs_intact=paired)
 
     def _kept(self, window: ConvertedWindow, messages: Sequence[Message]) -> dict[str, Message]:
         """Find the messages that go out as stored, by their text."""
@@ -185,6 +312,27 @@ def recounted(message: Message) -> Message:
     return replace(message, tokens=count.tokens, tokens_wide=count.wide)
 
 
+def recounted_after(before: Message, after: Message) -> Message:
+    """Count a message anew after a change, by the texts that went and came alone."""
+    before = measured(before)
+    old, new = pieces_of(before.body), pieces_of(after.body)
+    gone, came = Counter(old.texts) - Counter(new.texts), Counter(new.texts) - Counter(old.texts)
+    fixed = _fixed(new, canonical_media_tokens) - _fixed(old, canonical_media_tokens)
+    sums = [
+        sum(count_text(text, encoding) * times for text, times in came.items())
+        - sum(count_text(text, encoding) * times for text, times in gone.items())
+        for encoding in (EncodingName.O200K, EncodingName.WIDE)
+    ]
+    tokens, wide = before.tokens + fixed + sums[0], (before.tokens_wide or 0) + fixed + sums[1]
+    return replace(after, tokens=max(tokens, 0), tokens_wide=max(wide, 0))
+
+
+def _stub(message: Message) -> JsonObject:
+    """Stand for a message in which there is nothing to look at."""
+    is_user = message.role is Role.TOOL and message.wire is Wire.ANTHROPIC
+    return {"role": "user" if is_user else message.role.value}
+
+
 def _media_extra(message: Message, model: str) -> int:
     """Say what the model bills for a message's media beyond its stored count, >= 0."""
     if '"type"' not in message.raw or not _MEDIA.search(message.raw):
@@ -245,9 +393,14 @@ def _silent(messages: Sequence[Message]) -> set[int]:
 
 
 def _loose(messages: Sequence[Message]) -> set[int]:
-    """Few turns hold reasoning: only theirs are decoded."""
+    """Find empty messages, and reasoning that led to nothing; few turns hold any: only theirs are decoded."""
+    empty = {
+        place
+        for place, message in enumerate(messages)
+        if "[]" in message.raw and message.body.get("content") == [] and "role" in message.body
+    }
     reasons = any(REASONING in message.raw for message in messages if message.role is Role.ASSISTANT)
-    return loose_reasoning([message.body for message in messages]) if reasons else set()
+    return empty | (loose_reasoning([message.body for message in messages]) if reasons else set())
 
 
 _SAYS_NOTHING: dict[Wire, Callable[[Sequence[Message]], set[int]]] = {

@@ -128,7 +128,7 @@ def _edit_openai(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> Json
     edited = dict(body)
     if isinstance(body.get("tool_calls"), list):
         calls = [call for call in body["tool_calls"] if keep_call(_member(call, "id"))]
-        edited["tool_calls"] = calls
+        edited["tool_calls"] = _signed_first(body["tool_calls"], calls)
         if not calls:
             del edited["tool_calls"]
     if body.get("function_call") and not keep_call(
@@ -138,6 +138,19 @@ def _edit_openai(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> Json
     parts = ("tool_calls", "function_call", "refusal", "audio")
     says = _says_something(edited.get("content")) or any(edited.get(part) for part in parts)
     return edited if says else None
+
+
+def _signed_first(calls: list[JsonObject], kept: list[JsonObject]) -> list[JsonObject]:
+    """Keep the thought signature of parallel calls: Gemini writes it on the first of them alone."""
+    signed = next((call for call in calls if _is_signed(call)), None)
+    if not kept or signed is None or any(map(_is_signed, kept)):
+        return kept
+    return [{**kept[0], "extra_content": signed["extra_content"]}, *kept[1:]]
+
+
+def _is_signed(call: object) -> bool:
+    google = _member(_member(call, "extra_content"), "google")
+    return bool(_member(google, "thought_signature"))
 
 
 def _answered_id(body: JsonObject) -> object:

@@ -1,7 +1,7 @@
 """Which result answers which tool call, and how a history with broken pairs is made sendable."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -141,7 +141,8 @@ def repair_pairs(messages: Sequence[Message]) -> tuple[list[Message], list[Repai
             continue
         rest = _without_faults(message, faults[index])
         if rest is None:
-            repairs += _drop_reasoning(kept, message, faults[index][0])
+            if not _goes_on(messages, index, faults):
+                repairs += _drop_reasoning(kept, message, faults[index][0])
         else:
             kept.append(rest)
         repairs += [Repair(fault.kind, message.seq, fault.call_id, rest is None) for fault in faults[index]]
@@ -267,6 +268,17 @@ def _without_faults(message: Message, faults: Sequence[PairFault]) -> Message | 
     calls = {(fault.call_id, fault.occurrence) for fault in faults if fault.kind in _OF_CALLS}
     answers = {(fault.call_id, fault.occurrence) for fault in faults if fault.kind not in _OF_CALLS}
     return without(message, calls=calls, answers=answers)
+
+
+def _goes_on(messages: Sequence[Message], index: int, faults: Mapping[int, Sequence[PairFault]]) -> bool:
+    """Whether another item of the same response stands behind a call that is taken out."""
+    for place in range(index + 1, len(messages)):
+        message = messages[place]
+        if message.role is not Role.ASSISTANT or is_reasoning_item(message):
+            return False
+        if place not in faults or _without_faults(message, faults[place]) is not None:
+            return True
+    return False
 
 
 def _drop_reasoning(kept: list[Message], dropped: Message, fault: PairFault) -> list[Repair]:

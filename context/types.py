@@ -41,6 +41,7 @@ class Message:
         wire: The format in which `raw` is written.
         speaker: Who speaks, where the platform named somebody.
         tokens_wide: Its cost in the second count, which bounds other families' models more closely.
+        model: The model that answered in its turn; None where nobody said.
     """
 
     seq: int
@@ -52,6 +53,7 @@ class Message:
     wire: Wire = Wire.OPENAI
     speaker: str | None = None
     tokens_wide: int | None = None
+    model: str | None = None
 
     @cached_property
     def body(self) -> JsonObject:

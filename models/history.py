@@ -8,11 +8,11 @@ from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, bindparam, func, select, text
+from sqlalchemy import ARRAY, BigInteger, and_, bindparam, func, select, text
 
 from context.types import Message, Role, Wire
 from models.cipher import MARK
-from models.log import StoredMessage
+from models.log import StoredMessage, Turn
 from models.session import Transaction
 from models.text_keys import Cells
 from models.text_settings import has_masters
@@ -28,9 +28,22 @@ _MESSAGE_COLUMNS = (
     StoredMessage.speaker,
     StoredMessage.tokens_wide,
 )
-_OF_SESSION = select(*_MESSAGE_COLUMNS).where(
-    StoredMessage.tenant_id == bindparam("tenant_id"), StoredMessage.session_id == bindparam("session_id")
+_OF_SESSION = (
+    select(*_MESSAGE_COLUMNS, Turn.model)
+    .outerjoin(
+        Turn,
+        and_(
+            Turn.tenant_id == StoredMessage.tenant_id,
+            Turn.session_id == StoredMessage.session_id,
+            Turn.turn_index == StoredMessage.turn_index,
+        ),
+    )
+    .where(
+        StoredMessage.tenant_id == bindparam("tenant_id"), StoredMessage.session_id == bindparam("session_id")
+    )
 )
+"""Messages with the model of their turn: what one model signed does not go to others."""
+
 _NEWEST_FIRST = (
     _OF_SESSION.where(StoredMessage.seq > bindparam("after_seq"), StoredMessage.seq <= bindparam("up_to_seq"))
     .order_by(StoredMessage.seq.desc())
@@ -104,6 +117,7 @@ def _message(cells: Cells, session_id: str, row: Any) -> Message:
         Wire(row[6]),
         cells.open_if("message.speaker", row[7], session_id, row[0]),
         row[8],
+        row[9],
     )
 
 

@@ -10,6 +10,9 @@ from enum import StrEnum
 HEADER_BYTES = 262_144
 """How much of a file is decoded to find its dimensions; a JPEG may carry long metadata before them."""
 
+SHORT_HEADER_BYTES = 3_072
+"""Most files tell their dimensions in so many bytes."""
+
 SHORTEST_FILE_CHARS = 64
 """Shorter text without a data URL's head is the id of a file, not its content."""
 
@@ -71,7 +74,7 @@ def media_from_reference(reference: object, kind: MediaKind, *, detail: object =
     payload_start = url.end() if url else 0
     size_bytes = (len(reference) - payload_start) * 3 // 4
     looks = kind if url else MediaKind.IMAGE
-    size = image_size(_decode_head(reference, payload_start)) if looks is MediaKind.IMAGE else None
+    size = _read_image_size(reference, payload_start) if looks is MediaKind.IMAGE else None
     kind = MediaKind.IMAGE if size else kind
     width, height = size or (None, None)
     return Media(kind, width=width, height=height, size_bytes=size_bytes, detail=level)
@@ -100,8 +103,15 @@ def _kind_of_type(media_type: str | None, default: MediaKind) -> MediaKind:
     return MediaKind.DOCUMENT if media_type else default
 
 
-def _decode_head(text: str, start: int) -> bytes:
-    head = re.sub(r"\s+", "", text[start : start + HEADER_BYTES * 4 // 3])
+def _read_image_size(text: str, start: int) -> tuple[int, int] | None:
+    """Read dimensions from the first bytes; only long metadata makes more of them necessary."""
+    return image_size(_decode_head(text, start, SHORT_HEADER_BYTES)) or (
+        image_size(_decode_head(text, start, HEADER_BYTES)) if len(text) > SHORT_HEADER_BYTES else None
+    )
+
+
+def _decode_head(text: str, start: int, size: int) -> bytes:
+    head = re.sub(r"\s+", "", text[start : start + size * 4 // 3])
     head = head[: len(head) // 4 * 4]
     try:
         return base64.b64decode(head, altchars=b"-_" if "-" in head or "_" in head else None)

@@ -240,6 +240,12 @@ def _add_media(pieces: Pieces, part: JsonObject, media: Media) -> None:
 _HOLDERS = ("file", "source", "image_url", "input_audio", "audio_url", "video_url", "document_url")
 
 
+def media_of(part: JsonObject) -> Media | None:
+    """Describe the file that a part holds; None for a part that is no file."""
+    kind = part.get("type")
+    return _media_of(part, kind) if isinstance(kind, str) else None
+
+
 def _media_of(part: JsonObject, kind: str) -> Media | None:
     if kind in _IMAGE_TYPES:
         detail = part.get("detail")

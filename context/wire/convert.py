@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from context.types import Message, Wire
+from context.types import Message, Role, Wire
 from context.wire import from_anthropic, from_openai, from_responses, to_anthropic, to_openai, to_responses
 from context.wire.neutral import ConvertedWindow, Entry
 from context.wire.pairing import pair
@@ -19,7 +19,7 @@ _WRITE: dict[Wire, Callable[[Sequence[Entry]], ConvertedWindow]] = {
 }
 
 
-def convert(messages: Sequence[Message], to: Wire) -> ConvertedWindow:
+def convert(messages: Sequence[Message], to: Wire, *, keeps_system: bool = True) -> ConvertedWindow:
     """Write a window in one format, whichever formats its messages are stored in.
 
     A message stored in the target format passes as its stored text, byte for byte. It is rewritten only
@@ -29,17 +29,19 @@ def convert(messages: Sequence[Message], to: Wire) -> ConvertedWindow:
     Args:
         messages: The window in order, each valid by itself (`context.wire.describe`), pairs whole.
         to: The target format.
+        keeps_system: Whether a later system message may stay among the messages (Anthropic, some models).
 
     Returns:
         The items, the system prompt where it stands apart, and a record of everything not carried as it was.
     """
-    entries = [entry for message in messages for entry in _read(message, to)]
+    entries = [entry for message in messages for entry in _read(message, to, keeps_system=keeps_system)]
     paired, changes = pair(entries, to)
     window = _WRITE[to](paired)
     return ConvertedWindow(window.items, window.system, (*changes, *window.dropped))
 
 
-def _read(message: Message, to: Wire) -> list[Entry]:
-    if message.wire is to:
+def _read(message: Message, to: Wire, *, keeps_system: bool) -> list[Entry]:
+    joins_prompt = to is Wire.ANTHROPIC and message.role is Role.SYSTEM and not keeps_system
+    if message.wire is to and not joins_prompt:
         return [Entry(message.seq, message.role, native=message)]
     return _READ[message.wire](message)

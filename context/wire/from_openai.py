@@ -57,10 +57,11 @@ def _content(body: JsonObject) -> list[Content]:
     content = body.get("content")
     if isinstance(content, str):
         return [Text(content)] if content else []
-    return [piece for part in content or [] for piece in _part(part)]
+    return [piece for part in content or [] for piece in read_part(part)]
 
 
-def _part(part: JsonObject) -> list[Content]:
+def read_part(part: JsonObject) -> list[Content]:
+    """Read one part of a message into the neutral form."""
     kind = part["type"]
     known = _PART_FIELDS.get(kind)
     if known is None:

@@ -53,10 +53,16 @@ def call_ids(body: JsonObject, path: str) -> tuple[str, ...]:
 
 
 def says_nothing(body: JsonObject) -> bool:
-    """Whether an assistant message has nothing that a provider would take back, as an aborted one."""
-    return body.get("content") is None and not any(
+    """Whether a message has nothing that a provider would take back, as an aborted one."""
+    return _is_blank(body.get("content")) and not any(
         body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
     )
+
+
+def _is_blank(content: object) -> bool:
+    if isinstance(content, list):
+        return all(part.get("type") == "text" and not str(part.get("text") or "").strip() for part in content)
+    return content is None or (isinstance(content, str) and not content.strip())
 
 
 def legacy_id(function: str) -> str:

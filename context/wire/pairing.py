@@ -99,15 +99,16 @@ def settle(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> list[
 
 def fit_name(name: str, wire: Wire) -> str:
     """Shape a tool's name for a format; unchanged where it fits already."""
-    return _fit(name, _NAME_LENGTHS[wire])
+    return shape_name(name, _NAME_LENGTHS[wire])
 
 
 def fit_id(call_id: str, wire: Wire) -> str:
     """Shape a call's id for a format; unchanged where it fits already."""
-    return _fit(call_id, _ID_LENGTHS[wire])
+    return shape_name(call_id, _ID_LENGTHS[wire])
 
 
-def _fit(name: str, length: int) -> str:
+def shape_name(name: str, length: int) -> str:
+    """Shape a name or an id: letters, digits, `_` and `-`, so many at most; unchanged where it fits."""
     clean = _FOREIGN_CHARACTER.sub("_", name)
     if clean == name and 0 < len(name) <= length:
         return name

@@ -52,6 +52,7 @@ def write(entries: Sequence[Entry]) -> ConvertedWindow:
         else:
             role = "assistant" if entry.role is Role.ASSISTANT else "user"
             _add(draft, _Piece(role, blocks_of(entry, draft.losses)), entry)
+    _lift_misplaced(draft, entries[0].seq if entries else 0)
     items = [_item(piece) for piece in draft.pieces]
     if (first := _spoken(draft.pieces)) and first.role == "assistant":
         items.insert(0, dump(_FIRST))
@@ -61,13 +62,33 @@ def write(entries: Sequence[Entry]) -> ConvertedWindow:
     return ConvertedWindow(tuple(items), "\n\n".join(draft.system) or None, tuple(draft.losses))
 
 
+def _lift_misplaced(draft: _Draft, seq: int) -> None:
+    """Move system messages to the prompt, but those between a user and the assistant, or at the end."""
+    roles = ["", *(piece.role for piece in draft.pieces), "assistant"]
+    around = zip(draft.pieces, roles, roles[2:], strict=False)
+    misplaced = [
+        piece
+        for piece, before, after in around
+        if piece.role == "system" and (before != "user" or after != "assistant")
+    ]
+    if misplaced:
+        draft.system += [text for piece in misplaced if (text := _words(piece))]
+        draft.pieces = [piece for piece in draft.pieces if piece not in misplaced]
+        draft.losses.append(Loss(seq, *_JOINED))
+
+
+def _words(piece: _Piece) -> str:
+    return "\n\n".join(str(block.get("text") or "") for block in piece.blocks).strip()
+
+
+_JOINED = (LossKind.ORDER, "a later system message joined the system prompt")
+
+
 def _add_system(draft: _Draft, entry: Entry) -> None:
     texts = [part.text for part in entry.parts if isinstance(part, Text) and part.text.strip()]
     draft.system += texts
     if texts and draft.pieces:
-        draft.losses.append(
-            Loss(entry.seq, LossKind.ORDER, "a later system message joined the system prompt")
-        )
+        draft.losses.append(Loss(entry.seq, *_JOINED))
     if any(isinstance(part, Media) for part in entry.parts):
         draft.losses.append(Loss(entry.seq, LossKind.CONTENT, "a system prompt takes text only"))
 
@@ -126,7 +147,10 @@ def _add(draft: _Draft, piece: _Piece, entry: Entry) -> None:
         last.blocks = _results_first(last.blocks + piece.blocks)
         last.raw = None
         if last is not draft.pieces[-1]:
-            draft.losses.append(Loss(entry.seq, LossKind.ORDER, "words moved before a system message"))
+            between = [each for each in draft.pieces if each.role == "system"][-1]
+            draft.system.append(_words(between))
+            draft.pieces.remove(between)
+            draft.losses.append(Loss(entry.seq, *_JOINED))
     else:
         draft.pieces.append(piece)
 

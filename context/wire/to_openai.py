@@ -22,6 +22,9 @@ from context.wire.neutral import (
 from context.wire.openai import says_nothing
 from context.wire.pairing import fit_name
 
+_BLANK_CHARS = 200
+"""A longer message without null and without an empty list says something."""
+
 _AUDIO_FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 
 
@@ -70,10 +73,10 @@ def _pass(native: Message, items: list[str], losses: list[Loss]) -> None:
 
 
 def is_empty(message: Message) -> bool:
-    """Whether a stored assistant message says nothing that a provider would take back."""
-    if message.role is not Role.ASSISTANT or message.call_ids:
+    """Whether a stored message says nothing that a provider would take back."""
+    if message.role is Role.TOOL or message.call_ids or (message.role is Role.USER and not message.seq):
         return False
-    if "null" not in message.raw and '"content"' in message.raw:
+    if len(message.raw) > _BLANK_CHARS and "null" not in message.raw and "[]" not in message.raw:
         return False
     return says_nothing(message.body)
 

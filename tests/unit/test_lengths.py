@@ -1,4 +1,3 @@
-
 """A summary in several lengths: whole points only, by worth, whatever wrote it."""
 
 import time

@@ -1,0 +1,109 @@
+"""Anthropic messages as one provider takes them, step by step."""
+
+from context.shape.fitting import MARKS_OF_NEW, Fitting, put, without, without_marks
+from context.shape.rules import Rule
+from context.types import JsonObject, Wire
+from context.wire.anthropic import is_answer, is_call
+from context.wire.neutral import LossKind
+from context.wire.pairing import fit_name
+
+THINKING = frozenset({"thinking", "redacted_thinking"})
+
+
+def fit_blocks(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Shape one Anthropic message for its target; its blank texts are left out where it is written.
+
+    Args:
+        body: The decoded message.
+        fit: What is known of it; takes down what was changed.
+
+    Returns:
+        The message as it can be sent, maybe without content; the same object where nothing had to change.
+    """
+    body = _marks(body, fit)
+    content = body.get("content")
+    if not isinstance(content, list):
+        return body
+    blocks = content
+    if body.get("role") == "assistant":
+        blocks = _trailing(_thinking(blocks, fit), fit)
+        blocks = [_named(block, fit) for block in blocks]
+    if len(blocks) == len(content) and all(a is b for a, b in zip(blocks, content, strict=True)):
+        return body
+    return {**body, "content": blocks}
+
+
+def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Take marks out of history, and those of a new message that are more than fit beside the prompt's."""
+    bare = without_marks(body)
+    if bare is body or not isinstance(bare, dict):
+        return body
+    if fit.is_stored:
+        fit.apply(Rule.CACHE_MARKS)
+        return bare
+    content = body["content"] if isinstance(body["content"], list) else []
+    marked = [place for place, block in enumerate(content) if "cache_control" in block]
+    if len(marked) <= MARKS_OF_NEW:
+        return body
+    fit.apply(Rule.CACHE_MARKS)
+    extra = set(marked[:-MARKS_OF_NEW])
+    kept = [without(block, ("cache_control",)) if at in extra else block for at, block in enumerate(content)]
+    return {**body, "content": kept}
+
+
+def _thinking(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
+    if fit.drops_reasoning:
+        kept = [block for block in blocks if block.get("type") not in THINKING]
+        if len(kept) < len(blocks):
+            fit.lose_reasoning()
+        return _own_calls(kept, fit) if fit.is_foreign else kept
+    if not fit.target.checks_signatures:
+        return blocks
+    kept = [block for block in blocks if not _lacks_signature(block)]
+    if len(kept) < len(blocks):
+        fit.apply(Rule.UNSIGNED_THINKING, LossKind.REASONING, "thinking without its signature was left out")
+    return kept
+
+
+def _lacks_signature(block: JsonObject) -> bool:
+    if block.get("type") == "thinking":
+        return not block.get("signature")
+    return block.get("type") == "redacted_thinking" and not block.get("data")
+
+
+def _own_calls(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
+    """Leave out tools that another provider ran itself, with their sealed results, where both are here."""
+    made = {block["id"] for block in blocks if is_call(block) and block["type"] != "tool_use"}
+    closed = made & {block["tool_use_id"] for block in blocks if is_answer(block)}
+    kept = [
+        block
+        for block in blocks
+        if (block["id"] if is_call(block) else block["tool_use_id"] if is_answer(block) else None)
+        not in closed
+    ]
+    if len(kept) < len(blocks):
+        why = "a tool run by another provider was left out"
+        fit.apply(Rule.FOREIGN_REASONING, LossKind.CONTENT, why)
+    return kept
+
+
+def _trailing(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
+    """Leave out thinking that nothing follows, as of an answer that was broken off."""
+    if not fit.target.checks_signatures or not blocks or blocks[-1].get("type") not in THINKING:
+        return blocks
+    kept = list(blocks)
+    while kept and kept[-1].get("type") in THINKING:
+        kept.pop()
+    fit.apply(Rule.TRAILING_THINKING, LossKind.REASONING, "thinking that led to nothing was left out")
+    return kept
+
+
+def _named(block: JsonObject, fit: Fitting) -> JsonObject:
+    name = block.get("name")
+    if block.get("type") != "tool_use" or not isinstance(name, str):
+        return block
+    fitted = fit_name(name, Wire.ANTHROPIC)
+    if fitted == name:
+        return block
+    fit.apply(Rule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
+    return put(block, "name", fitted)

@@ -1,0 +1,277 @@
+"""OpenAI chat messages as one provider takes them, step by step."""
+
+import json
+import re
+from collections.abc import Iterator
+
+from context.sanitize import decode_inner
+from context.shape.fitting import Fitting, is_blank, put, without, without_marks
+from context.shape.rules import Rule
+from context.tokens.families import ModelFamily
+from context.types import JsonObject, Wire
+from context.wire.from_openai import read_part
+from context.wire.media import note_for
+from context.wire.neutral import LossKind, Media, dump
+from context.wire.pairing import fit_name
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
+SIGNED_FIELDS = ("extra_content", "provider_specific_fields")
+_KEPT_BY_MISTRAL = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "prefix"})
+_NAME = re.compile(r"[^\s<|\\/>]{1,64}")
+_NOT_IN_NAME = re.compile(r"[\s<|\\/>]+")
+
+
+def fit_chat(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Shape one chat message for its target.
+
+    Args:
+        body: The decoded message.
+        fit: What is known of it; takes down what was changed.
+
+    Returns:
+        The message as it can be sent; the same object where nothing had to change.
+    """
+    for step in _STEPS:
+        body = step(body, fit)
+    return body
+
+
+def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
+    if not fit.is_stored:
+        return body
+    bare = without_marks(body)
+    if bare is body or not isinstance(bare, dict):
+        return body
+    fit.apply(Rule.CACHE_MARKS)
+    return bare
+
+
+def _reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
+    if body.get("role") != "assistant":
+        return body
+    if fit.drops_reasoning:
+        return _without_reasoning(body, fit)
+    if fit.target.checks_signatures:
+        body = _signed_alone(body, fit)
+    if re.search(r"deepseek-(?:r1|reasoner)", fit.target.model.lower()) and not body.get("tool_calls"):
+        bare = without(body, ("reasoning_content",))
+        if bare is not body:
+            fit.apply(Rule.SPENT_REASONING, LossKind.REASONING, "reasoning of earlier answers was left out")
+        body = bare
+    return body
+
+
+def _without_reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
+    bare = without(body, (*REASONING_FIELDS, *SIGNED_FIELDS))
+    calls = bare.get("tool_calls")
+    if isinstance(calls, list):
+        kept = [_unsigned_call(call) for call in calls]
+        bare = bare if all(a is b for a, b in zip(kept, calls, strict=True)) else {**bare, "tool_calls": kept}
+    content = bare.get("content")
+    if isinstance(content, list):
+        told = [part for part in content if part.get("type") not in {"thinking", "redacted_thinking"}]
+        bare = bare if len(told) == len(content) else {**bare, "content": told}
+    if bare is not body:
+        fit.lose_reasoning()
+    return bare
+
+
+def _unsigned_call(call: JsonObject) -> JsonObject:
+    call = without(call, SIGNED_FIELDS)
+    function = call.get("function")
+    return put(call, "function", without(function, SIGNED_FIELDS)) if isinstance(function, dict) else call
+
+
+def _signed_alone(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Keep of thinking beside a message what carries its signature."""
+    for key in ("thinking_blocks", "reasoning_details"):
+        blocks = body.get(key)
+        if not isinstance(blocks, list):
+            continue
+        kept = [block for block in blocks if not (isinstance(block, dict) and _lacks_signature(block))]
+        if len(kept) < len(blocks):
+            fit.apply(
+                Rule.UNSIGNED_THINKING, LossKind.REASONING, "thinking without its signature was left out"
+            )
+            body = {**body, key: kept} if kept else without(body, (key,))
+    return body
+
+
+def _lacks_signature(block: JsonObject) -> bool:
+    if block.get("type") in {"thinking", "reasoning.text"}:
+        return not block.get("signature")
+    return block.get("type") in {"redacted_thinking", "reasoning.encrypted"} and not block.get("data")
+
+
+def _parts(body: JsonObject, fit: Fitting) -> JsonObject:
+    content = body.get("content")
+    if not isinstance(content, list):
+        return body
+    parts = [each for part in content for each in _fit_part(part, fit)]
+    if len(parts) == len(content) and all(a is b for a, b in zip(parts, content, strict=True)):
+        return body
+    return {**body, "content": parts}
+
+
+def _fit_part(part: JsonObject, fit: Fitting) -> Iterator[JsonObject]:
+    kind = part.get("type")
+    if is_blank(part):
+        fit.apply(Rule.EMPTY_TEXT)
+    elif kind == "refusal" and fit.target.family is not ModelFamily.OPENAI:
+        fit.apply(Rule.PART_KIND)
+        yield {"type": "text", "text": str(part.get("refusal") or "")}
+    elif kind in fit.target.parts or not _is_foreign_part(str(kind), fit):
+        yield part
+    elif kind in {"thinking", "redacted_thinking"}:
+        fit.apply(Rule.PART_KIND, LossKind.REASONING, "thinking inside the content was left out whole")
+    else:
+        yield _as_words(part, fit)
+
+
+def _is_foreign_part(kind: str, fit: Fitting) -> bool:
+    """Whether a kind of part goes to its own provider alone; an unknown kind is the platform's affair."""
+    if fit.target.family is ModelFamily.OPENAI and fit.is_stored:
+        return True
+    return kind in _OF_SOME
+
+
+_OF_SOME = frozenset({"document_url", "video_url", "video", "reference", "thinking", "redacted_thinking"})
+
+
+def _as_words(part: JsonObject, fit: Fitting) -> JsonObject:
+    """Write a part that only another provider knows as a file that all know, or as a note."""
+    kind = str(part.get("type"))
+    if isinstance(part.get("text"), str):
+        fit.apply(Rule.PART_KIND)
+        return {"type": "text", "text": part["text"]}
+    known = (
+        next((each for each in read_part(part) if isinstance(each, Media)), None) if kind in _FILES else None
+    )
+    if known is not None and known.data:
+        fit.apply(Rule.PART_KIND)
+        url = f"data:{known.mime or 'application/octet-stream'};base64,{known.data}"
+        return {"type": "file", "file": {"filename": known.name or "document.pdf", "file_data": url}}
+    name = kind.removesuffix("_url")
+    fit.apply(Rule.PART_KIND, LossKind.MEDIA, f"the {name[:40]} became a note")
+    return {"type": "text", "text": note_for(known) if known else f"[{name[:40]} not shown]"}
+
+
+_FILES = frozenset({"document_url"})
+
+
+def _calls(body: JsonObject, fit: Fitting) -> JsonObject:
+    calls = body.get("tool_calls")
+    if not isinstance(calls, list):
+        return body
+    if not calls:
+        fit.apply(Rule.EMPTY_CALLS)
+        return without(body, ("tool_calls",))
+    fitted = [_fit_call(call, fit) if isinstance(call, dict) else call for call in calls]
+    if all(a is b for a, b in zip(fitted, calls, strict=True)):
+        return body
+    return {**body, "tool_calls": fitted}
+
+
+def _fit_call(call: JsonObject, fit: Fitting) -> JsonObject:
+    if not call.get("type") and isinstance(call.get("function"), dict):
+        fit.apply(Rule.CALL_SHAPE)
+        call = {**call, "type": "function"}
+    if "index" in call:
+        fit.apply(Rule.CALL_SHAPE)
+        call = without(call, ("index",))
+    for shape in ("function", "custom"):
+        inner = call.get(shape)
+        if isinstance(inner, dict):
+            call = put(call, shape, _fit_callee(inner, fit, is_json=shape == "function"))
+    return call
+
+
+def _fit_callee(callee: JsonObject, fit: Fitting, *, is_json: bool) -> JsonObject:
+    name = callee.get("name")
+    if isinstance(name, str) and name and (fitted := fit_name(name, Wire.OPENAI)) != name:
+        fit.apply(Rule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
+        callee = {**callee, "name": fitted}
+    if not is_json:
+        return callee
+    arguments = _fit_arguments(callee.get("arguments"), fit)
+    return callee if arguments == callee.get("arguments") else {**callee, "arguments": arguments}
+
+
+def _fit_arguments(arguments: object, fit: Fitting) -> str:
+    """Give arguments as the text of a JSON object, as all servers read them; OpenAI takes any text."""
+    if not isinstance(arguments, str):
+        fit.apply(Rule.ARGUMENTS)
+        return "{}" if arguments is None else dump(arguments)
+    if not arguments.strip():
+        fit.apply(Rule.ARGUMENTS)
+        return "{}"
+    if fit.target.takes_unknown_arguments or _is_object(arguments):
+        return arguments
+    fit.apply(Rule.ARGUMENTS, LossKind.ARGUMENTS, "arguments that are no JSON object went under 'input'")
+    return json.dumps({"input": arguments}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(decode_inner(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _empty(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Say nothing as each role says it: a call without words has none, a result has an empty text."""
+    content, role = body.get("content"), body.get("role")
+    if role == "assistant" and body.get("tool_calls"):
+        is_odd = content == [] or (content == "" and fit.target.family is not ModelFamily.OPENAI)
+        if is_odd:
+            fit.apply(Rule.EMPTY_CONTENT)
+            return {**body, "content": None}
+    elif content == [] and role in {"tool", "function"}:
+        fit.apply(Rule.EMPTY_CONTENT)
+        return {**body, "content": ""}
+    return body
+
+
+def _name(body: JsonObject, fit: Fitting) -> JsonObject:
+    name, role = body.get("name"), body.get("role")
+    if not isinstance(name, str) or role in {"tool", "function"}:
+        return body
+    if fit.target.family is ModelFamily.MISTRAL:
+        fit.apply(Rule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was written before the words")
+        return _spoken_by(without(body, ("name",)), name)
+    if not name or _NAME.fullmatch(name):
+        return body if name else without(body, ("name",))
+    fit.apply(Rule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was shaped for this format")
+    fitted = _NOT_IN_NAME.sub("_", name)[:64]
+    return {**body, "name": fitted}
+
+
+def _spoken_by(body: JsonObject, name: str) -> JsonObject:
+    content = body.get("content")
+    if body.get("role") != "user" or not name:
+        return body
+    if isinstance(content, str):
+        return {**body, "content": f"{name}: {content}"}
+    return {**body, "content": [{"type": "text", "text": f"{name}:"}, *(content or ())]}
+
+
+def _role(body: JsonObject, fit: Fitting) -> JsonObject:
+    if body.get("role") != "developer" or fit.target.family is ModelFamily.OPENAI:
+        return body
+    fit.apply(Rule.DEVELOPER_ROLE)
+    return {**body, "role": "system"}
+
+
+def _fields(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Mistral refuses fields that it does not know, of calls too."""
+    if fit.target.family is not ModelFamily.MISTRAL:
+        return body
+    extra = [key for key in body if key not in _KEPT_BY_MISTRAL]
+    if not extra:
+        return body
+    if any(body[key] for key in extra):
+        fit.apply(Rule.KNOWN_FIELDS, LossKind.FIELDS, "fields that the provider does not know were left out")
+    return without(body, extra)
+
+
+_STEPS = (_marks, _reasoning, _parts, _calls, _empty, _name, _role, _fields)

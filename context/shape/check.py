@@ -1,0 +1,167 @@
+"""One validator of shape for what goes out, apart from the normaliser: what its provider would refuse."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from context.shape.chat import REASONING_FIELDS
+from context.shape.fitting import is_blank, parts_of
+from context.shape.pictures import pictures_of
+from context.shape.target import Target
+from context.tokens.families import ModelFamily
+from context.tokens.media import Media, MediaKind
+from context.types import JsonObject, Wire
+from context.wire.pairing import fit_name
+from context.wire.responses import item_type
+
+MAX_MARKS = 4
+"""Cache marks that Anthropic takes in one request."""
+
+_OPENAI_PARTS = {
+    "user": frozenset({"text", "image_url", "input_audio", "file"}),
+    "assistant": frozenset({"text", "refusal"}),
+}
+
+
+def check_shape(items: Sequence[JsonObject], target: Target, *, has_system: bool = False) -> list[str]:
+    """List what a provider would refuse in the shape of an outgoing array; order and pairs are apart.
+
+    Args:
+        items: Decoded messages or items, without the system prompt.
+        target: Who will read them.
+        has_system: Whether a system prompt stands before them.
+
+    Returns:
+        One sentence a fault, each beginning with its place; empty if all can be sent.
+    """
+    faults = [
+        f"messages[{place}]: {fault}"
+        for place, body in enumerate(items)
+        for fault in _CHECKS[target.wire](body, target)
+    ]
+    faults += [*_order_faults(items, target, has_system=has_system), *_mark_faults(items)]
+    return faults + list(_media_faults(items, target))
+
+
+def _check_chat(body: JsonObject, target: Target) -> Iterator[str]:
+    role, content = body.get("role"), body.get("content")
+    calls = body.get("tool_calls")
+    if calls == []:
+        yield "empty array of tool_calls"
+    if content == [] or any(is_blank(part) for part in parts_of(body)):
+        yield "empty content"
+    if role == "developer" and target.family is not ModelFamily.OPENAI:
+        yield "a role that only OpenAI knows"
+    yield from _part_faults(body, target)
+    if target.checks_signatures and any(map(_lacks_signature, body.get("thinking_blocks") or ())):
+        yield "thinking without a signature"
+    if target.family is ModelFamily.MISTRAL and any(body.get(key) for key in REASONING_FIELDS):
+        yield "a field that is not known"
+    for call in calls or ():
+        yield from _call_faults(call, target)
+    if isinstance(body.get("tool_call_id"), str) and not target.takes_id(body["tool_call_id"]):
+        yield "an id that is refused"
+
+
+def _part_faults(body: JsonObject, target: Target) -> Iterator[str]:
+    known = _OPENAI_PARTS.get(str(body.get("role"))) if target.family is ModelFamily.OPENAI else None
+    for part in parts_of(body):
+        kind = str(part.get("type"))
+        if kind not in (known or target.parts) and (known or kind in _OWN):
+            yield f"a part of type {kind[:40]}"
+
+
+_OWN = frozenset({"document_url", "video_url", "thinking", "redacted_thinking", "reference"})
+
+
+def _call_faults(call: JsonObject, target: Target) -> Iterator[str]:
+    if isinstance(call.get("id"), str) and not target.takes_id(call["id"]):
+        yield "an id that is refused"
+    function = call.get("function") or call.get("custom") or {}
+    if fit_name(str(function.get("name") or "x"), Wire.OPENAI) != str(function.get("name") or "x"):
+        yield "a tool's name that is refused"
+    if "function" in call and not isinstance(function.get("arguments"), str):
+        yield "arguments that are no text"
+
+
+def _check_blocks(body: JsonObject, target: Target) -> Iterator[str]:
+    blocks = parts_of(body)
+    if body.get("content") == [] or any(map(is_blank, blocks)):
+        yield "empty content"
+    for block in blocks:
+        if target.checks_signatures and _lacks_signature(block):
+            yield "thinking without a signature"
+        for key in ("id", "tool_use_id"):
+            if isinstance(block.get(key), str) and not target.takes_id(block[key]):
+                yield "an id that is refused"
+    last = blocks[-1].get("type") if blocks else None
+    if target.checks_signatures and last in {"thinking", "redacted_thinking"}:
+        yield "the last block is thinking"
+    if body.get("role") == "system" and not target.takes_system_inside:
+        yield "a system message inside the conversation"
+
+
+def _lacks_signature(block: JsonObject) -> bool:
+    if block.get("type") == "thinking":
+        return not block.get("signature")
+    return block.get("type") == "redacted_thinking" and not block.get("data")
+
+
+def _check_item(body: JsonObject, target: Target) -> Iterator[str]:
+    kind = item_type(body, "item")
+    if kind == "message" and (body.get("content") == [] or any(map(is_blank, parts_of(body)))):
+        yield "empty content"
+    if isinstance(body.get("call_id"), str) and not target.takes_id(body["call_id"]):
+        yield "an id that is refused"
+    if kind == "function_call" and not isinstance(body.get("arguments"), str):
+        yield "arguments that are no text"
+
+
+_CHECKS: dict[Wire, Callable[[JsonObject, Target], Iterator[str]]] = {
+    Wire.OPENAI: _check_chat,
+    Wire.ANTHROPIC: _check_blocks,
+    Wire.RESPONSES: _check_item,
+}
+
+
+def _order_faults(items: Sequence[JsonObject], target: Target, *, has_system: bool) -> Iterator[str]:
+    if target.wire is Wire.RESPONSES:
+        return
+    last = "system" if has_system else ""
+    for place, body in enumerate(items):
+        role = str(body.get("role"))
+        if role == "system" and target.leads_with_system and last:
+            yield f"messages[{place}]: a system message inside the conversation"
+        if target.is_strict and role == last and role in {"user", "assistant"}:
+            yield f"messages[{place}]: roles must alternate"
+        if target.is_strict and role == "user" and last in {"tool", "function"}:
+            yield f"messages[{place}]: a user after a tool"
+        last = role
+    ends = items[-1] if items else {}
+    if ends.get("role") == "assistant" and target.refuses_prefill and not ends.get("tool_calls"):
+        yield f"messages[{len(items) - 1}]: the assistant speaks last"
+
+
+def _mark_faults(items: Sequence[JsonObject]) -> list[str]:
+    marks = sum(_marks(body) for body in items)
+    return [f"messages: {marks} cache marks"] if marks > MAX_MARKS else []
+
+
+def _marks(value: JsonObject) -> int:
+    return ("cache_control" in value) + sum(map(_marks, parts_of(value)))
+
+
+def _media_faults(items: Sequence[JsonObject], target: Target) -> Iterator[str]:
+    limits = target.limits
+    images = [(media, chars) for body in items for media, chars in pictures_of(body) if _is_image(media)]
+    if limits.images is not None and len(images) > limits.images:
+        yield f"messages: {len(images)} images"
+    side = limits.side
+    if limits.many is not None and len(images) > limits.many:
+        side = limits.many_side
+    if side is not None and any(max(media.width or 0, media.height or 0) > side for media, _ in images):
+        yield f"messages: an image of more than {side} pixels among {len(images)}"
+    if limits.image_chars is not None and any(chars > limits.image_chars + 200 for _, chars in images):
+        yield f"messages: an image of more than {limits.image_chars} characters"
+
+
+def _is_image(media: Media) -> bool:
+    return media.kind is MediaKind.IMAGE

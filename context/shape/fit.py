@@ -1,0 +1,73 @@
+"""A stored or new message as its target takes it: looked at quickly, and rewritten only where it must be."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from context.shape.blocks import fit_blocks
+from context.shape.chat import fit_chat
+from context.shape.fitting import Fitting
+from context.shape.ids import new_ids, rename
+from context.shape.items import fit_item
+from context.shape.rules import Rule
+from context.shape.target import Target
+from context.tokens.families import ModelFamily
+from context.types import JsonObject, Message, Role, Wire
+from context.wire.neutral import LossKind, dump
+
+_FIT: dict[Wire, Callable[[JsonObject, Fitting], JsonObject | None]] = {
+    Wire.OPENAI: fit_chat,
+    Wire.ANTHROPIC: fit_blocks,
+    Wire.RESPONSES: fit_item,
+}
+
+_PLAIN_RESULT = {
+    Wire.OPENAI: ('"content":"', '"content": "'),
+    Wire.RESPONSES: ('"output":"', '"output": "'),
+}
+
+
+def fit_message(message: Message, fit: Fitting) -> Message | None:
+    """Shape one message for its target; what is in another format is shaped once it is converted.
+
+    Args:
+        message: The message, in any format.
+        fit: What is known of it; takes down what was changed.
+
+    Returns:
+        The message itself where nothing is wrong, a changed one whose tokens are those of before, or None
+        where nothing is left of it.
+    """
+    names = new_ids(message, fit.target)
+    if names:
+        body = rename(message.body, names, message.wire)
+        fit.apply(Rule.CALL_ID, LossKind.CALL_ID, "the call and its answer got a new id")
+        message = replace(
+            message,
+            raw=dump(body),
+            call_ids=tuple(names.get(each, each) for each in message.call_ids),
+            answer_ids=tuple(names.get(each, each) for each in message.answer_ids),
+        )
+    if message.wire is not fit.target.wire or not must_look(message, fit.target):
+        return message
+    fitted = _FIT[message.wire](message.body, fit)
+    if fitted is None:
+        return None
+    return message if fitted is message.body else replace(message, raw=dump(fitted))
+
+
+def fit_body(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Shape one message that was written for a target's format just now."""
+    return _FIT[fit.target.wire](body, fit) or body
+
+
+def must_look(message: Message, target: Target) -> bool:
+    """Whether a message may hold what a rule concerns; by its text, which is not decoded for that."""
+    raw = message.raw
+    if "cache_control" in raw or "thinking" in raw:
+        return True
+    if message.wire is Wire.ANTHROPIC:
+        return message.role is Role.ASSISTANT and ('"tool_use"' in raw or '_tool_use"' in raw)
+    if message.role is Role.TOOL:
+        is_strict = target.family is ModelFamily.MISTRAL
+        return is_strict or not any(sign in raw for sign in _PLAIN_RESULT[message.wire])
+    return True

@@ -1,0 +1,73 @@
+"""Call ids that a target takes, the same on both sides of a pair whichever message holds them."""
+
+import hashlib
+from collections.abc import Mapping
+
+from context.shape.target import Target
+from context.types import JsonObject, Message, Wire
+from context.wire.pairing import shape_name
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_MISTRAL_CHARS = 9
+_ID_KEYS = {
+    Wire.OPENAI: ("id", "tool_call_id"),
+    Wire.ANTHROPIC: ("id", "tool_use_id"),
+    Wire.RESPONSES: ("call_id",),
+}
+
+
+def new_ids(message: Message, target: Target) -> dict[str, str]:
+    """Find the ids of a message that its target would refuse, each with another one in its place.
+
+    The new id follows from the old one alone, so that a call and its result get the same.
+
+    Args:
+        message: A message in any format.
+        target: Who will read it.
+    """
+    return {
+        old: fit_call_id(old, target)
+        for old in (*message.call_ids, *message.answer_ids)
+        if not target.takes_id(old) and not old.startswith("function_call:")
+    }
+
+
+def fit_call_id(call_id: str, target: Target) -> str:
+    """Shape a call's id for a target; unchanged where it is taken already."""
+    if target.takes_id(call_id):
+        return call_id
+    if target.id_length > _MISTRAL_CHARS:
+        return shape_name(call_id, target.id_length)
+    number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest()[:8])
+    digits = []
+    for _ in range(_MISTRAL_CHARS):
+        number, digit = divmod(number, len(_ALPHABET))
+        digits.append(_ALPHABET[digit])
+    return "".join(digits)
+
+
+def rename(body: JsonObject, names: Mapping[str, str], wire: Wire) -> JsonObject:
+    """Write other call ids into a message; ids that stand elsewhere are no call's and stay.
+
+    Args:
+        body: The decoded message.
+        names: New ids by old ones.
+        wire: Its format.
+    """
+    keys = _ID_KEYS[wire]
+    body = _renamed(body, names, keys if wire is Wire.RESPONSES else keys[1:])
+    for place in ("tool_calls", "content"):
+        inner = body.get(place)
+        if isinstance(inner, list):
+            body = {
+                **body,
+                place: [_renamed(each, names, keys) if isinstance(each, dict) else each for each in inner],
+            }
+    return body
+
+
+def _renamed(value: JsonObject, names: Mapping[str, str], keys: tuple[str, ...]) -> JsonObject:
+    found = {
+        key: names[value[key]] for key in keys if isinstance(value.get(key), str) and value[key] in names
+    }
+    return {**value, **found} if found else value

@@ -1,0 +1,112 @@
+"""OpenAI Responses items as one provider takes them; None for an item that cannot be sent at all."""
+
+from collections.abc import Sequence
+
+from context.shape.fitting import Fitting, is_blank, parts_of, put, without
+from context.shape.rules import Rule
+from context.types import JsonObject, Wire
+from context.wire.neutral import LossKind, dump
+from context.wire.pairing import fit_name
+from context.wire.responses import ROLES, is_answer_type, item_type
+
+_ID_STARTS = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "custom_tool_call": "ctc",
+}
+"""How the ids of items begin that OpenAI made; others it refuses."""
+
+MAX_ID_CHARS = 64
+"""The longest id of an item."""
+
+_SEALED = frozenset({"reasoning", "compaction", "item_reference"})
+_TEXTS = {"assistant": "output_text", "user": "input_text", "system": "input_text", "developer": "input_text"}
+
+
+def fit_item(body: JsonObject, fit: Fitting) -> JsonObject | None:
+    """Shape one item for its target.
+
+    Args:
+        body: The decoded item.
+        fit: What is known of it; takes down what was changed.
+
+    Returns:
+        The item as it can be sent; the same object where nothing had to change.
+    """
+    kind = item_type(body, "item")
+    if fit.drops_reasoning and (kind in _SEALED or _is_own_affair(kind, body, fit)):
+        fit.lose_reasoning()
+        return None
+    body = _ids(body, kind, fit)
+    if kind == "reasoning":
+        return _reasoning(body)
+    if kind == "message":
+        return _message(body, fit)
+    return _call(body, kind, fit)
+
+
+def _is_own_affair(kind: str, body: JsonObject, fit: Fitting) -> bool:
+    """Whether another provider ran a call by itself, and nothing else refers to it."""
+    answers = is_answer_type(kind) or kind == "mcp_approval_request" or body.get("call_id") is not None
+    return fit.is_foreign and kind != "message" and not answers
+
+
+def _ids(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
+    """Leave out an item's own id where it is not one of OpenAI's, or joins it to reasoning that is gone."""
+    start, item_id = _ID_STARTS.get(kind), body.get("id")
+    if start is None or not isinstance(item_id, str):
+        return body
+    is_user = kind == "message" and body.get("role") != "assistant"
+    if not fit.drops_reasoning and (is_user or item_id.startswith(start)) and len(item_id) <= MAX_ID_CHARS:
+        return body
+    fit.apply(Rule.ITEM_ID)
+    return without(body, ("id",))
+
+
+def _reasoning(body: JsonObject) -> JsonObject:
+    return body if isinstance(body.get("summary"), list) else {**body, "summary": []}
+
+
+def _message(body: JsonObject, fit: Fitting) -> JsonObject:
+    content = body.get("content")
+    if not isinstance(content, list):
+        return body
+    role = str(body.get("role")) if body.get("role") in ROLES else "user"
+    parts = [_part(part, _TEXTS[role], fit) for part in parts_of(body)]
+    told = [part for part in parts if part is not None]
+    if _same(told, content):
+        return body
+    return {**body, "content": told}
+
+
+def _part(part: JsonObject, text: str, fit: Fitting) -> JsonObject | None:
+    """Give words the kind that their speaker's words have; blank ones are left out."""
+    if is_blank(part):
+        fit.apply(Rule.EMPTY_TEXT)
+        return None
+    if part.get("type") in {"text", "input_text", "output_text"} and part["type"] != text:
+        fit.apply(Rule.PART_KIND)
+        return {**part, "type": text}
+    return part
+
+
+def _call(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
+    name = body.get("name")
+    if kind in {"function_call", "custom_tool_call"} and isinstance(name, str):
+        fitted = fit_name(name, Wire.RESPONSES)
+        if fitted != name:
+            fit.apply(Rule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
+            body = put(body, "name", fitted)
+    arguments = body.get("arguments")
+    if kind == "function_call" and not isinstance(arguments, str):
+        fit.apply(Rule.ARGUMENTS)
+        body = {**body, "arguments": "{}" if arguments is None else dump(arguments)}
+    if kind == "function_call_output" and body.get("output") == []:
+        fit.apply(Rule.EMPTY_CONTENT)
+        body = {**body, "output": ""}
+    return body
+
+
+def _same(parts: Sequence[JsonObject], others: Sequence[JsonObject]) -> bool:
+    return len(parts) == len(others) and all(a is b for a, b in zip(parts, others, strict=True))

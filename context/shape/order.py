@@ -1,0 +1,158 @@
+"""The order of roles: what chat templates and newer models refuse in a whole window, mended at its items."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from context.shape.rules import Rule
+from context.shape.target import Target
+from context.tokens import EMPTY, Count, measure_message
+from context.tokens.families import ModelFamily
+from context.types import JsonObject, Wire
+from context.wire.neutral import dump
+
+BEGINNING = "[The conversation begins with the assistant's words.]"
+BRIDGE = "[The tool's results were received.]"
+GO_ON = "[Go on from here.]"
+SYSTEM_NOTE = "[Instruction of the platform, given at this point of the conversation]\n"
+
+
+@dataclass
+class Ordered:
+    """Items in an order that the target takes.
+
+    Attributes:
+        items: Each message as JSON text.
+        added: What was added to them, counted.
+        rules: The rules that changed something.
+    """
+
+    items: list[str]
+    added: Count = EMPTY
+    rules: set[Rule] = field(default_factory=set)
+
+
+def order_roles(items: Sequence[str], target: Target, *, has_system: bool) -> Ordered:
+    """Put items into an order that the target's template takes.
+
+    Args:
+        items: The window as JSON texts, pairs whole, without the system prompt.
+        target: Who will read it.
+        has_system: Whether a system prompt stands before them.
+
+    Returns:
+        The items; those that nothing had to be done about are the same texts.
+    """
+    ordered = Ordered(list(items))
+    if target.wire is Wire.RESPONSES or not items:
+        return ordered
+    if target.is_strict or (target.leads_with_system and any('"system"' in item for item in items)):
+        _Walk(target, ordered, has_system=has_system).walk()
+    _end(ordered, target)
+    return ordered
+
+
+class _Walk:
+    """Walks the items once; each is merged with the one before it, or appended."""
+
+    def __init__(self, target: Target, ordered: Ordered, *, has_system: bool) -> None:
+        self.target = target
+        self.ordered = ordered
+        self.has_system = has_system
+        self.bodies: list[JsonObject] = []
+        self.texts: list[str | None] = []
+
+    def walk(self) -> None:
+        for text in self.ordered.items:
+            body: JsonObject = json.loads(text)
+            if body.get("role") == "system" and (self.bodies or self.has_system):
+                self._take(self._as_user(body), None)
+            else:
+                self._take(body, text)
+        self.ordered.items = [
+            dump(body) if text is None else text for body, text in zip(self.bodies, self.texts, strict=True)
+        ]
+
+    def _as_user(self, body: JsonObject) -> JsonObject:
+        """Say a later instruction in a user's message, and say whose it is."""
+        self.ordered.rules.add(Rule.SYSTEM_ITEM)
+        self.ordered.added += measure_message({"role": "user", "content": SYSTEM_NOTE})
+        content = body.get("content")
+        if isinstance(content, str):
+            return {"role": "user", "content": SYSTEM_NOTE + content}
+        return {"role": "user", "content": [{"type": "text", "text": SYSTEM_NOTE}, *(content or ())]}
+
+    def _take(self, body: JsonObject, text: str | None) -> None:
+        role = body.get("role")
+        last = self.bodies[-1].get("role") if self.bodies else "system"
+        if not self.target.is_strict:
+            self._append(body, text)
+        elif role == "user" and last in {"tool", "function"}:
+            self._add({"role": "assistant", "content": BRIDGE}, Rule.USER_AFTER_TOOL)
+            self._append(body, text)
+        elif role == last and role in {"user", "assistant"}:
+            self.bodies[-1], self.texts[-1] = _merged(self.bodies[-1], body), None
+            self.ordered.rules.add(Rule.ALTERNATING_ROLES)
+        elif role == "assistant" and last == "system":
+            self._add({"role": "user", "content": BEGINNING}, Rule.ALTERNATING_ROLES)
+            self._append(body, text)
+        else:
+            self._append(body, text)
+
+    def _append(self, body: JsonObject, text: str | None) -> None:
+        self.bodies.append(body)
+        self.texts.append(text)
+
+    def _add(self, body: JsonObject, rule: Rule) -> None:
+        self._append(body, None)
+        self.ordered.rules.add(rule)
+        self.ordered.added += measure_message(body)
+
+
+def _merged(first: JsonObject, second: JsonObject) -> JsonObject:
+    """Join two messages of one role: words after words, calls after calls."""
+    body = {**first, **second, "content": _joined(first.get("content"), second.get("content"))}
+    calls = [*(first.get("tool_calls") or ()), *(second.get("tool_calls") or ())]
+    return {**body, "tool_calls": calls} if calls else body
+
+
+def _joined(first: object, second: object) -> object:
+    if not first or not second:
+        return first or second
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_as_parts(first), *_as_parts(second)]
+
+
+def _as_parts(content: object) -> list[object]:
+    return content if isinstance(content, list) else [{"type": "text", "text": content}]
+
+
+def _end(ordered: Ordered, target: Target) -> None:
+    """Let a window that ends with the assistant's words be one that the model goes on with."""
+    body: JsonObject = json.loads(ordered.items[-1])
+    if body.get("role") != "assistant" or body.get("tool_calls"):
+        return
+    if target.family is ModelFamily.MISTRAL and target.wire is Wire.OPENAI:
+        if body.get("prefix") is not True:
+            ordered.items[-1] = dump({**body, "prefix": True})
+            ordered.rules.add(Rule.TRAILING_ASSISTANT)
+    elif target.refuses_prefill or target.is_strict:
+        user = {"role": "user", "content": GO_ON}
+        ordered.items.append(dump(user))
+        ordered.added += measure_message(user)
+        ordered.rules.add(Rule.TRAILING_ASSISTANT)
+    elif target.family is ModelFamily.ANTHROPIC and (bare := _without_last_blank(body)) is not body:
+        ordered.items[-1] = dump(bare)
+        ordered.rules.add(Rule.TRAILING_ASSISTANT)
+
+
+def _without_last_blank(body: JsonObject) -> JsonObject:
+    content = body.get("content")
+    if isinstance(content, str) and content != content.rstrip():
+        return {**body, "content": content.rstrip()}
+    last = content[-1] if isinstance(content, list) and content else None
+    text = last.get("text") if isinstance(last, dict) and last.get("type") == "text" else None
+    if isinstance(content, list) and isinstance(text, str) and text != text.rstrip():
+        return {**body, "content": [*content[:-1], {**(last or {}), "text": text.rstrip()}]}
+    return body

@@ -1,0 +1,201 @@
+"""Too many pictures, or too large ones: the oldest become notes, those of a new message never."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from context.certificate import Exclusion
+from context.shape.rules import Rule
+from context.shape.target import Limits
+from context.tokens.media import Media, MediaKind
+from context.tokens.pieces import media_of
+from context.types import JsonObject, Message, Wire
+from context.wire.neutral import dump
+
+_SIGNS = ("image", "file", "document", "video", "audio")
+_MARGIN_BYTES = 500_000
+"""Room for what is sent beside the messages: tools, the system prompt, the request's own fields."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One embedded or referenced file in a message.
+
+    Attributes:
+        index: The message's place in the window.
+        place: Which of the message's files it is.
+        media: What is known of it.
+        chars: How much text it takes.
+        is_new: Whether the request brings it.
+    """
+
+    index: int
+    place: int
+    media: Media
+    chars: int
+    is_new: bool
+
+    @property
+    def is_image(self) -> bool:
+        """Whether limits of images hold for it."""
+        return self.media.kind is MediaKind.IMAGE
+
+    def is_wider(self, side: int | None) -> bool:
+        """Whether its longer side has more pixels."""
+        return side is not None and max(self.media.width or 0, self.media.height or 0) > side
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A window whose pictures its target takes, and what that cost."""
+
+    messages: Sequence[Message]
+    excluded: tuple[Exclusion, ...] = ()
+    rules: frozenset[Rule] = frozenset()
+
+
+def limit_pictures(
+    messages: Sequence[Message], limits: Limits, recount: Callable[[Message], Message]
+) -> Limited:
+    """Keep within a target's limits of images and bytes.
+
+    Args:
+        messages: The window in order, in any formats; new ones have the `seq` 0.
+        limits: What the target takes.
+        recount: Counts a message anew.
+
+    Returns:
+        The window, each picture that had to go replaced by a note in its place.
+    """
+    pictures = list(_find(messages))
+    if not pictures:
+        return Limited(messages)
+    gone = _choose(pictures, limits, sum(map(_size, messages)) + _MARGIN_BYTES)
+    if not gone:
+        return Limited(messages)
+    by_message: dict[int, dict[int, Rule]] = {}
+    for picture, rule in gone.items():
+        by_message.setdefault(picture.index, {})[picture.place] = rule
+    kept = list(messages)
+    excluded = []
+    for index, places in by_message.items():
+        kept[index] = recount(_with_notes(messages[index], places))
+        saved = max(messages[index].tokens - kept[index].tokens, 0)
+        why = next(iter(places.values()))
+        excluded.append(Exclusion(f"{_name(len(places))} of message {messages[index].seq}", why, saved))
+    return Limited(kept, tuple(excluded), frozenset(gone.values()))
+
+
+def _name(number: int) -> str:
+    return "image" if number == 1 else f"{number} images"
+
+
+def may_hold_media(message: Message) -> bool:
+    """Whether a message may hold a file, by its text alone."""
+    raw = message.raw
+    return '"type"' in raw and any(sign in raw for sign in _SIGNS)
+
+
+def pictures_of(body: JsonObject) -> list[tuple[Media, int]]:
+    """List the files of a message that a note could stand for, each with the characters that it takes."""
+    return [(media, _chars(part)) for part in _media_parts(body) if (media := media_of(part))]
+
+
+def _chars(part: object) -> int:
+    """Add up the text of a part."""
+    if isinstance(part, dict):
+        return sum(map(_chars, part.values()))
+    return len(part) if isinstance(part, str) else 0
+
+
+def _find(messages: Sequence[Message]) -> Iterator[Picture]:
+    for index, message in enumerate(messages):
+        if may_hold_media(message):
+            for place, (media, chars) in enumerate(pictures_of(message.body)):
+                yield Picture(index, place, media, chars, is_new=message.seq == 0)
+
+
+def _size(message: Message) -> int:
+    """The bytes of a message; exact only where its text is not ASCII and short enough to be looked at."""
+    return len(message.raw) if message.raw.isascii() else len(message.raw.encode("utf-8", "surrogatepass"))
+
+
+def _choose(pictures: Sequence[Picture], limits: Limits, size: int) -> dict[Picture, Rule]:
+    """Choose what goes, oldest first, one limit after the other."""
+    gone: dict[Picture, Rule] = {}
+    old = [picture for picture in pictures if not picture.is_new]
+    for picture in old:
+        is_long = limits.image_chars is not None and picture.chars > limits.image_chars + 200
+        if picture.is_image and (is_long or picture.is_wider(limits.side)):
+            gone[picture] = Rule.IMAGE_SIZE
+    images = [picture for picture in pictures if picture.is_image and picture not in gone]
+    if limits.images is not None:
+        gone.update(dict.fromkeys(_oldest(images, len(images) - limits.images), Rule.IMAGE_NUMBER))
+    images = [picture for picture in images if picture not in gone]
+    if limits.many is not None and len(images) > limits.many:
+        wide = [picture for picture in images if picture.is_wider(limits.many_side)]
+        if any(picture.is_new for picture in wide):
+            gone.update(dict.fromkeys(_oldest(images, len(images) - limits.many), Rule.IMAGE_NUMBER))
+        else:
+            gone.update(dict.fromkeys(wide, Rule.IMAGE_SIZE))
+    size -= sum(picture.chars for picture in gone)
+    for picture in old:
+        if limits.request_bytes is None or size <= limits.request_bytes:
+            break
+        if picture not in gone and picture.chars > _SMALL_CHARS:
+            gone[picture] = Rule.REQUEST_BYTES
+            size -= picture.chars
+    return gone
+
+
+_SMALL_CHARS = 1_000
+"""A shorter part is an address: a note in its place would save nothing."""
+
+
+def _oldest(images: Sequence[Picture], number: int) -> list[Picture]:
+    return [picture for picture in images if not picture.is_new][: max(number, 0)]
+
+
+def _with_notes(message: Message, places: dict[int, Rule]) -> Message:
+    seen = iter(range(len(pictures_of(message.body))))
+
+    def change(part: JsonObject) -> JsonObject:
+        if (media := media_of(part)) is None or next(seen) not in places:
+            return part
+        kind = "input_text" if message.wire is Wire.RESPONSES else "text"
+        return {"type": kind, "text": note(media)}
+
+    return replace(message, raw=dump(_mapped(message.body, change)))
+
+
+def note(media: Media) -> str:
+    """Say in words that a picture was here, and how large it was."""
+    size = f": {media.width}x{media.height} pixels" if media.width and media.height else ""
+    return f"[{media.kind} not shown any more{size}]"
+
+
+def _media_parts(body: JsonObject) -> list[JsonObject]:
+    found: list[JsonObject] = []
+
+    def take(part: JsonObject) -> JsonObject:
+        found.append(part)
+        return part
+
+    _mapped(body, take)
+    return found
+
+
+def _mapped(body: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
+    """Write a message anew, each part of its content changed, those inside a tool's results too."""
+    for place in ("content", "output"):
+        inner = body.get(place)
+        if isinstance(inner, list):
+            body = {**body, place: [_part(each, change) for each in inner]}
+    return body
+
+
+def _part(part: object, change: Callable[[JsonObject], JsonObject]) -> object:
+    if not isinstance(part, dict):
+        return part
+    if str(part.get("type")).endswith("tool_result"):
+        return _mapped(part, change)
+    return change(part)

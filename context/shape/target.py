@@ -1,0 +1,200 @@
+"""Who will read a window: the format, the family of the model, and the limits of both."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from context.profiles.names import model_ids
+from context.tokens.families import ModelFamily, family_of
+from context.types import Wire
+
+MB = 1_000_000
+
+_CHAT_PARTS = frozenset({"text", "refusal", "image_url", "input_audio", "file"})
+_ANY_LENGTH = 100_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a request may hold beside its tokens; None for no limit that is known.
+
+    Attributes:
+        images: How many images.
+        many: From more images than this on, `many_side` holds instead of `side`.
+        many_side: Pixels of the longer side of each image among many.
+        side: Pixels of the longer side of an image.
+        image_chars: Base64 characters of an image.
+        request_bytes: Bytes of the whole request.
+    """
+
+    images: int | None = None
+    many: int | None = None
+    many_side: int | None = None
+    side: int | None = None
+    image_chars: int | None = None
+    request_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """A format and a model, and the rules that hold for both together.
+
+    Attributes:
+        wire: The format.
+        model: The model's name as it was given.
+        family: Its family.
+        maker: Whose signatures it takes: its family's, or those of its own kind.
+        host: Who serves it, where its name says so.
+        limits: Number and size of images, size of the request.
+    """
+
+    wire: Wire
+    model: str
+    family: ModelFamily
+    maker: str
+    host: str
+    limits: Limits
+
+    @cached_property
+    def is_strict(self) -> bool:
+        """Whether its chat template wants users and assistants to alternate."""
+        return self.wire is Wire.OPENAI and (self.family is ModelFamily.MISTRAL or self._named("gemma"))
+
+    @cached_property
+    def leads_with_system(self) -> bool:
+        """Whether its chat template takes a system message at the start alone."""
+        return self.wire is Wire.OPENAI and (self.is_strict or self.family is ModelFamily.QWEN)
+
+    @cached_property
+    def takes_system_inside(self) -> bool:
+        """Whether Anthropic's format may hold system messages between the others for it."""
+        return self.host not in {"bedrock", "vertex_ai", "vertex"} and self._named(
+            r"opus-4[-.](?:[89]|\d\d)|claude-(?:[a-z]+-)?[5-9]"
+        )
+
+    @cached_property
+    def refuses_prefill(self) -> bool:
+        """Whether the last message must not be the assistant's."""
+        if self.family is ModelFamily.ANTHROPIC:
+            return self._named(r"-4[-.](?:[6-9]|\d\d)|claude-(?:[a-z]+-)?[5-9]\b|mythos|fable")
+        return self.family is ModelFamily.DEEPSEEK
+
+    @cached_property
+    def checks_signatures(self) -> bool:
+        """Whether thinking without its signature is refused."""
+        return self.family is ModelFamily.ANTHROPIC
+
+    @cached_property
+    def takes_unknown_arguments(self) -> bool:
+        """Whether a call's arguments may be text that is no JSON object."""
+        return self.family is ModelFamily.OPENAI
+
+    @cached_property
+    def parts(self) -> frozenset[str]:
+        """The kinds of chat parts that it takes; others are for other providers."""
+        extra = {part for part, pattern in _OWN_PARTS if re.search(pattern, self.model.lower())}
+        return _CHAT_PARTS | extra
+
+    @cached_property
+    def id_length(self) -> int:
+        """The longest call id."""
+        if self._named("kimi|moonshot") or (self.family is ModelFamily.GOOGLE and self.wire is Wire.OPENAI):
+            return _ANY_LENGTH
+        if self.wire is Wire.OPENAI and self.family is not ModelFamily.ANTHROPIC:
+            return 9 if self.family is ModelFamily.MISTRAL else 40
+        return 64
+
+    @cached_property
+    def id_pattern(self) -> re.Pattern[str]:
+        """What a call id has to look like."""
+        if self.wire is Wire.OPENAI and self.family is ModelFamily.MISTRAL:
+            return _MISTRAL_ID
+        strict = self.wire is Wire.ANTHROPIC or self.family is ModelFamily.ANTHROPIC or self.host == "bedrock"
+        return _LETTERS if strict else _ANYTHING
+
+    def takes_id(self, call_id: str) -> bool:
+        """Whether a call may have this id."""
+        return len(call_id) <= self.id_length and self.id_pattern.fullmatch(call_id) is not None
+
+    def made(self, model: str | None) -> bool:
+        """Whether a model's signatures may go to this one; where nobody said which model, they may."""
+        return model is None or maker_of(model) == self.maker
+
+    def _named(self, pattern: str) -> bool:
+        return re.search(pattern, self.model.lower()) is not None
+
+
+_MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
+_LETTERS = re.compile(r"[a-zA-Z0-9_-]+")
+_ANYTHING = re.compile(r".+", re.DOTALL)
+_OWN_PARTS = (
+    ("document_url", r"istral|pixtral|ocr"),
+    ("reference", r"istral|pixtral"),
+    ("thinking", r"istral"),
+    ("video_url", r"qwen|qvq|glm|kimi|gemini|nova|seed|doubao|minicpm|internvl"),
+    ("video", r"qwen|qvq"),
+    ("image", r"qwen|qvq"),
+)
+"""Chat parts that one provider, or a few, take beside those of OpenAI."""
+
+
+@lru_cache(maxsize=1_024)
+def target_of(wire: Wire, model: str) -> Target:
+    """Find what holds for a model in a format.
+
+    Args:
+        wire: The format.
+        model: The model's name at any host.
+    """
+    family, host = family_of(model), model.strip().lower().partition("/")[0]
+    host = host if "/" in model else ""
+    if re.match(r"(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|deepseek|qwen)\.", model.lower()):
+        host = "bedrock"
+    return Target(wire, model, family, maker_of(model), host, _limits(family, host, model.lower()))
+
+
+@lru_cache(maxsize=1_024)
+def maker_of(model: str) -> str:
+    """Name whose signatures a model makes and takes: its family's, or those of models named like it."""
+    family = family_of(model)
+    if family is not ModelFamily.OTHER:
+        return family.value
+    name = model_ids(model)[-1].rpartition("/")[2]
+    found = re.match(r"[a-z]+", name)
+    return found[0] if found else name
+
+
+def _limits(family: ModelFamily, host: str, name: str) -> Limits:
+    if re.search(_NO_IMAGES, name):
+        return Limits(images=0)
+    if host == "groq":
+        return Limits(images=5, request_bytes=20 * MB)
+    if family is ModelFamily.ANTHROPIC:
+        return _claude(host, name)
+    limits = _LIMITS.get(family, Limits())
+    if host == "azure" and family is ModelFamily.OPENAI:
+        return Limits(images=50, request_bytes=limits.request_bytes)
+    if host == "bedrock":
+        return Limits(limits.images, request_bytes=20 * MB)
+    return limits
+
+
+def _claude(host: str, name: str) -> Limits:
+    is_wide = re.search(r"-4[-.](?:[6-9]|\d\d)|claude-(?:[a-z]+-)?[5-9]\b", name) is not None
+    images = 20 if host == "bedrock" else 600 if is_wide else 100
+    size = {"bedrock": 20, "vertex_ai": 30, "vertex": 30}.get(host, 32) * MB
+    chars = 5 * 1_024 * 1_024
+    return Limits(images, many=20, many_side=2_000, side=8_000, image_chars=chars, request_bytes=size)
+
+
+_NO_IMAGES = r"deepseek(?!.*(?:vl|ocr))|gpt-3\.5|\bo1-mini|\bo3-mini"
+"""Models that take text alone."""
+
+_LIMITS = {
+    ModelFamily.OPENAI: Limits(images=500, request_bytes=50 * MB),
+    ModelFamily.GOOGLE: Limits(images=3_600, request_bytes=20 * MB),
+    ModelFamily.MISTRAL: Limits(images=8, image_chars=14 * MB),
+    ModelFamily.AMAZON: Limits(request_bytes=25 * MB),
+    ModelFamily.QWEN: Limits(image_chars=10 * MB),
+    ModelFamily.XAI: Limits(image_chars=27 * MB),
+}

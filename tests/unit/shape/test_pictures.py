@@ -1,0 +1,136 @@
+"""Limits of images and bytes hold for a whole window: the oldest pictures become notes that are named."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from context.shape.check import check_shape
+from context.shape.rules import Rule
+from context.shape.target import target_of
+from context.types import JsonObject, Wire
+from tests.unit.shape.windows import HELLO, lay, said, sent
+
+CLAUDE = "claude-sonnet-4-5"
+
+
+def png(width: int, height: int, size: int = 300) -> str:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + height.to_bytes(4, "big")
+    return base64.b64encode(head + bytes(size)).decode()
+
+
+def picture(wire: Wire, data: str) -> JsonObject:
+    if wire is Wire.ANTHROPIC:
+        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    url = f"data:image/png;base64,{data}"
+    if wire is Wire.RESPONSES:
+        return {"type": "input_image", "image_url": url}
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def words(wire: Wire, text: str) -> JsonObject:
+    return {"type": "input_text" if wire is Wire.RESPONSES else "text", "text": text}
+
+
+def shown(wire: Wire, *datas: str) -> JsonObject:
+    return {"role": "user", "content": [words(wire, "see"), *(picture(wire, data) for data in datas)]}
+
+
+def history(wire: Wire, *datas: str) -> list[JsonObject]:
+    return [each for data in datas for each in (shown(wire, data), said())]
+
+
+def pictures(bodies: list[JsonObject]) -> int:
+    text = json.dumps(bodies)
+    return text.count('"type": "image') + text.count('"input_image"')
+
+
+@pytest.mark.parametrize("wire", [Wire.OPENAI, Wire.ANTHROPIC])
+def test_among_many_images_a_wide_one_becomes_a_note_that_is_named(wire: Wire) -> None:
+    window = lay(history(wire, png(3_840, 2_160), *[png(600, 400)] * 23), CLAUDE, wire)
+    assert pictures(sent(window)) == 23
+    assert "[image not shown any more: 3840x2160 pixels]" in json.dumps(sent(window)[0])
+    assert [(e.what, e.why) for e in window.certificate.excluded] == [("image of message 1", Rule.IMAGE_SIZE)]
+    assert window.certificate.excluded[0].tokens
+    assert window.certificate.accepted_shape.accepted
+
+
+@pytest.mark.parametrize(("number", "kept"), [(19, 20), (20, 20)])
+def test_up_to_twenty_images_a_wide_one_stays(number: int, kept: int) -> None:
+    window = lay(
+        history(Wire.ANTHROPIC, png(3_840, 2_160), *[png(600, 400)] * number), CLAUDE, Wire.ANTHROPIC
+    )
+    assert pictures(sent(window)) == kept
+
+
+def test_a_wide_image_of_the_new_message_stays_and_older_ones_go_until_it_may() -> None:
+    new = shown(Wire.ANTHROPIC, png(3_840, 2_160))
+    window = lay(history(Wire.ANTHROPIC, *[png(600, 400)] * 23), CLAUDE, Wire.ANTHROPIC, new=[new])
+    assert sent(window)[-1] == new
+    assert pictures(sent(window)) == 20
+    assert window.certificate.accepted_shape.accepted
+    assert len(window.certificate.excluded) == 4
+
+
+@pytest.mark.parametrize(
+    ("model", "most"),
+    [
+        ("mistralai/pixtral-large", 8),
+        ("groq/llama-4-scout", 5),
+        ("claude-sonnet-4-5", 100),
+        ("bedrock/anthropic.claude-sonnet-4-5", 20),
+        ("deepseek-chat", 0),
+        ("azure/gpt-4o", 50),
+    ],
+)
+def test_the_number_of_images_is_bounded_by_leaving_out_the_oldest(model: str, most: int) -> None:
+    for number in (most, most + 3):
+        window = lay(history(Wire.OPENAI, *[png(60, 40)] * number), model)
+        assert pictures(sent(window)) == most
+        assert len(window.certificate.excluded) == number - most
+        assert window.certificate.accepted_shape.accepted
+        assert check_shape(sent(window), target_of(Wire.OPENAI, model)) == []
+
+
+def test_images_of_a_new_message_that_are_too_many_by_themselves_are_said() -> None:
+    new = shown(Wire.OPENAI, *[png(60, 40)] * 9)
+    window = lay(history(Wire.OPENAI, png(60, 40)), "mistralai/pixtral-large", new=[new])
+    assert pictures(sent(window)) == 9
+    assert window.certificate.accepted_shape.faults == ("messages: 9 images",)
+    assert not window.certificate.accepted_shape.accepted
+
+
+@pytest.mark.parametrize(("model", "limit"), [(CLAUDE, 32_000_000), ("gemini-2.5-pro", 20_000_000)])
+def test_a_request_stays_within_its_bytes(model: str, limit: int) -> None:
+    datas = [png(600, 400, 2_600_000 + place) for place in range(14)]
+    window = lay(history(Wire.OPENAI, *datas), model)
+    assert limit - 4_100_000 < sum(map(len, window.items)) < limit
+    assert {e.why for e in window.certificate.excluded} == {Rule.REQUEST_BYTES}
+    assert "not shown any more" in window.items[0]
+    assert datas[-1] in window.items[-3]
+
+
+def test_pictures_in_a_tools_result_and_documents_go_as_well() -> None:
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [words(Wire.ANTHROPIC, "shot"), picture(Wire.ANTHROPIC, png(9_000, 400))],
+    }
+    bodies: list[Any] = [
+        HELLO,
+        said([{"type": "tool_use", "id": "t1", "name": "look", "input": {}}]),
+        {"role": "user", "content": [result]},
+        said(),
+    ]
+    window = lay(bodies, CLAUDE, Wire.ANTHROPIC)
+    told = sent(window)[2]["content"][0]["content"]
+    assert told[1] == {"type": "text", "text": "[image not shown any more: 9000x400 pixels]"}
+
+
+def test_a_note_has_the_shape_of_its_format() -> None:
+    window = lay(history(Wire.RESPONSES, png(60, 40)), "o3-mini", Wire.RESPONSES)
+    assert sent(window)[0]["content"][1] == {
+        "type": "input_text",
+        "text": "[image not shown any more: 60x40 pixels]",
+    }

@@ -1,0 +1,160 @@
+"""What one model signed goes to models of its own family alone."""
+
+import json
+from typing import Any
+
+import pytest
+
+from context.outgoing import Unsigned
+from context.shape.rules import Rule
+from context.shape.target import maker_of
+from context.types import JsonObject, Wire
+from context.wire import check_pairs
+from tests.unit.shape.windows import HELLO, NEXT, call, calling, lay, result, said, sent
+
+SIGNED = {"type": "thinking", "thinking": "I look.", "signature": "c2lnbmVk"}
+SEALED = {"type": "redacted_thinking", "data": "c2VhbGVk"}
+GEMINI: JsonObject = {"extra_content": {"google": {"thought_signature": "c2lnbmVk"}}}
+
+HISTORIES: dict[str, tuple[Wire, list[JsonObject]]] = {
+    "blocks": (
+        Wire.ANTHROPIC,
+        [
+            HELLO,
+            said([SIGNED, SEALED, {"type": "tool_use", "id": "t1", "name": "look", "input": {}}]),
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "a"}]},
+            said([SIGNED, {"type": "text", "text": "Done."}]),
+        ],
+    ),
+    "chat": (
+        Wire.OPENAI,
+        [
+            HELLO,
+            calling(call("c1", **GEMINI), thinking_blocks=[SIGNED], reasoning="I look."),
+            result("c1"),
+            said(
+                reasoning_details=[{"type": "reasoning.encrypted", "data": "c2lnbmVk"}],
+                provider_specific_fields={"thought_signatures": ["c2lnbmVk"]},
+            ),
+        ],
+    ),
+    "items": (
+        Wire.RESPONSES,
+        [
+            HELLO,
+            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2lnbmVk"},
+            {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "look", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "a"},
+            {"type": "compaction", "encrypted_content": "c2lnbmVk"},
+            {"role": "assistant", "id": "msg_1", "content": [{"type": "output_text", "text": "Done."}]},
+        ],
+    ),
+}
+SIGNS = ("c2lnbmVk", "c2VhbGVk", "I look.", "rs_1", "fc_1", "msg_1")
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+@pytest.mark.parametrize(
+    ("made_by", "model", "stays"),
+    [
+        ("MiniMax-M2", "claude-sonnet-4-5", False),
+        ("gemini-3-pro", "gpt-5", False),
+        ("claude-opus-4-5", "z-ai/glm-4.6", False),
+        ("claude-opus-4-5", "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", True),
+        ("gpt-5", "azure/gpt-5-mini", True),
+        ("MiniMax-M2", "minimax/MiniMax-M2.1", True),
+        (None, "claude-sonnet-4-5", True),
+    ],
+)
+def test_signed_reasoning_goes_to_the_family_that_made_it_alone(
+    name: str, made_by: str | None, model: str, stays: bool
+) -> None:
+    wire, bodies = HISTORIES[name]
+    window = lay(bodies, model, wire, made_by=made_by)
+    if stays:
+        assert sent(window) == [*bodies, NEXT]
+        return
+    assert not [sign for sign in SIGNS if sign in json.dumps(sent(window))]
+    assert Rule.FOREIGN_REASONING in window.certificate.accepted_shape.rules
+    assert "reasoning" in [loss.kind for loss in window.certificate.losses]
+    assert check_pairs(sent(window), wire) == []
+    assert window.certificate.accepted_shape.accepted
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_reasoning_that_was_refused_is_not_sent_again_to_its_own_family(name: str) -> None:
+    wire, bodies = HISTORIES[name]
+    window = lay(bodies, "gpt-5", wire, made_by="gpt-5", unsigned=Unsigned(through_seq=len(bodies)))
+    assert not [sign for sign in SIGNS if sign in json.dumps(sent(window))]
+    assert Rule.REFUSED_REASONING in window.certificate.accepted_shape.rules
+
+
+def test_reasoning_after_the_refused_one_is_sent() -> None:
+    wire, bodies = HISTORIES["blocks"]
+    window = lay(bodies, "claude-opus-4-5", wire, made_by="claude-opus-4-5", unsigned=Unsigned(through_seq=2))
+    assert [block["type"] for block in sent(window)[1]["content"]] == ["tool_use"]
+    assert [block["type"] for block in sent(window)[3]["content"]] == ["thinking", "text"]
+
+
+def test_tools_that_another_provider_ran_are_left_out_with_their_sealed_results() -> None:
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"encrypted_content": "x"}]}
+    asked = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    bodies = [HELLO, said([asked, found, {"type": "text", "text": "Done."}])]
+    window = lay(bodies, "minimax/MiniMax-M2", Wire.ANTHROPIC, made_by="claude-sonnet-4-5")
+    assert [block["type"] for block in sent(window)[1]["content"]] == ["text"]
+    assert "content" in [loss.kind for loss in window.certificate.losses]
+
+
+@pytest.mark.parametrize(
+    ("model", "maker"),
+    [
+        ("kimi-k2", "kimi"),
+        ("moonshotai/Kimi-K2-Thinking", "kimi"),
+        ("glm-4.6", "glm"),
+        ("MiniMax-M2", "minimax"),
+    ],
+)
+def test_a_model_of_no_known_family_is_of_the_kind_that_its_name_begins_with(model: str, maker: str) -> None:
+    assert maker_of(model) == maker
+
+
+def item(call_id: str) -> JsonObject:
+    return {
+        "type": "function_call",
+        "id": f"fc_{call_id}",
+        "call_id": call_id,
+        "name": "look",
+        "arguments": "{}",
+    }
+
+
+def output(call_id: str) -> JsonObject:
+    return {"type": "function_call_output", "call_id": call_id, "output": "a"}
+
+
+REASONED = {"type": "reasoning", "id": "rs_1", "summary": []}
+
+
+@pytest.mark.parametrize(
+    ("bodies", "stays"),
+    [
+        ([REASONED, item("a"), item("b"), output("b")], True),
+        ([REASONED, item("a"), item("x"), item("b"), output("b")], True),
+        ([REASONED, item("b"), item("a"), output("b")], True),
+        ([REASONED, item("a"), {"role": "assistant", "content": "Done."}], True),
+        ([REASONED, item("a"), item("x"), {"role": "user", "content": "stop"}], False),
+        ([REASONED, item("a"), {**REASONED, "id": "rs_2"}, item("b"), output("b")], False),
+    ],
+)
+def test_reasoning_stays_for_the_sibling_of_a_call_that_is_taken_out(bodies: list[Any], stays: bool) -> None:
+    window = lay([HELLO, *bodies], "gpt-5", Wire.RESPONSES)
+    assert ("rs_1" in json.dumps(sent(window))) is stays
+    assert check_pairs(sent(window), Wire.RESPONSES) == []
+
+
+@pytest.mark.parametrize("orphan", ["first", "second"])
+def test_the_sibling_of_a_call_that_is_taken_out_keeps_the_thought_signature(orphan: str) -> None:
+    answered = "second" if orphan == "first" else "first"
+    bodies = [HELLO, calling(call("first", **GEMINI), call("second")), result(answered), said()]
+    window = lay(bodies, "gemini-3-pro", made_by="gemini-3-pro")
+    assert sent(window)[1]["tool_calls"] == [call(answered, **GEMINI)]
