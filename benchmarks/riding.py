@@ -21,7 +21,7 @@ from benchmarks.report import save
 from context.assemble import build_messages
 from context.budget import Budget
 from context.language import main_language
-from context.outgoing import recounted
+from context.message_counts import recounted
 from context.prompts import SummaryInput, summary_messages
 from context.render import participants, render_transcript
 from context.riding import ChatPrefix, find_ride, prefix_of, ride_messages

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from context.budget import require_fit
 from context.certify import Contents, Recalled, Taken, certify
 from context.history import read_history
-from context.outgoing import Outgoing, Sender, count_of, recounted
+from context.message_counts import count_of, recounted
+from context.outgoing import Outgoing, Sender
 from context.shelf import Shelf, Shelved, fill_shelf
 from context.tokens import EMPTY, PLAIN, Count, Request, count_message, estimate, guarantee
 from context.trim import trim_turn

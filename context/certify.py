@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from context.certificate import AcceptedShape, Block, Carried, Certificate, Exclusion
 from context.history import History
-from context.outgoing import Outgoing, count_of
+from context.message_counts import count_of
+from context.outgoing import Outgoing
 from context.pairing import Repair
 from context.recall.region import name_messages
 from context.recall.selection import RecallBlock

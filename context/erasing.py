@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from context.artifacts.toolcalls import read_calls
 from context.errors import InvalidInputError
-from context.outgoing import recounted
+from context.message_counts import recounted
 from context.pair_bodies import is_reasoning_item, without_answers, without_calls
 from context.pairing import NO_CALL, match_answers
 from context.types import Message, Role

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from context.errors import InvalidInputError
-from context.outgoing import recounted
+from context.message_counts import recounted
 from context.pairing import (
     NO_CALL,
     PairFaultKind,

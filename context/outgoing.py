@@ -1,12 +1,20 @@
 """Messages on their way out: what is sent, what it costs, whether a provider takes it."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from context.certificate import Exclusion
+from context.message_counts import (
+    count_chars,
+    count_of,
+    fixed_tokens,
+    is_plain,
+    measured,
+    recounted,
+    recounted_after,
+)
 from context.shape.check import check_shape
 from context.shape.fit import fit_body, fit_message, must_look
 from context.shape.fitting import Fitting
@@ -14,9 +22,8 @@ from context.shape.order import order_roles
 from context.shape.pictures import limit_pictures
 from context.shape.rules import Rule
 from context.shape.target import target_of
-from context.tokens import EMPTY, Count, EncodingName, count_text, measure_message, media_correction
+from context.tokens import EMPTY, Count, EncodingName, count_text
 from context.tokens.media import Media
-from context.tokens.message import wrapping_tokens
 from context.tokens.pieces import Pieces, pieces_of
 from context.tokens.rates import canonical_media_tokens, media_tokens
 from context.types import JsonObject, Message, Role, Wire
@@ -25,11 +32,6 @@ from context.wire.neutral import dump
 from context.wire.responses import REASONING, loose_reasoning
 from context.wire.to_openai import is_empty
 from context.wire.to_responses import LOOSE_REASONING
-
-_MEDIA = re.compile(r'"type":\s*"[a-z_]*(?:image|audio|video|file|document|screenshot)')
-
-_PLAIN = ('{"role":"user","content":"', '{"role":"assistant","content":"')
-_PLAIN_START = min(map(len, _PLAIN))
 
 
 @dataclass(frozen=True)
@@ -235,7 +237,7 @@ class Sender:
         if not bodies:
             return EMPTY
         pieces = [pieces_of(body) for body in bodies]
-        fixed = sum(_fixed(each, self._bill) for each in pieces)
+        fixed = sum(fixed_tokens(each, self._bill) for each in pieces)
         tokens, wide = self._count_words(Counter(text for each in pieces for text in each.texts), sources)
         return Count(tokens + fixed, wide + fixed, len(bodies), sum(each.calls for each in pieces))
 
@@ -243,9 +245,9 @@ class Sender:
         old = [(measured(message), self._pieces_of(message)) for message in sources]
         old_texts = Counter(text for _, each in old for text in each.texts)
         gone = old_texts - texts
-        if _chars(texts & old_texts) <= _chars(gone):
+        if count_chars(texts & old_texts) <= count_chars(gone):
             return self._count_texts(texts)
-        around = sum(_fixed(each, canonical_media_tokens) for _, each in old)
+        around = sum(fixed_tokens(each, canonical_media_tokens) for _, each in old)
         less, more = self._count_texts(gone), self._count_texts(texts - old_texts)
         tokens = sum(message.tokens for message, _ in old) - around - less[0]
         wide = sum(message.tokens_wide or 0 for message, _ in old) - around - less[1]
@@ -271,86 +273,10 @@ class Sender:
         return tokens, wide
 
 
-def count_of(messages: Iterable[Message], model: str | None = None) -> Count:
-    """Add up the stored counts of messages.
-
-    Args:
-        messages: Any number of messages; one without its second count is counted.
-        model: Whose price of media counts where it is above the one that stored counts hold.
-
-    Returns:
-        Their count, both counts known.
-    """
-    tokens = wide = calls = number = 0
-    for message in messages:
-        both = measured(message)
-        extra = _media_extra(message, model) if model else 0
-        number += 1
-        tokens += both.tokens + extra
-        wide += (both.tokens_wide or 0) + extra
-        calls += _all_calls(message)
-    return Count(tokens, wide, number, calls)
-
-
-def is_plain(message: Message) -> bool:
-    """Whether a message is a role and a text alone: only then does its text end where the message does.
-
-    A quote inside a JSON text is escaped, so another member shows as a bare quote, a comma and a quote.
-    """
-    raw = message.raw
-    return raw.startswith(_PLAIN) and raw.endswith('"}') and raw.find('","', _PLAIN_START) == -1
-
-
-def measured(message: Message) -> Message:
-    """Have both counts of a message; those that are stored are not made again."""
-    return message if message.tokens_wide is not None else recounted(message)
-
-
-def recounted(message: Message) -> Message:
-    """Count a message anew, after an edit."""
-    count = measure_message(message.body, message.wire)
-    return replace(message, tokens=count.tokens, tokens_wide=count.wide)
-
-
-def recounted_after(before: Message, after: Message) -> Message:
-    """Count a message anew after a change, by the texts that went and came alone."""
-    before = measured(before)
-    old, new = pieces_of(before.body), pieces_of(after.body)
-    gone, came = Counter(old.texts) - Counter(new.texts), Counter(new.texts) - Counter(old.texts)
-    fixed = _fixed(new, canonical_media_tokens) - _fixed(old, canonical_media_tokens)
-    sums = [
-        sum(count_text(text, encoding) * times for text, times in came.items())
-        - sum(count_text(text, encoding) * times for text, times in gone.items())
-        for encoding in (EncodingName.O200K, EncodingName.WIDE)
-    ]
-    tokens, wide = before.tokens + fixed + sums[0], (before.tokens_wide or 0) + fixed + sums[1]
-    return replace(after, tokens=max(tokens, 0), tokens_wide=max(wide, 0))
-
-
 def _stub(message: Message) -> JsonObject:
     """Stand for a message in which there is nothing to look at."""
     is_user = message.role is Role.TOOL and message.wire is Wire.ANTHROPIC
     return {"role": "user" if is_user else message.role.value}
-
-
-def _media_extra(message: Message, model: str) -> int:
-    """Say what the model bills for a message's media beyond its stored count, >= 0."""
-    if '"type"' not in message.raw or not _MEDIA.search(message.raw):
-        return 0
-    return max(0, media_correction(message.body, model))
-
-
-def _all_calls(message: Message) -> int:
-    """Count a message's calls; those that it answers itself are billed like others."""
-    return pieces_of(message.body).calls if '_tool_use"' in message.raw else len(message.call_ids)
-
-
-def _fixed(pieces: Pieces, bill: Callable[[Media], int]) -> int:
-    return wrapping_tokens(pieces) + pieces.opaque_tokens + sum(map(bill, pieces.media))
-
-
-def _chars(texts: Counter[str]) -> int:
-    return sum(len(text) * times for text, times in texts.items())
 
 
 def _openai_facts_pair(messages: Sequence[Message]) -> bool:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import takewhile
 
 from context.history import read_history
-from context.outgoing import is_plain
+from context.message_counts import is_plain
 from context.prompts import SummaryInput, riding_message
 from context.tokens import count_text
 from context.tokens.families import ModelFamily, family_of

@@ -10,7 +10,7 @@ from api.encoding import encode
 from context.assemble import Notes, Unread, new_message, notes_message
 from context.budget import Budget
 from context.emergency import with_note
-from context.outgoing import count_of
+from context.message_counts import count_of
 from context.tokens import NO_TOOLS, Count, ToolsCount, guarantee, measure_tools
 from context.types import JsonObject, Message, Role
 from models.conversation import SessionState

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from context.outgoing import recounted
+from context.message_counts import recounted
 from context.types import JsonObject, Message, Wire
 
 _TEXT_TYPES = {Wire.OPENAI: "text", Wire.ANTHROPIC: "text", Wire.RESPONSES: "input_text"}

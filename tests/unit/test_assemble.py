@@ -10,7 +10,7 @@ from context.assemble import Notes, Unread, WindowRequest, build_messages, new_m
 from context.budget import Budget
 from context.certificate import Certificate, Exclusion
 from context.errors import FixedPartOverBudgetError, InvalidInputError
-from context.outgoing import recounted
+from context.message_counts import recounted
 from context.tokens import guarantee, measure_tools
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import LossKind, check_pairs

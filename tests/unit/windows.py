@@ -19,7 +19,7 @@ from context.artifacts.types import (
 )
 from context.assemble import Notes, Window, WindowRequest
 from context.budget import Budget
-from context.outgoing import recounted
+from context.message_counts import recounted
 from context.planning.execute import Available
 from context.shelf import Shelf
 from context.tokens import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from context.assemble import Window, WindowRequest, build_messages
 from context.budget import Budget
-from context.outgoing import recounted
+from context.message_counts import recounted
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 

@@ -1,0 +1,96 @@
+"""The counts of stored messages: added up, made good where one is missing, corrected after a change."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from context.tokens import Count, EncodingName, count_text, measure_message, media_correction
+from context.tokens.media import Media
+from context.tokens.message import wrapping_tokens
+from context.tokens.pieces import Pieces, pieces_of
+from context.tokens.rates import canonical_media_tokens
+from context.types import Message
+
+_MEDIA = re.compile(r'"type":\s*"[a-z_]*(?:image|audio|video|file|document|screenshot)')
+
+_PLAIN = ('{"role":"user","content":"', '{"role":"assistant","content":"')
+_PLAIN_START = min(map(len, _PLAIN))
+
+
+def count_of(messages: Iterable[Message], model: str | None = None) -> Count:
+    """Add up the stored counts of messages.
+
+    Args:
+        messages: Any number of messages; one without its second count is counted.
+        model: Whose price of media counts where it is above the one that stored counts hold.
+
+    Returns:
+        Their count, both counts known.
+    """
+    tokens = wide = calls = number = 0
+    for message in messages:
+        both = measured(message)
+        extra = _media_extra(message, model) if model else 0
+        number += 1
+        tokens += both.tokens + extra
+        wide += (both.tokens_wide or 0) + extra
+        calls += _all_calls(message)
+    return Count(tokens, wide, number, calls)
+
+
+def is_plain(message: Message) -> bool:
+    """Whether a message is a role and a text alone: only then does its text end where the message does.
+
+    A quote inside a JSON text is escaped, so another member shows as a bare quote, a comma and a quote.
+    """
+    raw = message.raw
+    return raw.startswith(_PLAIN) and raw.endswith('"}') and raw.find('","', _PLAIN_START) == -1
+
+
+def measured(message: Message) -> Message:
+    """Have both counts of a message; those that are stored are not made again."""
+    return message if message.tokens_wide is not None else recounted(message)
+
+
+def recounted(message: Message) -> Message:
+    """Count a message anew, after an edit."""
+    count = measure_message(message.body, message.wire)
+    return replace(message, tokens=count.tokens, tokens_wide=count.wide)
+
+
+def recounted_after(before: Message, after: Message) -> Message:
+    """Count a message anew after a change, by the texts that went and came alone."""
+    before = measured(before)
+    old, new = pieces_of(before.body), pieces_of(after.body)
+    gone, came = Counter(old.texts) - Counter(new.texts), Counter(new.texts) - Counter(old.texts)
+    fixed = fixed_tokens(new, canonical_media_tokens) - fixed_tokens(old, canonical_media_tokens)
+    sums = [
+        sum(count_text(text, encoding) * times for text, times in came.items())
+        - sum(count_text(text, encoding) * times for text, times in gone.items())
+        for encoding in (EncodingName.O200K, EncodingName.WIDE)
+    ]
+    tokens, wide = before.tokens + fixed + sums[0], (before.tokens_wide or 0) + fixed + sums[1]
+    return replace(after, tokens=max(tokens, 0), tokens_wide=max(wide, 0))
+
+
+def _media_extra(message: Message, model: str) -> int:
+    """Say what the model bills for a message's media beyond its stored count, >= 0."""
+    if '"type"' not in message.raw or not _MEDIA.search(message.raw):
+        return 0
+    return max(0, media_correction(message.body, model))
+
+
+def _all_calls(message: Message) -> int:
+    """Count a message's calls; those that it answers itself are billed like others."""
+    return pieces_of(message.body).calls if '_tool_use"' in message.raw else len(message.call_ids)
+
+
+def fixed_tokens(pieces: Pieces, bill: Callable[[Media], int]) -> int:
+    """Count what is around the texts of a message, its media billed by a rule."""
+    return wrapping_tokens(pieces) + pieces.opaque_tokens + sum(map(bill, pieces.media))
+
+
+def count_chars(texts: Counter[str]) -> int:
+    """Count the characters of texts."""
+    return sum(len(text) * times for text, times in texts.items())
