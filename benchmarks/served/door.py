@@ -64,11 +64,15 @@ class Door:
         """Post a conversation as turns."""
         shared = {"session_id": session_id, "model": MODEL, "context_window": window}
         lines = [json.dumps({**shared, **turn.event}).encode() for turn in talk.turns]
+        self.post_lines(lines)
+
+    def post_lines(self, lines: Sequence[bytes]) -> None:
+        """Post turns, each a line with its session."""
         for start in range(0, len(lines), TURNS_A_CALL):
             answer = self.call("POST", "/v1/turns", b"\n".join(lines[start : start + TURNS_A_CALL]))
             for result in answer["results"] if answer else ():
                 if "error" in result:
-                    self.failures.append(f"a turn of {session_id}: {str(result['error'])[:300]}")
+                    self.failures.append(f"line {result['line']} of a batch: {str(result['error'])[:300]}")
 
     def context(self, session_id: str, request: JsonObject) -> JsonObject | None:
         """Read a context."""
@@ -98,13 +102,22 @@ class Door:
 
 
 @contextmanager
-def open_door(base_url: str | None, api_key: str | None, database_url: str = "") -> Iterator[Door]:
-    """Reach a stack that runs, or start one with the built-in summarizer for the time of the block."""
+def open_door(
+    base_url: str | None, api_key: str | None, database_url: str = "", *, model: str = "extractive"
+) -> Iterator[Door]:
+    """Reach a stack that runs, or start one for the time of the block.
+
+    Args:
+        base_url: Of a stack that runs; None starts one.
+        api_key: A key of its.
+        database_url: Its database, where all due work is to be seen.
+        model: Writes the notes of a stack that is started; the built-in one by default.
+    """
     if base_url and api_key:
         with _connections(base_url, api_key) as http:
             yield Door(http, database_url)
         return
-    os.environ.update({"SUMMARIZER_MODEL": "extractive", "CONTEXT_PLANNER_MODEL": "extractive"})
+    os.environ.update({"SUMMARIZER_MODEL": model, "CONTEXT_PLANNER_MODEL": model})
     with Stack(roles=ROLES) as stack, _connections(stack.at.base_url, stack.at.api_key) as http:
         yield Door(http, stack.at.database_url)
 

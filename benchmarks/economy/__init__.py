@@ -1,0 +1,1 @@
+"""What background work costs, and what it saves: conversations in lockstep with the background."""

@@ -1,0 +1,136 @@
+"""What the benchmark of the background's cost counts, and what it sets beside."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.economy.__main__ import main
+from benchmarks.economy.account import TARIFFS, Bill, Till, cached_tokens, cut_history
+from benchmarks.economy.background import Background, Spent
+from benchmarks.economy.lockstep import Outcome
+from benchmarks.economy.model import plan_of
+from benchmarks.economy.shown import row_of, total
+from benchmarks.economy.talks import course, documents, helped, told
+from context.planning.deterministic import Wanted
+from context.planning.prompt import PlanInput, plan_response_format
+from context.tokens.message import count_message
+from context.types import JsonObject
+from tests.unit.planning.artifacts import sized
+from tests.unit.test_served import MEETING, SCENARIO, called, user, write
+
+LONG = " ".join(f"word{n}" for n in range(1_000))
+
+
+def raw(*words: str) -> list[bytes]:
+    return [json.dumps(user(one)).encode() for one in words]
+
+
+def test_a_prefix_is_cached_from_its_least_length_on_in_steps() -> None:
+    assert cached_tokens(raw("short"), raw("short", "more")) == 0
+    whole = count_message(user(LONG))
+    found = cached_tokens(raw(LONG), raw(LONG, "new"))
+    assert whole - 128 < found <= whole
+    assert found % 128 == 0
+    assert cached_tokens(raw("other", LONG), raw(LONG, "new")) == 0
+
+
+def test_a_message_that_goes_on_otherwise_is_cached_to_where_it_differs() -> None:
+    half = cached_tokens(raw(f"{LONG} {LONG}"), raw(f"{LONG} and then something else {LONG}"))
+    whole = count_message(user(f"{LONG} {LONG}"))
+    assert 0.4 * whole < half < 0.6 * whole
+
+
+def test_a_till_leaves_the_new_message_out_of_what_a_cache_could_have() -> None:
+    till = Till()
+    till.pay([user(LONG)])
+    till.pay([user(LONG), {"role": "assistant", "content": "yes"}, user("and?")])
+    bill = till.bill
+    assert (bill.requests, bill.known) == (2, 0)
+    assert bill.new == count_message(user(LONG)) + count_message(user("and?"))
+    assert 0.9 < bill.cached_share <= 1.0
+
+
+def test_money_falls_with_the_price_of_what_is_cached() -> None:
+    bill = Bill(requests=1, tokens=2_000_000, cached=1_000_000)
+    costs = [bill.usd(tariff) for tariff in TARIFFS]
+    assert costs == pytest.approx([5.0, 3.75, 2.75, 3.375])
+
+
+def test_a_platform_that_cuts_sends_whole_turns_up_to_its_room() -> None:
+    one = course(
+        "x",
+        "y",
+        [({"messages": [user(f"note {n}"), {"role": "assistant", "content": "ok"}]}, None) for n in range(3)],
+    )
+    asked = user("what now?")
+    turn = sum(count_message(message.body) for message in one.exchanges[0].turn.messages)
+    new = count_message(asked)
+    assert [m["content"] for m in cut_history(one.exchanges, asked, new + 2 * turn)] == [
+        "note 1",
+        "ok",
+        "note 2",
+        "ok",
+        "what now?",
+    ]
+    assert cut_history(one.exchanges, asked, new + turn - 1) == [asked]
+
+
+def test_the_model_plans_every_candidate_once() -> None:
+    candidates = [sized(f"a{n}") for n in range(5)]
+    request = PlanInput(candidates, Wanted("which?"), 1_000)
+    plan = json.loads(plan_of({"response_format": plan_response_format(request)}) or "")
+    assert [one["artifact_id"] for one in plan["artifacts"]] == ["A1", "A2", "A3", "A4", "A5"]
+    assert plan_of({"messages": [user("Summarize.")]}) is None
+
+
+def test_courses_are_read_with_their_evidence_and_their_tools(tmp_path: Path) -> None:
+    write(tmp_path / "bfcl_memory" / "a.jsonl", [SCENARIO])
+    write(tmp_path / "qmsum" / "a.jsonl", [MEETING])
+    messages = [
+        user("Look."),
+        called("look", "{}"),
+        {"role": "tool", "tool_call_id": "c1", "content": "here"},
+    ]
+    write(tmp_path / "tau_airline" / "a.jsonl", [{"id": n, "messages": messages} for n in range(3)])
+    [memory] = told(tmp_path, 60)
+    assert [exchange.gold is not None for exchange in memory.exchanges] == [False, False, False, True]
+    [document] = documents(tmp_path, 60)
+    assert document.tools == ("read_document",)
+    assert len(document.exchanges) == 2
+    [strung] = helped(tmp_path, 2)
+    assert (len(strung.exchanges), strung.tools) == (2, ("look",))
+
+
+def made(data: str) -> Outcome:
+    return Outcome(
+        data,
+        8_000,
+        conversations=1,
+        tokens=1_000,
+        ours=Bill(2, 500, 0, 100, 1.0, 2),
+        cut=Bill(2, 2_000, 500, 100, 2.0, 2),
+        background=Background({"summarize": Spent(2, 300, 100)}, {"summaries": 2}, {"summaries": 1}),
+    )
+
+
+def test_sets_add_up_and_net_is_what_is_left_of_the_saving() -> None:
+    row = row_of(total([made("a"), made("b")])[0])
+    assert row["background_per_token"] == pytest.approx(0.4)
+    assert row["net_tokens"] == 2 * (2_000 - 500 - 400)
+    assert (row["evidence"], row["cut_evidence"]) == (0.5, 1.0)
+    assert (row["made"], row["used"]) == ({"summaries": 4}, {"summaries": 2})
+    assert row["net_usd"]["no cache"] > row["net_usd"]["cached at 10 %"]
+
+
+def test_absent_sets_are_skipped_with_their_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["economy", "--data", str(tmp_path), "--sets", "bfcl_memory"])
+    assert main() == 1
+    assert "bfcl_memory: skipped, no folder" in capsys.readouterr().out
+
+
+def test_a_course_without_calls_has_no_tools() -> None:
+    events: list[tuple[JsonObject, None]] = [({"messages": [user("hello")]}, None)]
+    assert course("x", "y", events).tools == ()
