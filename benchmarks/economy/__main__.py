@@ -1,10 +1,10 @@
 """What the background costs and what it saves: `python -m benchmarks.economy --sets tau_airline,bfcl_memory`.
 
-Conversations are lived through in lockstep: before each turn a context is read, then the background comes to
-rest, then the turn is posted, and the background rests again. A scripted model with the price of a small real
-one writes its notes; it counts its tokens by characters. Beside it stands a platform that sends whole turns
-and cuts the oldest. Money is at list prices for a large model that answers, without a prefix cache and with
-cached input at 50 % and 10 % of its price. Exit 1 where a call failed.
+Conversations are lived through in lockstep: before each turn (with --steps before some of its answers) a
+context is read, then the background comes to rest, then the turn is posted, and it rests again. A scripted
+model with the price of a small real one writes its notes; it counts its tokens by characters. Beside it
+stands a platform that sends whole turns and cuts the oldest. Money is at list prices for a large model that
+answers, without a prefix cache and with cached input at 50 % and 10 % of its price. Exit 1 on failures.
 """
 
 import argparse
@@ -44,7 +44,9 @@ def main() -> int:
         for window in asked.windows:
             # A stack for each: no window profits from what another has read.
             with open_door(None, None, model=MODEL) as door:
-                outcomes += live_through(door, courses, window, rest_s=asked.rest_s, tell=_tell)
+                outcomes += live_through(
+                    door, courses, window, steps=asked.steps, rest_s=asked.rest_s, tell=_tell
+                )
                 failures += door.failures
     rows = [row_of(one) for one in (*outcomes, *total(outcomes))]
     show(rows)
@@ -115,6 +117,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--windows", type=_numbers, default=list(WINDOWS), help="of the model, in tokens")
     parser.add_argument("--talks", type=int, default=3, help="conversations of each set, at most")
     parser.add_argument("--turns", type=int, default=60, help="of a conversation without questions, at most")
+    parser.add_argument("--steps", type=int, default=1, help="contexts of a turn, at most; 1: one a turn")
     parser.add_argument("--rest-s", type=float, default=300, help="the longest wait for the background")
     parser.add_argument("--json", type=Path, help="where the numbers go; else benchmarks/results")
     return parser.parse_args()

@@ -121,20 +121,20 @@ def _count(raw: bytes) -> int:
     return count_message(orjson.loads(raw))
 
 
-def cut_history(exchanges: Sequence[Exchange], asked: JsonObject, room: int) -> list[JsonObject]:
+def cut_history(exchanges: Sequence[Exchange], new: Sequence[JsonObject], room: int) -> list[JsonObject]:
     """Send what a platform without us sends: all whole turns, the oldest left out until the rest fits.
 
     Args:
         exchanges: The turns so far.
-        asked: The new message.
+        new: The messages of the turn that goes on; they are sent in any case.
         room: The most tokens of input.
     """
     kept: list[JsonObject] = []
-    room -= _count(orjson.dumps(asked))
+    room -= sum(_count(orjson.dumps(body)) for body in new)
     for exchange in reversed(exchanges):
         bodies = [message.body for message in exchange.turn.messages]
         room -= sum(_count(orjson.dumps(body)) for body in bodies)
         if room < 0:
             break
         kept = [*bodies, *kept]
-    return [*kept, asked]
+    return [*kept, *new]

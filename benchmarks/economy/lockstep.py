@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import psycopg
 
@@ -52,39 +53,59 @@ class Outcome:
 
 
 def live_through(
-    door: Door, courses: Sequence[Course], window: int, *, rest_s: float, tell: Callable[[str], object]
+    door: Door,
+    courses: Sequence[Course],
+    window: int,
+    *,
+    steps: int,
+    rest_s: float,
+    tell: Callable[[str], object],
 ) -> list[Outcome]:
-    """Live through conversations at once, step by step.
+    """Live through conversations at once, turn by turn.
 
     Args:
         door: The API, of a stack whose database can be read.
         courses: The conversations.
         window: Of the model, in tokens.
+        steps: The most contexts of a turn: 1 before it, the others before further steps of an agent.
         rest_s: The longest wait for the background, in seconds.
         tell: Told how far it is.
     """
     run = secrets.token_hex(3)
     lives = [Live(one, f"economy-{run}-{window}-{place}") for place, one in enumerate(courses)]
-    steps = max(len(one.exchanges) for one in courses)
-    for step in range(steps):
-        going = [live for live in lives if step < len(live.course.exchanges)]
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda live: _ask(door, live, step, window), going))  # noqa: B023 (done within)
+    turns = max(len(one.exchanges) for one in courses)
+    for turn in range(turns):
+        going = [live for live in lives if turn < len(live.course.exchanges)]
+        for step in range(steps):
+            moments = [(live, turn, place) for live in going if (place := _moment(live, turn, step, steps))]
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                list(pool.map(_ask, repeat(door), moments, repeat(window)))
+            door.rest([], rest_s if moments else 0)
+        _post(door, going, turn, window)
         door.rest([], rest_s)
-        _post(door, going, step, window)
-        door.rest([], rest_s)
-        if step % 10 == 9:
-            tell(f"window {window:,}: turn {step + 1} of {steps}")
+        if turn % 10 == 9:
+            tell(f"window {window:,}: turn {turn + 1} of {turns}")
     return _outcomes(door, lives, window)
 
 
-def _ask(door: Door, live: Live, step: int, window: int) -> None:
-    exchange, before = live.course.exchanges[step], live.course.exchanges[:step]
+def _moment(live: Live, turn: int, step: int, steps: int) -> int:
+    """How many messages of the turn are there at a step; 0 where the turn has no such step."""
+    bodies = [message.body for message in live.course.exchanges[turn].turn.messages]
+    places = [place for place, body in enumerate(bodies) if place and body["role"] == "assistant"] or [1]
+    if step >= min(steps, len(places)):
+        return 0
+    return places[step * len(places) // min(steps, len(places))]
+
+
+def _ask(door: Door, moment: tuple[Live, int, int], window: int) -> None:
+    live, turn, place = moment
+    exchange, before = live.course.exchanges[turn], live.course.exchanges[:turn]
+    new = [message.body for message in exchange.turn.messages[:place]]
     request: JsonObject = {
         "model": MODEL,
         "context_window": window,
         "max_tokens": MAX_TOKENS,
-        "messages": [exchange.asked],
+        "messages": new,
     }
     if live.course.tools:
         request["tools"] = [_tool(name) for name in live.course.tools]
@@ -92,9 +113,9 @@ def _ask(door: Door, live: Live, step: int, window: int) -> None:
     if answer is None:
         return
     live.planned += bool(answer["utilization"].get("llm_planning_used"))
-    cut = cut_history(before, exchange.asked, window - MAX_TOKENS)
+    cut = cut_history(before, new, window - MAX_TOKENS)
     for till, messages in ((live.ours, answer["messages"]), (live.cut, cut)):
-        till.pay(messages)
+        till.pay(messages, new=len(new))
         _grade(till.bill, exchange, messages)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from afterturn.conversations.events import Entry
 from benchmarks.served.files import read_files, read_rows
 from benchmarks.served.planted import events_of
-from benchmarks.served.sets import ROLES, meetings, memories
+from benchmarks.served.sets import GROUP, ROLES, meetings, memories
 from benchmarks.served.talks import Gold, Talk, Turn, make_turns
 from context.types import JsonObject
 
@@ -19,7 +19,7 @@ READ_TOOL = "read_document"
 
 @dataclass(frozen=True)
 class Exchange:
-    """One turn; its first message is what the request before it brings.
+    """One turn; its first messages are what the requests of it bring.
 
     Attributes:
         turn: The turn as it is posted.
@@ -28,12 +28,6 @@ class Exchange:
 
     turn: Turn
     gold: Gold | None = None
-
-    @property
-    def asked(self) -> JsonObject:
-        """The new message."""
-        asked: JsonObject = self.turn.event["messages"][0]
-        return asked
 
 
 @dataclass(frozen=True)
@@ -104,7 +98,7 @@ def told(data: Path, most_turns: int) -> Iterator[Course]:
 
 def met(data: Path, most_turns: int) -> Iterator[Course]:
     """Read meetings as a talk, some utterances a turn, then questions about them."""
-    for talk in meetings(data, "group"):
+    for talk in meetings(data, GROUP):
         stretches = list(_stretches([turn.text for turn in talk.turns], UTTERANCES_A_TURN))
         if len(stretches) > most_turns:
             continue
@@ -115,7 +109,7 @@ def met(data: Path, most_turns: int) -> Iterator[Course]:
 
 def documents(data: Path, most_turns: int) -> Iterator[Course]:
     """Read meetings as documents that a tool returns, then questions about them."""
-    for talk in islice(meetings(data, "group"), None):
+    for talk in meetings(data, GROUP):
         asked = [(_turn(ask.question, "Thank you."), ask.gold) for ask in talk.asks]
         yield course("qmsum document", talk.name, [(_reading(talk), None), *asked[: most_turns - 1]])
 

@@ -5,7 +5,8 @@ rest, reads contexts, and looks for the evidence in the messages that come back.
 tokens that history, summary, recall and artifacts took there: plain BM25 over turns, the newest turns, all of
 history where it fits, and the recall function over all turns. Exit 1 where a call failed.
 
-Stated budgets are read in the widest window, no budget in every window. Each window has sessions of its own.
+Stated budgets are read in the widest window (with --grid in each), no budget in every window. Each window
+has sessions of its own.
 A set is a folder of the data; its files may have any name that ends in .jsonl or .jsonl.gz.
 """
 
@@ -38,7 +39,7 @@ def main() -> int:
     if not cases:
         print("nothing to measure")
         return 1
-    limits = limits_of(asked.windows, asked.budgets)
+    limits = limits_of(asked.windows, asked.budgets, in_each=asked.grid)
     url, key = asked.base_url, asked.api_key
     with open_door(url, key, asked.database_url) as door:
         measured = [Measurement(door, case, rest_s=asked.rest_s).measure(limits, _tell) for case in cases]
@@ -53,14 +54,15 @@ def _cases(asked: argparse.Namespace) -> list[Case]:
     """Read the sets that are there; say of the others why they are left out."""
     cases = []
     for name in asked.sets:
-        load, forms = SETS[name]
-        for form in (one for one in forms if one in asked.forms):
+        known = SETS[name]
+        for form in (one for one in known.forms if one in (asked.forms or known.usual)):
+            talks = known.load(asked.data, form)
             try:
-                talks = sample(load(asked.data, form), every_talk=asked.every_talk, every_ask=asked.every)
+                chosen = sample(talks, every_talk=asked.every_talk, every_ask=asked.every)
             except NoDataError as missing:
                 print(f"{name}: skipped, {missing}; --data or AFTERTURN_DATA names its parent")
                 break
-            cases.append(Case(name, form, talks))
+            cases += [Case(name, form, chosen)] if chosen else []
     return cases
 
 
@@ -103,9 +105,10 @@ def _asked() -> argparse.Namespace:
     data = Path(os.environ.get("AFTERTURN_DATA", Path(__file__).parents[2] / "../shared/data"))
     parser.add_argument("--data", type=Path, default=data, help="the folder that holds a folder for each set")
     parser.add_argument("--sets", type=_sets, default=list(SETS), help=f"of {', '.join(SETS)}")
-    parser.add_argument("--forms", type=_words, default=["roles", "group"], help="of roles, group")
+    parser.add_argument("--forms", type=_words, help="roles, group; else each set's usual ones")
     parser.add_argument("--windows", type=_numbers, default=list(WINDOWS), help="of the model, in tokens")
     parser.add_argument("--budgets", type=_budgets, default=list(BUDGETS), help="input tokens, or none")
+    parser.add_argument("--grid", action="store_true", help="stated budgets in every window that is larger")
     parser.add_argument("--every", type=_positive, default=1, metavar="N", help="ask every N-th question")
     parser.add_argument("--every-talk", type=_positive, default=1, metavar="N", help="post every N-th talk")
     parser.add_argument("--rest-s", type=float, default=600, help="the longest wait for the background")

@@ -83,15 +83,23 @@ class Measured:
     read_s: float = 0.0
 
 
-def limits_of(windows: Sequence[int], budgets: Sequence[int | None]) -> list[Limit]:
-    """List what is read: stated budgets in the widest window, and no budget in every one.
+def limits_of(windows: Sequence[int], budgets: Sequence[int | None], *, in_each: bool = False) -> list[Limit]:
+    """List what is read, window by window: no budget in each, stated ones in the widest.
 
     Within a window the least pressing come first: a tight read may put a prepared summary in force.
+
+    Args:
+        windows: Of the model, in tokens.
+        budgets: Input tokens; None for no lower limit than the window's.
+        in_each: Whether stated budgets are read in every window that is larger.
     """
-    widest = max(windows)
-    limits = [Limit(window) for window in sorted(windows) if None in budgets]
     stated = sorted((one for one in budgets if one is not None), reverse=True)
-    return [*limits, *(Limit(widest, budget) for budget in stated)]
+    limits = []
+    for window in sorted(set(windows)):
+        limits += [Limit(window)] if None in budgets else []
+        if in_each or window == max(windows):
+            limits += [Limit(window, budget) for budget in stated if budget < window]
+    return limits
 
 
 class Measurement:

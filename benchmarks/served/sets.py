@@ -1,12 +1,14 @@
 """The data sets as conversations with questions."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from afterturn.conversations.events import Entry
 from benchmarks.served.files import read_rows
 from benchmarks.served.needs import tasks
-from benchmarks.served.planted import channels, errands, prompts, sessions
+from benchmarks.served.planted import channels, errands, events_of, prompts, sessions
 from benchmarks.served.talks import AnswerGold, Ask, SpanGold, Talk, make_turns
 from context.types import JsonObject
 
@@ -37,13 +39,13 @@ def memories(data: Path, form: str) -> Iterator[Talk]:
 
 
 def meetings(data: Path, form: str) -> Iterator[Talk]:
-    """A meeting, each utterance a turn of its speaker; the spans that answer a question are known."""
+    """A meeting; the spans that answer a question are known.
+
+    As a group each utterance is a turn of its speaker. With two roles, who says most is the assistant.
+    """
     for row in read_rows(data / "qmsum", lambda row: {"turns", "specific"} <= row.keys()):
-        turns = make_turns(
-            {"messages": [_user(words)], **({"speaker": speaker} if form == GROUP else {})}
-            for speaker, words in row["turns"]
-        )
-        talk = Talk(str(row["id"]), turns)
+        said = [(str(speaker), str(words)) for speaker, words in row["turns"]]
+        talk = Talk(str(row["id"]), make_turns(_of_people(said) if form == GROUP else _of_two(said)))
         asks = tuple(
             Ask(
                 f"{row['id']}-{place}",
@@ -55,22 +57,51 @@ def meetings(data: Path, form: str) -> Iterator[Talk]:
         yield replace(talk, asks=asks)
 
 
+def _of_people(said: Sequence[tuple[str, str]]) -> list[JsonObject]:
+    return [{"messages": [_user(words)], "speaker": speaker} for speaker, words in said]
+
+
+def _of_two(said: Sequence[tuple[str, str]]) -> list[JsonObject]:
+    [(leader, _)] = Counter(speaker for speaker, _ in said).most_common(1)
+    roles = (
+        "assistant" if place and speaker == leader else "user" for place, (speaker, _) in enumerate(said)
+    )
+    return events_of(
+        [Entry({"role": role, "content": words}) for role, (_, words) in zip(roles, said, strict=True)]
+    )
+
+
 def _user(words: str) -> JsonObject:
     return {"role": "user", "content": words}
 
 
 Loader = Callable[[Path, str], Iterator[Talk]]
 
-SETS: Mapping[str, tuple[Loader, tuple[str, ...]]] = {
-    "bfcl_memory": (memories, (ROLES, GROUP)),
-    "qmsum": (meetings, (GROUP,)),
-    "tau_airline": (tasks, (ROLES,)),
-    "pi_sessions": (sessions, (ROLES,)),
-    "livemcp": (errands, (ROLES,)),
-    "irc_ubuntu": (channels, (GROUP,)),
-    "multilingual": (prompts, (ROLES,)),
+
+@dataclass(frozen=True)
+class DataSet:
+    """How a set is read.
+
+    Attributes:
+        load: Reads it in a form.
+        forms: In which it can be posted.
+        usual: In which it is, where nobody says.
+    """
+
+    load: Loader
+    forms: tuple[str, ...]
+    usual: tuple[str, ...]
+
+
+SETS: Mapping[str, DataSet] = {
+    "bfcl_memory": DataSet(memories, (ROLES, GROUP), (ROLES, GROUP)),
+    "qmsum": DataSet(meetings, (ROLES, GROUP), (GROUP,)),
+    "tau_airline": DataSet(tasks, (ROLES,), (ROLES,)),
+    "pi_sessions": DataSet(sessions, (ROLES,), (ROLES,)),
+    "livemcp": DataSet(errands, (ROLES,), (ROLES,)),
+    "irc_ubuntu": DataSet(channels, (GROUP,), (GROUP,)),
+    "multilingual": DataSet(prompts, (ROLES,), (ROLES,)),
 }
-"""By name: how a set is read, and the forms in which it is posted."""
 
 
 def sample(talks: Iterator[Talk], *, every_talk: int, every_ask: int) -> list[Talk]:

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.economy.__main__ import main
 from benchmarks.economy.account import TARIFFS, Bill, Till, cached_tokens, cut_history
 from benchmarks.economy.background import Background, Spent
-from benchmarks.economy.lockstep import Outcome
+from benchmarks.economy.lockstep import Live, Outcome, _moment
 from benchmarks.economy.model import plan_of
 from benchmarks.economy.shown import row_of, total
 from benchmarks.economy.talks import course, documents, helped, told
@@ -66,14 +66,14 @@ def test_a_platform_that_cuts_sends_whole_turns_up_to_its_room() -> None:
     asked = user("what now?")
     turn = sum(count_message(message.body) for message in one.exchanges[0].turn.messages)
     new = count_message(asked)
-    assert [m["content"] for m in cut_history(one.exchanges, asked, new + 2 * turn)] == [
+    assert [m["content"] for m in cut_history(one.exchanges, [asked], new + 2 * turn)] == [
         "note 1",
         "ok",
         "note 2",
         "ok",
         "what now?",
     ]
-    assert cut_history(one.exchanges, asked, new + turn - 1) == [asked]
+    assert cut_history(one.exchanges, [asked], new + turn - 1) == [asked]
 
 
 def test_the_model_plans_every_candidate_once() -> None:
@@ -134,3 +134,11 @@ def test_absent_sets_are_skipped_with_their_reason(
 def test_a_course_without_calls_has_no_tools() -> None:
     events: list[tuple[JsonObject, None]] = [({"messages": [user("hello")]}, None)]
     assert course("x", "y", events).tools == ()
+
+
+def test_the_contexts_of_a_turn_stand_before_its_answers() -> None:
+    result = {"role": "tool", "tool_call_id": "c1", "content": "here"}
+    steps = [called("look", "{}"), result, called("look", "{}"), result]
+    live = Live(course("x", "y", [({"messages": [user("go"), *steps]}, None)]), "s")
+    assert [_moment(live, 0, step, 1) for step in range(1)] == [1]
+    assert [_moment(live, 0, step, 3) for step in range(3)] == [1, 3, 0]

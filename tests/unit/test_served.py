@@ -120,6 +120,15 @@ def test_a_meetings_utterances_are_turns_of_their_speakers(tmp_path: Path) -> No
     assert talk.asks[0].gold.grade([MEETING["turns"][1][1]]) == Grade(1.0, 1.0)  # type: ignore[index]
 
 
+def test_with_two_roles_who_says_most_is_the_assistant(tmp_path: Path) -> None:
+    write(tmp_path / "qmsum" / "a.jsonl", [MEETING])
+    [talk] = meetings(tmp_path, ROLES)
+    roles = [[message.role.value for message in turn.messages] for turn in talk.turns]
+    assert roles == [["user"], ["user", "assistant"]]
+    assert not any("speaker" in turn.event for turn in talk.turns)
+    assert talk.asks[0].gold.grade([MEETING["turns"][1][1]]) == Grade(1.0, 1.0)  # type: ignore[index]
+
+
 def test_a_set_that_is_not_there_says_why(tmp_path: Path) -> None:
     with pytest.raises(NoDataError, match="no folder 'qmsum'"):
         list(meetings(tmp_path, GROUP))
@@ -158,6 +167,14 @@ def test_budgets_are_read_in_the_widest_window_and_the_tightest_last() -> None:
         Limit(4_000),
         Limit(8_000),
         Limit(8_000, 2_000),
+        Limit(8_000, 1_000),
+    ]
+
+
+def test_the_grid_reads_stated_budgets_in_every_larger_window() -> None:
+    assert limits_of([8_000, 4_000], [4_000, 1_000], in_each=True) == [
+        Limit(4_000, 1_000),
+        Limit(8_000, 4_000),
         Limit(8_000, 1_000),
     ]
 
