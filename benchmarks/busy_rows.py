@@ -122,8 +122,6 @@ def _live(step: Step, tenant_id: UUID, key: str) -> None:
 
     work_id = step("asked for", ask)
     step("asked for again", ask)
-    hint = text("update due_work set hinted_until = now() + interval '5 s' where work_id = :work_id")
-    step("hinted at", lambda db: db.execute(hint, {"work_id": work_id}))
     held = step("claimed", lambda db: claim(db, work_id, lease_s=60, max_crashes=3))
     step("renewed", lambda db: renew(db, held, lease_s=60))
     step("finished", lambda db: finish(db, held, "done"))

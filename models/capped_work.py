@@ -80,7 +80,7 @@ _OUT_OF_DATE = text(
 
 _RELEASE = text(
     """
-    update due_work set due_at = now() + make_interval(secs => :spread_s * random()), hinted_until = null
+    update due_work set due_at = now() + make_interval(secs => :spread_s * random())
     where work_id = any(:work_ids)
     """
 )

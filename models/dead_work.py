@@ -45,7 +45,6 @@ def redrive(
             due_at=func.now() + timedelta(seconds=delay_s),
             attempts=0,
             crashes=0,
-            hinted_until=None,
             rests_until=None,
         )
     ).rowcount

@@ -25,7 +25,7 @@ KEYED_OTHERWISE = frozenset({"sweep", "plan", "artifact", "learn", "shadow"})
 
 _REVOKE = text(
     """
-    update due_work set state = 'ready', lease = null, lease_until = null, hinted_until = null,
+    update due_work set state = 'ready', lease = null, lease_until = null,
         due_at = greatest(now(), rests_until), attempts = greatest(attempts - 1, 0),
         last_outcome = 'begun anew: what it read was changed'
     where tenant_id = :tenant_id and key = :session_id and kind <> all(:others) and state = 'running'

@@ -27,6 +27,9 @@ class Heartbeat(Base):
 MODELS_IN_USE = ("summarizer", "planner")
 """What a worker says of the models that it asks, by their purpose."""
 
+QUEUES_HELD = "queues"
+"""What a dispatcher calls how many messages wait in each queue of the broker."""
+
 ARTIFACT_PROMPT = "artifact_prompt"
 """What a worker calls the version of the prompt by which it has artifacts summarized."""
 

@@ -48,9 +48,7 @@ def retry_now(db: Transaction, tenant_id: UUID | None = None) -> int:
         db: A transaction.
         tenant_id: Whose work; None for everybody's.
     """
-    hastened = db.execute(
-        update(DueWork).where(_of(tenant_id), _PUT_OFF).values(due_at=func.now(), hinted_until=None)
-    ).rowcount
+    hastened = db.execute(update(DueWork).where(_of(tenant_id), _PUT_OFF).values(due_at=func.now())).rowcount
     return hastened + redrive(db, tenant_id)
 
 
@@ -77,7 +75,6 @@ def drop_dead(db: Transaction, tenant_id: UUID | None, work_id: int) -> DueWork 
             attempts=0,
             crashes=0,
             awaited=False,
-            hinted_until=None,
             last_error=None,
             last_outcome="dropped",
             finished_at=func.now(),

@@ -88,7 +88,7 @@ RELEASE = text(
         select work_id from due_work where {_OF} and due_at > now() + make_interval(secs => :look_s)
         order by due_at limit :most for update skip locked
     )
-    update due_work set due_at = now() + make_interval(secs => :look_s * random()), hinted_until = null
+    update due_work set due_at = now() + make_interval(secs => :look_s * random())
     from head where due_work.work_id = head.work_id
     """  # noqa: S608 (parts of our own)
 )
@@ -123,7 +123,7 @@ def _release(db: Transaction, models: Sequence[str], most: int, look_s: float) -
 
 _HEAD_OF = text(
     """
-    update due_work set due_at = now(), hinted_until = null where work_id = (
+    update due_work set due_at = now() where work_id = (
         select work_id from due_work
         where state = 'ready' and waits_for_models is not null and :model = any(waits_for_models)
         order by due_at limit 1 for update skip locked

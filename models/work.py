@@ -1,11 +1,12 @@
 """Due work: what is to be done, who has it, and how it went. This table is the queue."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 from uuid import UUID, uuid4
 
 from sqlalchemy import (
@@ -16,6 +17,7 @@ from sqlalchemy import (
     Identity,
     Index,
     Interval,
+    Row,
     Text,
     Uuid,
     bindparam,
@@ -84,6 +86,14 @@ class DueWork(Base):
             postgresql_where=text("state = 'ready' and crashes = 0"),
         ),
         Index(
+            "ix_due_work_turns",
+            "kind",
+            "awaited",
+            "tenant_id",
+            "due_at",
+            postgresql_where=text("state = 'ready' and crashes = 0"),
+        ),
+        Index(
             "ix_due_work_isolated",
             "due_at",
             postgresql_where=text("state = 'running' or (state = 'ready' and crashes > 0)"),
@@ -131,7 +141,7 @@ class DueWork(Base):
     crashes: Mapped[int] = mapped_column(server_default=text("0"))
     lease: Mapped[UUID | None]
     lease_until: Mapped[datetime | None]
-    hinted_until: Mapped[datetime | None]
+    hinted_until: Mapped[datetime | None]  # read by older code alone
     last_error: Mapped[str | None]
     last_outcome: Mapped[str | None]
     finished_at: Mapped[datetime | None]
@@ -232,7 +242,6 @@ def _wish(awaited: bool) -> Insert:
             ),
             "wanted": DueWork.wanted + 1,
             "awaited": or_(DueWork.awaited, row.excluded.awaited),
-            "hinted_until": case((idle, None), else_=DueWork.hinted_until),
             "trace": case((idle, row.excluded.trace), else_=func.coalesce(row.excluded.trace, DueWork.trace)),
         },
     )
@@ -247,60 +256,48 @@ NOT_DENIED = dict.fromkeys(("denied_by", "denied_needs", "denied_cap", "denied_a
 NOT_WAITING = dict.fromkeys(("waits_for", "waits_since", "waits_for_models"))
 
 
-def claim(
-    db: Transaction, work_id: int, *, lease_s: float, max_crashes: int, until: datetime | None = None
-) -> Claim | None:
-    """Lease a piece of work, or None where it is not due, leased by another, or dead.
-
-    The counters are raised here, before the work starts: a worker that dies in it cannot raise them.
-
-    Args:
-        db: A transaction.
-        work_id: The work.
-        lease_s: How long the lease holds.
-        max_crashes: Work that crashed so often is dead.
-        until: When the hint is over that led here; None: it counts for ever.
-    """
-    expired = DueWork.state == WorkState.RUNNING
-    crashes = DueWork.crashes + case((expired, 1), else_=0)
-    dies = crashes >= max_crashes
+def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) -> Claim | None:
+    """Lease a piece of work, or None where it is not due, leased by another, or dead; see `claim_next`."""
     row = db.execute(
         update(DueWork)
         .where(
             DueWork.work_id == work_id,
             or_(
                 (DueWork.state == WorkState.READY) & (DueWork.due_at <= func.now()),
-                expired & (DueWork.lease_until < func.now()),
+                (DueWork.state == WorkState.RUNNING) & (DueWork.lease_until < func.now()),
             ),
-            true() if until is None else func.now() <= until,
         )
-        .values(
-            state=case((dies, WorkState.DEAD), else_=WorkState.RUNNING),
-            lease=case((dies, None), else_=uuid4()),
-            lease_until=case((dies, None), else_=func.now() + timedelta(seconds=lease_s)),
-            crashes=crashes,
-            attempts=DueWork.attempts + case((expired, 0), else_=1),
-            claimed=DueWork.wanted,
-            hinted_until=None,
-            last_error=case((expired, "the worker died or its lease ran out"), else_=DueWork.last_error),
-            **NOT_DENIED,
-            **{name: case((dies, None), else_=getattr(DueWork, name)) for name in NOT_WAITING},
-        )
+        .values(**leased(lease_s=lease_s, max_crashes=max_crashes))
         .returning(DueWork.__table__)
     ).one_or_none()
-    if row is None or row.state == WorkState.DEAD:
-        return None
-    return Claim(
-        row.work_id,
-        row.tenant_id,
-        WorkKind(row.kind),
-        row.key,
-        row.lease,
-        row.attempts,
-        row.crashes,
-        row.refusals,
-        row.trace,
-    )
+    return None if row is None or row.state == WorkState.DEAD else claim_of(row)
+
+
+def leased(*, lease_s: float, max_crashes: int) -> dict[str, Any]:
+    """What a claim makes of a row: leased, or dead where it has crashed too often.
+
+    The counters are raised here, before the work starts: a worker that dies in it cannot raise them.
+    """
+    expired = DueWork.state == WorkState.RUNNING
+    crashes = DueWork.crashes + case((expired, 1), else_=0)
+    dies = crashes >= max_crashes
+    return {
+        "state": case((dies, WorkState.DEAD), else_=WorkState.RUNNING),
+        "lease": case((dies, None), else_=uuid4()),
+        "lease_until": case((dies, None), else_=func.now() + timedelta(seconds=lease_s)),
+        "crashes": crashes,
+        "attempts": DueWork.attempts + case((expired, 0), else_=1),
+        "claimed": DueWork.wanted,
+        "last_error": case((expired, "the worker died or its lease ran out"), else_=DueWork.last_error),
+        **NOT_DENIED,
+        **{name: case((dies, None), else_=getattr(DueWork, name)) for name in NOT_WAITING},
+    }
+
+
+def claim_of(row: Row[Any]) -> Claim:
+    """The lease that a row holds which was claimed just now."""
+    found = {one.name: getattr(row, one.name) for one in fields(Claim)}
+    return Claim(**{**found, "kind": WorkKind(row.kind)})
 
 
 def renew(db: Transaction, held: Claim, *, lease_s: float) -> bool:
@@ -338,7 +335,6 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
             due_at=_after_rest(func.now() + timedelta(seconds=again_in_s or 0)),
             lease=None,
             lease_until=None,
-            hinted_until=None,
             attempts=0,
             crashes=0,
             awaited=False,
@@ -383,7 +379,6 @@ def put_off(
             due_at=func.now() + timedelta(seconds=delay_s),
             lease=None,
             lease_until=None,
-            hinted_until=None,
             attempts=DueWork.attempts if max_attempts else func.greatest(DueWork.attempts - 1, 0),
             awaited=False,
             last_error=error,

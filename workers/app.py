@@ -1,9 +1,15 @@
-"""The Celery application. It carries hints: if Redis loses them all, nothing is lost."""
+"""The Celery application. It carries bells: if Redis loses them all, nothing is lost."""
 
 import gc
+import mmap
 import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
+from billiard import pool
 from celery import Celery
 from celery.signals import (
     after_task_publish,
@@ -13,6 +19,7 @@ from celery.signals import (
     worker_process_init,
     worker_process_shutdown,
     worker_ready,
+    worker_shutting_down,
 )
 from kombu import Exchange, Queue
 from kombu.transport import virtual
@@ -24,26 +31,25 @@ from models.observe import configure_logging
 from models.settings import require_settings
 from models.starting import or_exit
 from models.tracing import close_traces, name_process
+from workers.kinds import QUEUES
 from workers.observe import flusher, settings_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
 
-QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", "isolation")
-
-# A hint whose connection broke is not put back into its queue: the dispatcher sends it again. Kombu would
+# A bell whose connection broke is not put back into its queue: the dispatcher rings again. Kombu would
 # use the closed connection for it, and the error ends the whole worker, in the middle of a call.
 Channel.do_restore = False
 
 
 class LocalAcks(QoS):  # type: ignore[misc]
-    """Counts a hint as taken whether or not the broker hears of it.
+    """Counts a bell as taken whether or not the broker hears of it.
 
     Kombu counts it only once the broker has answered. On a connection that swallows the acknowledgement the
-    hint would take up its process's place for ever, and the worker would take no other, without a word.
+    bell would take up its process's place for ever, and the worker would take no other, without a word.
     """
 
     def ack(self, delivery_tag: str) -> None:
-        """Acknowledge a hint to the broker, and in any case here."""
+        """Acknowledge a bell to the broker, and in any case here."""
         try:
             super().ack(delivery_tag)
         except Exception:
@@ -53,6 +59,47 @@ class LocalAcks(QoS):  # type: ignore[misc]
 
 Channel.QoS = LocalAcks
 
+_stopping = mmap.mmap(-1, 1)
+"""Shared with every process that is forked from this one: whether the worker was asked to stop."""
+
+
+def asked_to_stop() -> bool:
+    """Whether the worker was asked to stop; a process of its pool hears of it in no other way."""
+    return _stopping[0] != 0
+
+
+class Recycled:
+    """Lets a process of the pool end by itself, between two messages.
+
+    Celery's own limit counts messages. A process would end after so many bells that told nothing new, and
+    begin anew for as long as work takes.
+    """
+
+    def __init__(self) -> None:
+        """Let nobody end."""
+        self.is_spent: Callable[[], bool] = lambda: False
+
+    def install(self) -> None:
+        """Ask before each message that a process of the pool takes."""
+        make = pool.Worker._make_child_methods  # noqa: SLF001 (there is no public place for it)
+
+        def make_and_watch(worker: Any, *args: Any) -> None:
+            make(worker, *args)
+            wait_for_job = worker.wait_for_job
+
+            def wait() -> Any:
+                if self.is_spent():
+                    sys.exit(pool.EX_RECYCLE)
+                return wait_for_job()
+
+            worker.wait_for_job = wait
+
+        pool.Worker._make_child_methods = make_and_watch  # noqa: SLF001
+
+
+recycled = Recycled()
+recycled.install()
+
 settings = worker_settings()
 app = Celery("afterturn", include=["workers.tasks"])
 app.conf.update(
@@ -60,7 +107,7 @@ app.conf.update(
     broker_transport_options={
         # Above the hard limit: a running task is never redelivered. The lease in Postgres is what counts.
         "visibility_timeout": settings.visibility_timeout_s,
-        # Kombu looks for unacknowledged hints often; its default is every 100 s.
+        # Kombu looks for unacknowledged messages often; its default is every 100 s.
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
         # A half-open connection is noticed in seconds, not when the kernel gives up.
@@ -68,7 +115,7 @@ app.conf.update(
         "socket_connect_timeout": 3,
         "socket_keepalive": True,
         "health_check_interval": 5,
-        # Who sends a hint gives up soon: the dispatcher has others to send, and sends this one again.
+        # Who rings gives up soon: there are other queues, and a bell is rung again.
         "connect_retries_timeout": 1,
         "interval_start": 0.2,
         "interval_step": 0.2,
@@ -76,10 +123,10 @@ app.conf.update(
     # The broker may come later than we do, and may go away for as long as it likes.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
-    # A hint is taken when its task starts: a crash is found by the lease, never by the broker. To take it
+    # A bell is taken when its task starts: a crash is found by the lease, never by the broker. To take it
     # later would end a worker that has lost its broker meanwhile: Kombu 5.7 fails on the closed channel.
     task_acks_late=False,
-    # Hints stay in the broker until a process is free: nobody hoards what another could serve.
+    # Bells stay in the broker until a process is free: nobody hoards what another could hear.
     worker_disable_prefetch=True,
     worker_prefetch_multiplier=1,
     # The lease brings work back when a worker dies; redelivery as well would be a poison loop.
@@ -92,17 +139,16 @@ app.conf.update(
     result_backend=None,
     task_soft_time_limit=settings.task_soft_limit_s,
     task_time_limit=settings.task_hard_limit_s,
-    # Memory that a library leaks goes with its process.
-    worker_max_tasks_per_child=500,
+    # Memory that a library leaks goes with its process: at this bound, or after many pieces of work.
     worker_max_memory_per_child=900_000,
-    # SIGTERM waits for what runs. On SIGQUIT, as a second Ctrl-C, a running task has this long before it is
-    # cut; its lease then brings it back.
+    # SIGTERM waits for the piece of work that runs. On SIGQUIT, as a second Ctrl-C, it has this long before
+    # it is cut; its lease then brings it back.
     worker_soft_shutdown_timeout=10,
-    # Ids only, in a form that cannot carry code.
+    # Nothing but times, in a form that cannot carry code.
     task_serializer="json",
     accept_content=["json"],
-    # Flower shows tasks by name and state; their arguments are ids.
-    task_send_sent_event=True,
+    # Flower shows pieces of work, of which the processes tell; bells are not shown.
+    task_send_sent_event=False,
     worker_send_task_events=True,
     # Our lines are JSON already; Celery would wrap them in lines of its own.
     worker_hijack_root_logger=False,
@@ -133,12 +179,17 @@ def _require_settings() -> LlmSettings:
 setup_logging.connect(configure_logging)
 
 
+node: list[str] = []
+"""The name of this worker, as Flower shows it."""
+
+
 @celeryd_init.connect
-def _prepare_parent(**_: Any) -> None:
+def _prepare_parent(sender: str = "", **_: Any) -> None:
     """Load what every child needs once, before the fork, and share its pages with them."""
     from context.tokens import count_text  # noqa: PLC0415 (beat and flower import this module too)
     from llm.gateway import preload  # noqa: PLC0415
 
+    node[:] = [sender]
     llm = _require_settings()
     configure_logging()
     if {llm.summarizer_model, llm.context_planner_model} != {EXTRACTIVE}:
@@ -167,6 +218,29 @@ def _end_child(**_: Any) -> None:
 @worker_ready.connect
 def _worker_lives(**_: Any) -> None:
     show_life("worker", settings_in_use())
+    _end_drains_when_asked()
+
+
+@worker_shutting_down.connect
+def _end_drains(**_: Any) -> None:
+    """Let each process end with the piece of work that it has."""
+    _stopping[0] = 1
+
+
+def _end_drains_when_asked() -> None:
+    """Tell them at once. Celery's signal comes late where it waits for tasks first, as on SIGQUIT."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+        before = signal.getsignal(number)
+        if callable(before):
+            signal.signal(number, _telling(before))
+
+
+def _telling(before: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], None]:
+    def tell(number: int, frame: FrameType | None) -> None:
+        _end_drains()
+        before(number, frame)
+
+    return tell
 
 
 @beat_init.connect

@@ -1,65 +1,45 @@
-"""The dispatcher: due work becomes hints. It keeps nothing that could be lost, and any number may run."""
+"""The dispatcher: due work rings bells. It keeps nothing that could be lost, and any number may run."""
 
 import signal
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
 
 import psycopg
 import structlog
-from celery import Celery
 from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.exc import SQLAlchemyError
 
 from llm.settings import llm_settings
-from models.hints import Hint, take_hints
+from models.due import look
+from models.heartbeat import QUEUES_HELD
 from models.observe import configure_logging
 from models.parked_work import release_parked
-from models.session import transaction
+from models.session import reading, transaction
 from models.settings import database_settings, require_settings
 from models.starting import or_exit
-from models.tracing import close_traces, name_process, span
+from models.tracing import close_traces, name_process
 from models.work import WAKE_CHANNEL, WorkKind
 from workers.app import app
+from workers.bells import Bells, keep_short, ring_for
 from workers.observe import show_life
-from workers.schedule import CLOCKS_APART_S, HINTED_UNTIL, TaskName
 from workers.settings import WorkerSettings, worker_settings
 
 log = structlog.get_logger()
 
-ROUTES = {
-    WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),
-    WorkKind.RECALL: (TaskName.INDEX_RECALL, "maintenance"),
-    WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
-    WorkKind.LEARN: (TaskName.LEARN, "learning"),
-    WorkKind.PLAN: (TaskName.PLAN, "plans"),
-    WorkKind.ARTIFACT: (TaskName.READ_ARTIFACT, "artifacts"),
-    WorkKind.CONTEXT_PLAN: (TaskName.PLAN_CONTEXT, "plans"),
-    WorkKind.RELABEL: (TaskName.RELABEL, "plans"),
-    WorkKind.SHADOW: (TaskName.JUDGE_SHADOWS, "maintenance"),
-}
-ISOLATION = "isolation"
 HEARTBEAT_S = 5.0
 TROUBLE_PAUSE_S = 1.0
 
 
-def dispatch_once(send: Callable[[Hint], None], settings: WorkerSettings) -> int:
-    """Send one hint for each piece of work that is due. Returns how many.
+def dispatch_once(bells: Bells, settings: WorkerSettings) -> int:
+    """Ring for each queue that has due work, as far as its bells were taken. Returns how many were sent.
 
-    The rows are marked first and the hints sent after the commit: a hint that is lost on the way is
-    sent again when its life is over.
+    Nothing is marked: a bell that is lost on the way is rung again at the next look, as long as something
+    is due.
     """
-    with transaction() as db:
-        hints = take_hints(
-            db,
-            limit=settings.hints_at_once,
-            hint_lifetime_s=settings.hint_lifetime_s,
-            ahead=settings.hints_ahead,
-        )
-    for hint in hints:
-        send(hint)
-    return len(hints)
+    with reading() as db:
+        due = look(db, list(WorkKind), isolated=True, most=settings.bells_ahead)
+    return sum(ring_for(due, bells, most=settings.bells_ahead).values())
 
 
 def look_at_models(settings: WorkerSettings) -> None:
@@ -69,32 +49,6 @@ def look_at_models(settings: WorkerSettings) -> None:
         released = release_parked(db, look_s=settings.model_look_s, calls_per_minute=per_minute)
     if released:
         log.info("parked_work_released", released=released)
-
-
-def hint_sender(celery: Celery, settings: WorkerSettings) -> Callable[[Hint], None]:
-    """Send hints by Celery: an id, to the queue of its kind, gone when nobody takes it in time."""
-
-    def send(hint: Hint) -> None:
-        task, queue = ROUTES[hint.kind]
-        with _traced(hint):
-            celery.send_task(
-                task,
-                args=[hint.work_id],
-                queue=ISOLATION if hint.isolated else queue,
-                expires=settings.hint_lifetime_s + CLOCKS_APART_S,
-                headers={HINTED_UNTIL: hint.until.isoformat()} if hint.until else {},
-                retry=False,
-                ignore_result=True,
-            )
-
-    return send
-
-
-def _traced(hint: Hint) -> AbstractContextManager[object]:
-    """A span of the trace that the work belongs to; work of no trace is hinted at without one."""
-    if hint.trace is None:
-        return nullcontext()
-    return span(f"hint {hint.kind}", kind="producer", parent=hint.trace, afterturn__work_id=hint.work_id)
 
 
 class Waker:
@@ -129,26 +83,27 @@ def run(is_over: Callable[[], bool], settings: WorkerSettings) -> None:
 
     Args:
         is_over: Whether to stop; asked between two looks.
-        settings: How often to look, and how hints are sent.
+        settings: How often to look, and how many bells may wait.
     """
-    send = hint_sender(app, settings)
+    bells = Bells(app)
     waker = Waker(database_settings().database_url)
     next_beat = next_look = 0.0
+    held: dict[str, int] = {}
     while not is_over():
         try:
             if time.monotonic() >= next_beat:
-                show_life("dispatcher")
-                next_beat = time.monotonic() + HEARTBEAT_S
+                show_life("dispatcher", {QUEUES_HELD: held})
+                next_beat, held = time.monotonic() + HEARTBEAT_S, {}
+                held = dict(keep_short(bells))
             if time.monotonic() >= next_look:
                 next_look = time.monotonic() + settings.model_look_s
                 look_at_models(settings)
-            sent = dispatch_once(send, settings)
+            dispatch_once(bells, settings)
         except (SQLAlchemyError, BrokerError, OSError) as error:
             log.warning("dispatch_failed", error=type(error).__name__)
             time.sleep(TROUBLE_PAUSE_S)
             continue
-        if sent < settings.hints_at_once:
-            waker.wait(settings.poll_s)
+        waker.wait(settings.poll_s)
     waker.close()
     close_traces()
 

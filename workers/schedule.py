@@ -7,8 +7,12 @@ from workers.settings import worker_settings
 
 
 class TaskName(StrEnum):
-    """The names on the wire. Renaming one strands the messages already queued."""
+    """The names on the wire, and those of pieces of work in Flower. Renaming one strands what is queued.
 
+    A message that has the name of a piece was sent by older code, and is a bell for whoever takes it.
+    """
+
+    BELL = "bell"
     SUMMARIZE = "summaries.summarize"
     INDEX_RECALL = "maintenance.index_recall"
     SWEEP = "maintenance.sweep"
@@ -21,16 +25,15 @@ class TaskName(StrEnum):
     TICK = "maintenance.tick"
 
 
-HINTED_UNTIL = "hinted_until"
-"""The header of a hint that says when it is over, by the database's clock.
+RUNG_AT = "rung_at"
+"""The header of a bell that says when something was due, by the database's clock.
 
-Celery compares its own expiry with the clock of the machine that takes a message: a worker whose clock is
-ahead of the dispatcher's by more than a hint's life would take none, and nothing would ever be done.
+Who has looked since and found nothing need not look again.
 """
 
 CLOCKS_APART_S = 7_200
-"""So far may the clocks of two machines be apart. Celery's expiry waits for as long beside the real one: it
-only keeps a broker from handing out what was left in it long ago."""
+"""So far may the clocks of two machines be apart. Celery compares the expiry of a tick with the clock of the
+machine that takes it: a worker whose clock is ahead by more than a tick's life would take none."""
 
 SCHEDULE: dict[str, dict[str, Any]] = {
     "tick": {

@@ -16,20 +16,25 @@ class WorkerSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    broker_url: Address = Field("redis://127.0.0.1:6379/0", description="Redis or Valkey, for hints only.")
+    broker_url: Address = Field("redis://127.0.0.1:6379/0", description="Redis or Valkey, for bells only.")
     lease_s: float = Field(20, gt=0, description="A lease that nobody renews is free after this.")
     renew_s: float = Field(5, gt=0, description="How often a worker renews its lease.")
     poll_s: float = Field(0.25, gt=0, description="How often the dispatcher looks for due work.")
-    hint_lifetime_s: float = Field(5, gt=0, description="A hint that nobody took is sent again after this.")
-    hints_at_once: int = Field(64, ge=1, description="The most hints of one poll.")
-    hints_ahead: int = Field(128, ge=1, description="The most hints of one kind that nobody took yet.")
+    bells_ahead: int = Field(
+        4,
+        ge=1,
+        le=50,
+        description="The most bells that wait in a queue: so many free processes wake at a poll.",
+    )
+    drain_pieces: int = Field(100, ge=1, description="After so many pieces of work a worker listens again.")
+    drain_s: float = Field(10, gt=0, description="After this, too, between two pieces of work.")
     max_crashes: int = Field(3, ge=1, description="Work that killed so many workers is dead.")
     max_attempts: int = Field(5, ge=1, description="Work that failed so often by itself is dead.")
     backoff_s: float = Field(2, gt=0, description="The wait after the first failure; it doubles.")
     backoff_max_s: float = Field(300, gt=0, description="The longest wait after a failure.")
-    task_soft_limit_s: int = Field(1_500, ge=1, description="After this a task is asked to stop.")
+    task_soft_limit_s: int = Field(1_500, ge=1, description="After this a piece of work is asked to stop.")
     task_hard_limit_s: int = Field(1_560, ge=1, description="After this its process is killed.")
-    visibility_timeout_s: int = Field(1_800, ge=1, description="Kombu redelivers a hint after this.")
+    visibility_timeout_s: int = Field(1_800, ge=1, description="Kombu redelivers a message after this.")
     cap_look_s: float = Field(
         60, gt=0, description="How often work that waits for a cap is looked at: has it room by now?"
     )

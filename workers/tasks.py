@@ -1,10 +1,15 @@
-"""The Celery tasks: an id in, a job called, a word for the log out."""
+"""The Celery tasks: a bell in, due work done, a word for the log out."""
 
+import time
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
+import structlog
 from celery import current_task
+from celery.exceptions import SoftTimeLimitExceeded
+from kombu.exceptions import OperationalError as BrokerError
+from sqlalchemy.exc import SQLAlchemyError
 
 from context.gate import GateSettings
 from llm.gateway import complete
@@ -12,6 +17,7 @@ from llm.settings import llm_settings
 from models.budget import budget_settings
 from models.clock import present
 from models.dead_work import redrive
+from models.due import Next, Turns, claim_next
 from models.learning_settings import learning_settings
 from models.retention_run import OPERATOR, RETENTION
 from models.retention_settings import retention_settings
@@ -19,11 +25,14 @@ from models.session import transaction
 from models.settings import artifact_settings, compression_settings, recall_settings
 from models.shadow_settings import shadow_settings
 from models.tenant import ensure_tenant
-from models.work import WorkKind, want
-from workers.app import app
+from models.work import Claim, WorkKind, want
+from workers.app import app, asked_to_stop, node, recycled
+from workers.bells import Bells
+from workers.drain import Ear, drain
+from workers.events import Piece, Sender, piece_events
 from workers.jobs.context_plan import plan_contexts
 from workers.jobs.learn import ask_for_the_night, learn
-from workers.jobs.lifecycle import Handler, run_work
+from workers.jobs.lifecycle import Handler, do_work
 from workers.jobs.plan import make_plan
 from workers.jobs.precompute import precompute_artifact
 from workers.jobs.recall import index_session
@@ -31,13 +40,16 @@ from workers.jobs.relabel import relabel_session
 from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, CAPS, sweep
+from workers.kinds import ROUTES, served_by
+from workers.limits import time_limits
 from workers.observe import settings_in_use, show_life
-from workers.schedule import HINTED_UNTIL, TaskName
-from workers.settings import precompute_settings, worker_settings
+from workers.schedule import RUNG_AT, TaskName
+from workers.settings import WorkerSettings, precompute_settings, worker_settings
 
-LATE_S = 60
-"""So late does a hint still count. Workers that are slower than hints come find none but late ones: to pass
-over all of them would be to do nothing at all."""
+log = structlog.get_logger()
+
+FAILED = ("lost", "lease lost", "put off", "given up")
+"""Tries that end so have failed, as Flower shows them."""
 
 
 def _handlers() -> Mapping[WorkKind, Handler]:
@@ -72,65 +84,86 @@ def _handlers() -> Mapping[WorkKind, Handler]:
     }
 
 
-def _do(work_id: int) -> str:
-    """Do the work of the hint that led here, unless the hint was over long ago."""
-    told = current_task.request.get(HINTED_UNTIL)
-    until = datetime.fromisoformat(told) + timedelta(seconds=LATE_S) if told else None
-    return run_work(work_id, _handlers(), worker_settings(), until=until)
+_ear, _turns = Ear(), Turns()
+recycled.is_spent = lambda: _ear.is_spent
+_LONGEST_S = worker_settings().drain_s + worker_settings().task_hard_limit_s + 15
 
 
-@app.task(name=TaskName.SUMMARIZE)
-def summarize(work_id: int) -> str:
-    """Safe to run twice: the lease admits one worker, the commit compares the base."""
-    return _do(work_id)
+def hear(queue: str, rung_at: datetime | None) -> str:
+    """Do what is due for the queues of this worker, unless the bell tells nothing new.
+
+    Args:
+        queue: Where the bell was.
+        rung_at: When something was due there, by the database's clock; None where it does not say.
+
+    Returns:
+        What came of it, for the log.
+    """
+    if not _ear.is_news(rung_at):
+        return "nothing new"
+    settings, served = worker_settings(), served_by(app.amqp.queues.consume_from)
+    handlers = _handlers()
+
+    def take() -> Next:
+        with transaction() as db:
+            return claim_next(
+                db,
+                served.kinds,
+                _turns,
+                isolated=served.isolated,
+                lease_s=settings.lease_s,
+                max_crashes=settings.max_crashes,
+            )
+
+    try:
+        drained = drain(
+            _ear, take, lambda held: _do(held, handlers, settings), settings, is_over=asked_to_stop
+        )
+        if drained.more and drained.at is not None:
+            Bells(app).ring(queue, drained.at)
+    except (SQLAlchemyError, BrokerError, OSError) as error:
+        # A dispatcher that finds something due rings again.
+        log.warning("drain_ended", error=type(error).__name__)
+        return "ended early"
+    return f"{drained.pieces} done"
 
 
-@app.task(name=TaskName.INDEX_RECALL)
-def index_recall(work_id: int) -> str:
-    """Safe to run twice: the index moves on by compare-and-set, from where it ends."""
-    return _do(work_id)
+def _do(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> None:
+    """Do one piece of work within its time, and tell Flower of it as of a task."""
+    piece = Piece(str(held.lease), ROUTES[held.kind][0], held.work_id)
+    events, began = piece_events(_events), time.monotonic()
+    events.begin(piece)
+    outcome = "lost"
+    try:
+        with time_limits(
+            soft_s=settings.task_soft_limit_s, hard_s=settings.task_hard_limit_s, error=SoftTimeLimitExceeded
+        ):
+            outcome = do_work(held, handlers, settings)
+    finally:
+        took_s = time.monotonic() - began
+        events.end(piece, outcome, took_s=took_s, failed=outcome.startswith(FAILED))
 
 
-@app.task(name=TaskName.SWEEP)
-def sweep_tables(work_id: int) -> str:
-    """Safe to run twice: it settles what is unsettled, and nothing else."""
-    return _do(work_id)
+def _events() -> Sender:
+    name = node[0] if node else None
+    sender: Sender = app.events.Dispatcher(
+        app.connection_for_write(), hostname=name, buffer_while_offline=False
+    )
+    return sender
 
 
-@app.task(name=TaskName.READ_ARTIFACT)
-def prepare_artifact(work_id: int) -> str:
-    """Safe to run twice: the lease admits one worker, and what is stored is the same for the same content."""
-    return _do(work_id)
+def _hear(*_old: object) -> str:
+    """Safe to run twice, late or never: the lease admits one worker to each piece."""
+    request = current_task.request
+    told = request.get(RUNG_AT)
+    return hear(
+        request.delivery_info["routing_key"], datetime.fromisoformat(told) if isinstance(told, str) else None
+    )
 
 
-@app.task(name=TaskName.PLAN)
-def plan_intent(work_id: int) -> str:
-    """Safe to run twice: the lease admits one worker, and a plan that is answered stays as it is."""
-    return _do(work_id)
-
-
-@app.task(name=TaskName.PLAN_CONTEXT)
-def plan_context(work_id: int) -> str:
-    """Safe to run twice: the lease admits one worker, and a plan that is there stays as it is."""
-    return _do(work_id)
-
-
-@app.task(name=TaskName.RELABEL)
-def relabel(work_id: int) -> str:
-    """Safe to run twice: the lease admits one worker, and a decision is labelled once."""
-    return _do(work_id)
-
-
-@app.task(name=TaskName.LEARN)
-def learn_from_plans(work_id: int) -> str:
-    """Safe to run twice: the lease admits one worker, and counts move on by compare-and-set."""
-    return _do(work_id)
-
-
-@app.task(name=TaskName.JUDGE_SHADOWS)
-def judge_shadow_reads(work_id: int) -> str:
-    """Safe to run twice: a record is judged once, and its digests go with it."""
-    return _do(work_id)
+for _name in (TaskName.BELL, *(name for name, _ in ROUTES.values())):
+    # The names of pieces are those of older code's messages, which were a row's; here each is a bell.
+    app.task(name=_name, send_events=False, soft_time_limit=_LONGEST_S, time_limit=_LONGEST_S + 15)(_hear)
 
 
 @app.task(name=TaskName.TICK)

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from statistics import mean
 from typing import Any
 
 import structlog
@@ -115,8 +114,7 @@ def _measured(life: Life, queue: list[QueueCost]) -> Measured:
         jobs_per_turn=life.jobs_per_turn,
         calls_per_job=life.calls_per_job,
         bytes_per_turn=sum(sum(parts.values()) for parts in life.bytes_per_turn.values()),
-        hints_per_s=mean(one.hints_per_s for one in queue),
-        look_ms=queue[-1].idle_look_ms,
+        look_ms=queue[-1].look_ms,
         learn_us_per_plan=LEARN_US_PER_PLAN,
     )
 

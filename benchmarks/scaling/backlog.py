@@ -1,6 +1,5 @@
 """What the queue costs with little and with very much due: looks, claims, wishes, what operators watch."""
 
-import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +11,6 @@ from afterturn.stack.stack import Stack
 from benchmarks.scaling.meter import median_ms
 
 ROUNDS = 30
-SENT_S = 3.0
 
 _FILL = """
     insert into due_work (tenant_id, kind, key, state, due_at)
@@ -28,22 +26,18 @@ class QueueCost:
 
     Attributes:
         due: Pieces of work that are due.
-        look_ms: The dispatcher's statement that picks 64.
-        idle_look_ms: The same, when all that counts was hinted at already.
-        claim_ms: A worker's claim and its commit.
+        look_ms: The dispatcher's statement that says for which queues to ring.
+        claim_ms: A worker's claim of the next piece in turns, and its commit.
         want_ms: A wish and its commit.
         watch_ms: What operators watch, read once.
-        hints_per_s: Hints that one dispatcher sends, broker included.
         kb: What a piece of due work weighs, with its indexes.
     """
 
     due: int
     look_ms: float
-    idle_look_ms: float
     claim_ms: float
     want_ms: float
     watch_ms: float
-    hints_per_s: float
     kb: float
 
     def to_json(self) -> dict[str, Any]:
@@ -68,26 +62,20 @@ def measure_queue(stack: Stack, sizes: list[int]) -> list[QueueCost]:
 
 
 def _measure(database: psycopg.Connection, tenant_id: UUID, size: int) -> QueueCost:
-    from models.hints import take_hints  # noqa: PLC0415
+    from models.due import Turns, claim_next, look  # noqa: PLC0415
     from models.metrics import take_snapshot  # noqa: PLC0415
-    from models.session import engine, reading, transaction  # noqa: PLC0415
-    from models.work import WorkKind, claim, want  # noqa: PLC0415
+    from models.session import reading, transaction  # noqa: PLC0415
+    from models.work import WorkKind, want  # noqa: PLC0415
 
-    def look() -> None:
-        with engine().connect() as db:
-            take_hints(db, limit=64, hint_lifetime_s=5)
-            db.rollback()
+    def look_once() -> None:
+        with reading() as db:
+            look(db, list(WorkKind), isolated=True, most=4)
 
-    def look_in_vain() -> None:
-        with transaction() as db:
-            take_hints(db, limit=64, hint_lifetime_s=60, ahead=64)
-
-    ids = database.execute("select work_id from due_work order by due_at desc limit %s", (ROUNDS,)).fetchall()
-    works = iter([int(work_id) for (work_id,) in ids])
+    turns = Turns()
 
     def claim_one() -> None:
         with transaction() as db:
-            claim(db, next(works), lease_s=3600, max_crashes=3)
+            claim_next(db, list(WorkKind), turns, isolated=True, lease_s=3600, max_crashes=3)
 
     keys = iter(range(ROUNDS))
 
@@ -99,31 +87,8 @@ def _measure(database: psycopg.Connection, tenant_id: UUID, size: int) -> QueueC
         with reading() as db:
             take_snapshot(db, now=datetime.now(UTC))
 
-    look_ms, want_ms, claim_ms = (median_ms(ROUNDS, once) for once in (look, want_one, claim_one))
+    look_ms, want_ms, claim_ms = (median_ms(ROUNDS, once) for once in (look_once, want_one, claim_one))
     watch_ms = median_ms(3, watch)
-    hints_per_s = _hints_per_s()
-    database.execute("update due_work set hinted_until = null where hinted_until is not null")
-    for _ in range(8):
-        look_in_vain()
-    idle_ms = median_ms(ROUNDS, look_in_vain)
-    database.execute("update due_work set hinted_until = null where hinted_until is not null")
     weight = database.execute("select pg_total_relation_size('due_work') / 1024.0 / count(*) from due_work")
     kb = weight.fetchone()
-    return QueueCost(
-        size, look_ms, idle_ms, claim_ms, want_ms, watch_ms, hints_per_s, float(kb[0]) if kb else 0.0
-    )
-
-
-def _hints_per_s() -> float:
-    """Send for some seconds as the dispatcher does when a look finds as much as it may send."""
-    from workers.app import app  # noqa: PLC0415
-    from workers.dispatch import dispatch_once, hint_sender  # noqa: PLC0415
-    from workers.settings import WorkerSettings  # noqa: PLC0415
-
-    # They expire at once, so that the next look finds the same heads of queues again.
-    settings = WorkerSettings(hint_lifetime_s=0.001)
-    send = hint_sender(app, settings)
-    sent, began = 0, time.monotonic()
-    while (took := time.monotonic() - began) < SENT_S:
-        sent += dispatch_once(send, settings)
-    return sent / took
+    return QueueCost(size, look_ms, claim_ms, want_ms, watch_ms, float(kb[0]) if kb else 0.0)

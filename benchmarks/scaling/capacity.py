@@ -57,8 +57,7 @@ class Measured:
         jobs_per_turn: Pieces of work of a turn, by kind.
         calls_per_job: Calls of a model of a piece, by kind.
         bytes_per_turn: What the database keeps of a turn.
-        hints_per_s: What a dispatcher sends, at the largest queue.
-        look_ms: A look of the dispatcher at it, with nothing to send.
+        look_ms: A look of the dispatcher at the largest queue.
         learn_us_per_plan: CPU of the night for a plan, in microseconds.
     """
 
@@ -66,7 +65,6 @@ class Measured:
     jobs_per_turn: Mapping[str, float]
     calls_per_job: Mapping[str, float]
     bytes_per_turn: float
-    hints_per_s: float
     look_ms: float
     learn_us_per_plan: float
 
@@ -79,6 +77,9 @@ QUEUE_OF = {
     "context_plan": "plans",
     "relabel": "plans",
 }
+LOOKS_PER_S = 4
+"""Of a dispatcher, whatever is due."""
+
 CONNECTIONS_OF_API = 8
 CONNECTIONS_OF_WORKER = 2
 """Open at the peak: as many as threads of it hold a transaction at once, with what renews a lease."""
@@ -173,7 +174,6 @@ def need(sessions: int, measured: Measured, habits: Habits) -> Need:
         for name, kinds in by_queue(measured, habits).items()
     }
     jobs = {kind: share for kinds in by_queue(measured, habits).values() for kind, share in kinds.items()}
-    jobs_per_s = peak * sum(jobs.values())
     steps = {"intake": 1.0, "context": 1.0, "preflight": 1.0}
     api_ms = sum(share * measured.costs[name].process_cpu_ms for name, share in steps.items())
     work = {f"job {kind}": share for kind, share in jobs.items()}
@@ -192,7 +192,7 @@ def need(sessions: int, measured: Measured, habits: Habits) -> Need:
         model_calls_per_s=peak * sum(s * measured.calls_per_job.get(kind, 0.0) for kind, s in jobs.items()),
         workers=workers,
         worker_gb=workers * habits.worker_mb / 1024,
-        dispatcher_share=jobs_per_s / measured.hints_per_s + 4 * measured.look_ms / 1000,
+        dispatcher_share=LOOKS_PER_S * measured.look_ms / 1000,
         wal_mb_per_s=peak * wal_kb / 1024,
         commits_per_s=peak * (1 + 4 * sum(jobs.values())),
         database_gb=sessions * habits.turns_kept * measured.bytes_per_turn / 1e9,

@@ -57,19 +57,15 @@ def show_queue(found: Sequence[QueueCost]) -> None:
     """What the queue costs by its length."""
     columns = (
         "look ms",
-        "look in vain ms",
         "claim ms",
         "wish ms",
         "watch ms",
-        "hints a second",
         "KB a piece",
     )
     table = _table("The queue, by how much is due", "due", *columns)
     for one in found:
-        times = (one.look_ms, one.idle_look_ms, one.claim_ms, one.want_ms, one.watch_ms)
-        table.add_row(
-            f"{one.due:,}", *(f"{value:.2f}" for value in times), f"{one.hints_per_s:,.0f}", f"{one.kb:.2f}"
-        )
+        times = (one.look_ms, one.claim_ms, one.want_ms, one.watch_ms)
+        table.add_row(f"{one.due:,}", *(f"{value:.2f}" for value in times), f"{one.kb:.2f}")
     _CONSOLE.print(table)
 
 

@@ -22,7 +22,7 @@ PLANNED_EVERY = 10
 KEPT_SESSIONS = 150
 KEPT_TURNS = 20
 
-_DUE = "update due_work set due_at = now(), hinted_until = null where state = 'ready' and kind <> all(%s)"
+_DUE = "update due_work set due_at = now() where state = 'ready' and kind <> all(%s)"
 _READY = "select work_id, kind from due_work where state = 'ready' and due_at <= now() and kind <> all(%s)"
 _CALLS = "select coalesce(kind, 'plan'), count(*) from llm_call left join due_work using (work_id) group by 1"
 _SIZES = """

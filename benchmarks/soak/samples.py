@@ -53,7 +53,7 @@ class Sample:
         age_s: For how long the oldest has been due.
         connections: Open connections to PostgreSQL.
         database_mb: Size of the database.
-        hints: Hints in the broker.
+        bells: Messages in the broker.
         broker_mb: Memory that the broker uses for its data.
     """
 
@@ -67,7 +67,7 @@ class Sample:
     age_s: float
     connections: int
     database_mb: float
-    hints: int
+    bells: int
     broker_mb: float
 
 
@@ -107,7 +107,7 @@ def take_sample(watched: Watched, began: float, database: psycopg.Connection, br
         age_s=float(age_s),
         connections=_row(database, _SERVER)[0],
         database_mb=_row(database, "select pg_database_size(current_database())")[0] / MB,
-        hints=sum(int(broker.llen(queue)) for queue in queues),
+        bells=sum(int(broker.llen(queue)) for queue in queues),
         broker_mb=info["used_memory"] / MB,
     )
 

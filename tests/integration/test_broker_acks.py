@@ -1,4 +1,4 @@
-"""A worker goes on taking hints whatever becomes of its acknowledgements."""
+"""A worker goes on hearing bells whatever becomes of its acknowledgements."""
 
 from urllib.parse import urlsplit
 
@@ -10,7 +10,7 @@ from tests.acceptance.faults.wire import wire_to
 
 
 def test_an_acknowledgement_that_the_wire_swallows_keeps_no_place(valkey_url: str) -> None:
-    """The one place of the process is free again; kept, the worker would never take another hint."""
+    """The one place of the process is free again; kept, the worker would never hear another bell."""
     address = urlsplit(valkey_url)
     assert address.port
     with wire_to(address.port) as wire:

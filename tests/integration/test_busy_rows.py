@@ -67,12 +67,6 @@ def test_work_that_is_asked_for_again_is_changed_in_place(db: Connection, tenant
     assert in_place(db, lambda: want(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=5)) == (1, 1)
 
 
-def test_a_hint_is_noted_in_place(db: Connection, tenant: UUID) -> None:
-    work_id = work(db, tenant)
-    hint = text("update due_work set hinted_until = now() where work_id = :work_id")
-    assert in_place(db, lambda: db.execute(hint, {"work_id": work_id})) == (1, 1)
-
-
 def test_a_lease_is_renewed_in_place(db: Connection, tenant: UUID) -> None:
     held = claim(db, work(db, tenant), lease_s=9, max_crashes=3)
     assert held is not None

@@ -1,4 +1,4 @@
-"""From due work to a hint in the broker, and what happens when hints, brokers or connections are lost."""
+"""From due work to a bell in the broker, and what happens when bells, brokers or connections are lost."""
 
 import base64
 import json
@@ -25,12 +25,13 @@ from sqlalchemy import text
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.servers import valkey_program
 from models import session
-from models.hints import Hint
-from models.work import WorkKind, WorkState, want
+from models.work import WorkKind, WorkState, want, want_each
 from tests.integration.works import QUICK, commit_work, state
 from tests.waiting import wait_until
 from workers.app import app
-from workers.dispatch import ROUTES, Waker, dispatch_once, hint_sender, run
+from workers.bells import MOST_WAITING, Bells, keep_short
+from workers.dispatch import Waker, dispatch_once, run
+from workers.kinds import ISOLATION, QUEUES, ROUTES, Served, served_by
 from workers.settings import WorkerSettings
 
 
@@ -57,60 +58,98 @@ def queued(broker: redis.Redis, queue: str) -> list[dict[str, Any]]:
     return [json.loads(message) for message in broker.lrange(queue, 0, -1)]
 
 
-def test_a_hint_carries_an_id_and_ends_by_itself(
-    tenant_id: UUID, work_id: int, celery: Celery, broker: redis.Redis
-) -> None:
-    """Redis may hold no word of a conversation, and no hint that outlives its use."""
-    assert dispatch_once(hint_sender(celery, QUICK), QUICK) == 1
+def want_many(tenant_id: UUID, pieces: int) -> None:
+    with session.transaction() as db:
+        want_each(db, tenant_id, WorkKind.SUMMARIZE, [f"s{number}" for number in range(pieces)])
+
+
+@pytest.mark.usefixtures("work_id")
+def test_a_bell_says_when_something_was_due_and_nothing_else(celery: Celery, broker: redis.Redis) -> None:
+    """Redis may hold no word of a conversation, and no number of any work."""
+    with session.reading() as db:
+        before = db.execute(text("select now()")).scalar_one()
+    assert dispatch_once(Bells(celery), QUICK) == 1
     [message] = queued(broker, "summaries")
-    assert json.loads(base64.b64decode(message["body"]))[:2] == [[work_id], {}]
-    assert message["headers"]["task"] == "summaries.summarize"
-    assert message["headers"]["expires"] is not None
-    assert datetime.fromisoformat(message["headers"]["hinted_until"]) == state(tenant_id).hinted_until
-    assert message["headers"]["eta"] is None
+    assert json.loads(base64.b64decode(message["body"]))[:2] == [[], {}]
+    assert message["headers"]["task"] == "bell"
+    assert datetime.fromisoformat(message["headers"]["rung_at"]) >= before
+    assert (message["headers"]["eta"], message["headers"]["expires"]) == (None, None)
 
 
-def test_work_of_a_dead_worker_goes_to_the_isolated_queue(
+def test_work_of_a_dead_worker_rings_in_the_isolated_queue(
     work_id: int, celery: Celery, broker: redis.Redis
 ) -> None:
-    hint_sender(celery, QUICK)(Hint(work_id, WorkKind.SUMMARIZE, isolated=True))
+    with session.transaction() as db:
+        db.execute(text("update due_work set crashes = 1 where work_id = :id"), {"id": work_id})
+    assert dispatch_once(Bells(celery), QUICK) == 1
     assert (len(queued(broker, "isolation")), len(queued(broker, "summaries"))) == (1, 0)
 
 
 def test_every_kind_of_work_has_a_queue_and_a_task() -> None:
     assert set(ROUTES) == set(WorkKind)
+    assert {queue for _, queue in ROUTES.values()} | {ISOLATION} == set(QUEUES)
+    assert served_by(QUEUES) == Served(tuple(ROUTES), isolated=True)
+    assert served_by(["learning"]) == Served((WorkKind.LEARN,), isolated=False)
 
 
-def test_a_broker_that_is_away_costs_a_hint_and_nothing_else(work_id: int, tenant_id: UUID) -> None:
+@pytest.mark.parametrize(("pieces", "bells"), [(0, 0), (1, 1), (3, 3), (4, 4), (5, 4), (300, 4)])
+def test_no_more_bells_wait_than_there_is_work_or_than_may(
+    tenant_id: UUID, celery: Celery, broker: redis.Redis, pieces: int, bells: int
+) -> None:
+    """However often somebody looks, and whether or not anybody takes them."""
+    want_many(tenant_id, pieces)
+    sent = [dispatch_once(Bells(celery), WorkerSettings(bells_ahead=4)) for _ in range(5)]
+    assert sent == [bells, 0, 0, 0, 0]
+    assert len(queued(broker, "summaries")) == bells
+
+
+def test_a_bell_that_was_taken_or_lost_is_rung_again_while_something_is_due(
+    tenant_id: UUID, celery: Celery, broker: redis.Redis
+) -> None:
+    want_many(tenant_id, 9)
+    assert dispatch_once(Bells(celery), QUICK) == 4
+    broker.lpop("summaries")
+    assert dispatch_once(Bells(celery), QUICK) == 1
+    broker.flushall()
+    assert dispatch_once(Bells(celery), QUICK) == 4
+
+
+def test_what_is_left_in_a_queue_keeps_no_bell_out_and_is_thrown_away(
+    tenant_id: UUID, celery: Celery, broker: redis.Redis
+) -> None:
+    """Whoever takes a message looks for due work, whatever it says; five thousand would hold up ticks."""
+    want_many(tenant_id, 9)
+    for queue, messages in (("summaries", MOST_WAITING), ("isolation", MOST_WAITING + 1)):
+        broker.rpush(queue, *["stale"] * messages)
+    assert dispatch_once(Bells(celery), QUICK) == 0
+    held = keep_short(Bells(celery))
+    assert (held["summaries"], held["isolation"], held["plans"]) == (MOST_WAITING, MOST_WAITING + 1, 0)
+    assert (broker.llen("summaries"), broker.llen("isolation")) == (MOST_WAITING, 0)
+
+
+def test_a_broker_that_is_away_costs_a_bell_and_nothing_else(
+    work_id: int, tenant_id: UUID, celery: Celery
+) -> None:
     with Celery("test", broker="redis://127.0.0.1:1/0", set_as_current=False) as away:
         away.conf.broker_transport_options = app.conf.broker_transport_options
         began = time.monotonic()
         with pytest.raises(BrokerError):
-            dispatch_once(hint_sender(away, QUICK), QUICK)
+            dispatch_once(Bells(away), QUICK)
         assert time.monotonic() - began < 15, "else it looks at nothing else for that long"
-    assert state(tenant_id).state == WorkState.READY
-    with session.transaction() as db:
-        db.execute(text("update due_work set hinted_until = now()"))
-    hints: list[Hint] = []
-    assert dispatch_once(hints.append, QUICK) == 1
-    assert [hint.work_id for hint in hints] == [work_id]
+    found = state(tenant_id)
+    assert (found.work_id, found.state) == (work_id, WorkState.READY)
+    assert dispatch_once(Bells(celery), QUICK) == 1
 
 
-@pytest.mark.usefixtures("broker")
-def test_several_dispatchers_at_once_send_one_hint_for_each_piece(tenant_id: UUID) -> None:
-    with session.transaction() as db:
-        for number in range(200):
-            want(db, tenant_id, WorkKind.SUMMARIZE, f"s{number}")
-    few = WorkerSettings(hints_at_once=7, hints_ahead=200, hint_lifetime_s=60)
-    sent: list[Hint] = []
-
-    def dispatch(_: int) -> None:
-        while dispatch_once(sent.append, few):
-            pass
-
+def test_several_dispatchers_at_once_ring_no_more_than_each_of_them_may(
+    tenant_id: UUID, celery: Celery, broker: redis.Redis
+) -> None:
+    want_many(tenant_id, 200)
+    bells = Bells(celery)
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(dispatch, range(4)))
-    assert len(sent) == len({hint.work_id for hint in sent}) == 200
+        sent = list(pool.map(lambda _: dispatch_once(bells, QUICK), range(100)))
+    assert sum(sent) == len(queued(broker, "summaries"))
+    assert 4 <= sum(sent) <= 16
 
 
 def woken_after(waker: Waker, act: Callable[[], None], timeout_s: float) -> float:
@@ -189,7 +228,7 @@ def late_broker(tmp_path: Path) -> Iterator[tuple[int, Callable[[], None]]]:
 def test_the_dispatcher_waits_for_its_broker_and_stops_when_asked(
     work_id: int, late_broker: tuple[int, Callable[[], None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It must not end at the first refused connection: nobody would send hints any more."""
+    """It must not end at the first refused connection: nobody would ring any more."""
     port, start = late_broker
     url, stop = f"redis://127.0.0.1:{port}/0", threading.Event()
     with (
@@ -201,15 +240,13 @@ def test_the_dispatcher_waits_for_its_broker_and_stops_when_asked(
             task_queues=[Queue("summaries")], broker_transport_options=app.conf.broker_transport_options
         )
         monkeypatch.setattr("workers.dispatch.app", late)
-        thread = threading.Thread(
-            target=run, args=(stop.is_set, WorkerSettings(poll_s=0.05, hint_lifetime_s=0.5))
-        )
+        thread = threading.Thread(target=run, args=(stop.is_set, WorkerSettings(poll_s=0.05)))
         thread.start()
         try:
             wait_until(lambda: failures(logs), within_s=60, what="it has tried in vain")
             start()
             wait_until(lambda: answers(broker), within_s=60, what="the broker answers")
-            wait_until(lambda: queued(broker, "summaries"), within_s=60, what=f"a hint at {work_id}")
+            wait_until(lambda: queued(broker, "summaries"), within_s=60, what=f"a bell for {work_id}")
         finally:
             stop.set()
             thread.join(60)

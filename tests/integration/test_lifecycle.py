@@ -1,4 +1,4 @@
-"""The life of a piece of work after its hint: claimed, renewed, ended, tried again or given up."""
+"""The life of a piece of work after it was found due: claimed, renewed, ended, tried again or given up."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -52,13 +52,13 @@ def fails(error: Exception) -> Handler:
     return handler
 
 
-def test_a_hint_at_work_that_is_done_or_unknown_does_nothing(work_id: int) -> None:
+def test_work_that_is_done_or_unknown_is_not_done_again(work_id: int) -> None:
     assert do(work_id, done) == "done"
     assert do(work_id, done) == NOT_DUE
     assert do(work_id + 1, done) == NOT_DUE
 
 
-def test_three_hints_at_once_do_the_work_once(work_id: int) -> None:
+def test_three_workers_at_once_do_the_work_once(work_id: int) -> None:
     began: list[int] = []
 
     def handler(held: Claim) -> str:

@@ -6,10 +6,20 @@ import pytest
 from sqlalchemy import Connection, text
 
 from models.dead_work import list_work, redrive
-from models.hints import take_hints
+from models.due import Group
 from models.tenant import ensure_tenant
 from models.work import WorkKind, WorkState, claim, finish, hold, put_off, renew, want
-from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts, row, take
+from tests.integration.works import (
+    MAX_ATTEMPTS,
+    MAX_CRASHES,
+    Clock,
+    facts,
+    is_due,
+    row,
+    take,
+    take_next,
+    what_is_due,
+)
 
 
 @pytest.fixture
@@ -61,10 +71,10 @@ def test_a_flow_of_wishes_never_pushes_the_work_away(db: Connection, tenant: UUI
 def test_work_is_not_taken_before_it_is_due(db: Connection, tenant: UUID, clock: Clock) -> None:
     want(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=1)
     work_id = row(db, tenant).work_id
-    assert take_hints(db, limit=9, hint_lifetime_s=5) == []
+    assert not is_due(db)
     assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
     clock.pass_by(1)
-    assert [hint.work_id for hint in take_hints(db, limit=9, hint_lifetime_s=5)] == [work_id]
+    assert is_due(db)
     assert take(db, work_id).key == "s1"
 
 
@@ -101,7 +111,7 @@ def test_finished_work_rests_until_it_is_wanted_again(db: Connection, tenant: UU
 def test_work_with_more_to_do_is_ready_at_its_end(db: Connection, tenant: UUID, work_id: int) -> None:
     assert finish(db, take(db, work_id), "a part", again_in_s=0)
     assert row(db, tenant).state == WorkState.READY
-    assert [hint.work_id for hint in take_hints(db, limit=9, hint_lifetime_s=5)] == [work_id]
+    assert is_due(db)
 
 
 def test_an_attempt_is_counted_before_it_starts(db: Connection, tenant: UUID, work_id: int) -> None:
@@ -178,7 +188,7 @@ def test_work_that_kills_its_workers_is_dead_after_a_few(
     dead = row(db, tenant)
     assert (dead.state, dead.crashes, dead.lease) == (WorkState.DEAD, MAX_CRASHES, None)
     assert "died" in str(dead.last_error)
-    assert take_hints(db, limit=9, hint_lifetime_s=5) == []
+    assert not is_due(db)
 
 
 def test_work_that_fails_by_itself_is_dead_after_some_attempts(
@@ -206,9 +216,9 @@ def test_work_that_was_put_off_waits_as_long_as_it_should(
     for _ in range(5):
         want(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=1)
         clock.pass_by(5)
-    assert take_hints(db, limit=9, hint_lifetime_s=5) == []
+    assert not is_due(db)
     clock.pass_by(35)
-    assert len(take_hints(db, limit=9, hint_lifetime_s=5)) == 1
+    assert is_due(db)
 
 
 def test_dead_work_is_listed_and_stays_dead_however_often_it_is_wanted(
@@ -241,31 +251,22 @@ def test_only_the_named_dead_work_of_the_own_tenant_is_redriven(db: Connection, 
     assert [work.key for work in list_work(db, tenant, WorkState.DEAD)] == ["s2"]
 
 
-def test_a_hint_is_given_again_only_when_its_life_is_over(db: Connection, work_id: int, clock: Clock) -> None:
-    """A hint may be lost on the way; until it could be, a second one is noise."""
-    assert len(take_hints(db, limit=9, hint_lifetime_s=5)) == 1
-    clock.pass_by(4)
-    assert take_hints(db, limit=9, hint_lifetime_s=5) == []
-    clock.pass_by(1)
-    assert [hint.work_id for hint in take_hints(db, limit=9, hint_lifetime_s=5)] == [work_id]
-
-
-def test_work_of_a_dead_worker_is_hinted_at_in_isolation(db: Connection, work_id: int, clock: Clock) -> None:
+def test_work_of_a_dead_worker_is_due_in_isolation(db: Connection, work_id: int, clock: Clock) -> None:
     """It may kill the next one too; its neighbours must not pay for it."""
     take(db, work_id)
-    assert take_hints(db, limit=9, hint_lifetime_s=5) == []
+    assert not is_due(db)
     clock.pass_by(21)
-    hints = take_hints(db, limit=9, hint_lifetime_s=5)
-    assert [(hint.work_id, hint.isolated) for hint in hints] == [(work_id, True)]
+    assert what_is_due(db).pieces == {Group(None): 1}
     put_off(db, take(db, work_id), "no", delay_s=0)
-    assert [hint.isolated for hint in take_hints(db, limit=9, hint_lifetime_s=5)] == [True]
+    assert what_is_due(db).pieces == {Group(None): 1}
 
 
 def test_awaited_work_goes_first(db: Connection, tenant: UUID) -> None:
     for key in ("s1", "s2", "s3"):
         want(db, tenant, WorkKind.SUMMARIZE, key, awaited=key == "s3")
-    [hint] = take_hints(db, limit=1, hint_lifetime_s=5)
-    assert hint.work_id == row(db, tenant, "s3").work_id
+    held = take_next(db)
+    assert held is not None
+    assert held.key == "s3"
 
 
 def test_a_kind_of_newer_code_does_not_stop_the_rest(db: Connection, tenant: UUID, work_id: int) -> None:
@@ -276,4 +277,6 @@ def test_a_kind_of_newer_code_does_not_stop_the_rest(db: Connection, tenant: UUI
         ),
         {"t": tenant},
     )
-    assert [hint.work_id for hint in take_hints(db, limit=9, hint_lifetime_s=5)] == [work_id]
+    held = take_next(db)
+    assert held is not None
+    assert (held.work_id, is_due(db)) == (work_id, False)

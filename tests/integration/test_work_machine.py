@@ -17,7 +17,6 @@ from hypothesis.stateful import (
 from sqlalchemy import Connection, Engine, RootTransaction
 
 from models.dead_work import redrive
-from models.hints import take_hints
 from models.tenant import ensure_tenant
 from models.work import (
     Claim,
@@ -33,7 +32,7 @@ from models.work import (
     want,
 )
 from models.work_rest import rest
-from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts
+from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts, is_due, take_next
 
 LEASE_S = 20.0
 KEYS = st.sampled_from(["s1", "s2"])
@@ -123,12 +122,19 @@ class WorkMachine(RuleBasedStateMachine):
     def stay(self, held: Claim | None) -> None:
         self.only_the_holder(held, lambda one: renew(self.db, one, lease_s=LEASE_S))
 
-    @rule()
-    def hint(self) -> None:
-        for hint in take_hints(self.db, limit=9, hint_lifetime_s=5):
-            rows = [found for key in self.wishes if (found := self.row(key))]
-            [found] = [one for one in rows if one.work_id == hint.work_id]
-            assert self.is_due(found)
+    @rule(target=claims)
+    def take_what_is_next(self) -> Claim | None:
+        due = {key for key in self.wishes if (found := self.row(key)) and self.is_due(found)}
+        assert is_due(self.db) is bool(due)
+        held = take_next(self.db)
+        assert held is not None or not due or self.has_died(due)
+        if held is not None:
+            assert held.key in due
+            self.given.append(held)
+        return held
+
+    def has_died(self, keys: set[str]) -> bool:
+        return any(found.state == WorkState.DEAD for key in keys if (found := self.row(key)))
 
     @rule()
     def give_another_life(self) -> None:

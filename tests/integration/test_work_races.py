@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Engine, event, text
 
 from models import session
 from models.dead_work import list_work
-from models.hints import take_hints
+from models.due import Turns, look
 from models.work import Claim, WorkKind, WorkState, claim, want
-from tests.integration.works import MAX_CRASHES
+from tests.integration.works import MAX_CRASHES, take_next
 
 MANY = 50_000
 
@@ -62,13 +62,30 @@ def test_of_many_workers_at_once_one_gets_an_expired_lease(committed: list[int],
             assert [held.crashes for held in winners] == [1]
 
 
-def test_dispatchers_at_once_take_each_row_once_and_never_wait(committed: list[int]) -> None:
+def test_workers_at_once_take_each_row_once_and_never_wait(committed: list[int]) -> None:
     """Both transactions are open: the second skips what the first has locked."""
     with session.transaction() as one, session.transaction() as two:
-        first = take_hints(one, limit=20, hint_lifetime_s=5)
-        second = take_hints(two, limit=20, hint_lifetime_s=5)
-    assert (len(first), len(second)) == (20, 10)
-    assert sorted(hint.work_id for hint in first + second) == committed
+        taken = [held for db in (one, two) * 15 if (held := take_next(db))]
+        assert take_next(one) is None
+    assert sorted(held.work_id for held in taken) == committed
+
+
+def test_of_many_workers_each_takes_other_work(committed: list[int]) -> None:
+    """They begin at the same moment, at the same head of the same queue."""
+    gate = Barrier(8)
+
+    def work(_: int) -> list[int]:
+        turns, taken = Turns(), list[int]()
+        gate.wait()
+        while True:
+            with session.transaction() as db:
+                held = take_next(db, turns)
+            if held is None:
+                return taken
+            taken.append(held.work_id)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(work_id for taken in pool.map(work, range(8)) for work_id in taken) == committed
 
 
 @pytest.fixture
@@ -112,12 +129,24 @@ def explained(db: Connection) -> Iterator[list[str]]:
 def test_what_is_due_is_found_by_its_index_among_very_many(crowded: Engine) -> None:
     with crowded.begin() as db:
         with explained(db) as plans:
-            assert len(take_hints(db, limit=64, hint_lifetime_s=5)) == 64
+            due = look(db, list(WorkKind), isolated=True, most=64)
         [plan] = plans
+    assert sum(due.pieces.values()) == 64
     assert "ix_due_work_queue" in plan
     assert "ix_due_work_isolated" in plan
-    assert "Index Cond: ((kind = known.kind) AND (due_at <= now()))" in plan
+    assert "(kind = known.kind)" in plan
+    assert "(due_at <= now()))" in plan
     assert "Seq Scan" not in plan
+
+
+def test_the_next_piece_is_found_by_its_indexes_among_very_many(crowded: Engine) -> None:
+    with crowded.begin() as db:
+        with explained(db) as plans:
+            assert take_next(db)
+        _look, tenant, lease = plans
+    assert tenant.count("ix_due_work_turns") == 2
+    assert "ix_due_work_turns" in lease
+    assert not any("Seq Scan" in plan for plan in plans)
 
 
 def test_a_claim_finds_its_row_by_its_id_among_very_many(crowded: Engine) -> None:
@@ -134,7 +163,7 @@ def test_a_plan_made_once_for_all_calls_knows_the_index_too(crowded: Engine) -> 
     with crowded.begin() as db:
         db.execute(text("set local plan_cache_mode = force_generic_plan"))
         for _ in range(10):
-            take_hints(db, limit=5, hint_lifetime_s=5)
+            assert take_next(db)
         scans = db.execute(
             text("select seq_scan from pg_stat_xact_user_tables where relname = 'due_work'")
         ).scalar_one()

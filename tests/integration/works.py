@@ -1,11 +1,13 @@
 """Helpers for tests of due work: inside one transaction, and committed."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import Connection, text
 
 from models import session
 from models.conversation import lock_sessions
+from models.due import Due, Turns, claim_next, look
 from models.work import Claim, DueWork, WorkKind, claim, find_work, want
 from workers.settings import WorkerSettings
 
@@ -24,8 +26,7 @@ class Clock:
         age = "- make_interval(secs => :s)"
         self._db.execute(
             text(
-                f"update due_work set due_at = due_at {age}, lease_until = lease_until {age}, "  # noqa: S608
-                f"hinted_until = hinted_until {age}"
+                f"update due_work set due_at = due_at {age}, lease_until = lease_until {age}"  # noqa: S608
             ),
             {"s": seconds},
         )
@@ -60,6 +61,23 @@ def take(db: Connection, work_id: int, lease_s: float = 20) -> Claim:
     held = claim(db, work_id, lease_s=lease_s, max_crashes=MAX_CRASHES)
     assert held is not None
     return held
+
+
+def what_is_due(db: Connection, most: int = 9) -> Due:
+    """All that is due, counted as the dispatcher does."""
+    return look(db, list(WorkKind), isolated=True, most=most)
+
+
+def is_due(db: Connection) -> bool:
+    """Whether anything is due."""
+    return bool(what_is_due(db).pieces)
+
+
+def take_next(
+    db: Connection, turns: Turns | None = None, *, kinds: Sequence[WorkKind] = tuple(WorkKind)
+) -> Claim | None:
+    """The lease that a worker of all queues gets next, or None where nothing is due."""
+    return claim_next(db, kinds, turns or Turns(), isolated=True, lease_s=20, max_crashes=MAX_CRASHES).held
 
 
 def commit_work(tenant: UUID) -> int:

@@ -60,7 +60,7 @@ def samples(mb_per_hour: float, *, seconds: int = 600) -> list[Sample]:
             age_s=0.0,
             connections=9,
             database_mb=10.0,
-            hints=0,
+            bells=0,
             broker_mb=1.0,
         )
         for at in range(0, seconds, 5)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 
 import structlog
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
@@ -43,34 +42,30 @@ class LeaseLostError(Exception):
     """Another worker has the work now; what this one made is thrown away."""
 
 
-def run_work(
-    work_id: int,
-    handlers: Mapping[WorkKind, Handler],
-    settings: WorkerSettings,
-    *,
-    until: datetime | None = None,
-) -> str:
+def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> str:
     """Do a piece of work if it is due and nobody else has it.
 
     Safe to call twice and at once: the lease admits one caller, and results are committed under it.
 
     Args:
-        work_id: Its id, as the hint carries it.
+        work_id: Its id.
         handlers: What to do for each kind.
         settings: Leases and limits.
-        until: When the hint is over that led here, by the database's clock; None: it counts for ever.
 
     Returns:
         What came of it, for the log.
     """
     with transaction() as db:
-        held = claim(db, work_id, lease_s=settings.lease_s, max_crashes=settings.max_crashes, until=until)
-    if held is None:
-        return NOT_DUE
+        held = claim(db, work_id, lease_s=settings.lease_s, max_crashes=settings.max_crashes)
+    return NOT_DUE if held is None else do_work(held, handlers, settings)
+
+
+def do_work(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> str:
+    """Do a piece of work that was leased just now. Returns what came of it, for the log."""
     began = time.monotonic()
     _tell_claim(held)
     with (
-        bound_contextvars(work_id=work_id, tenant_id=str(held.tenant_id)),
+        bound_contextvars(work_id=held.work_id, tenant_id=str(held.tenant_id)),
         _renewed(held, settings),
         span(f"work {held.kind}", kind="consumer", parent=held.trace, **_facts(held)) as step,
     ):

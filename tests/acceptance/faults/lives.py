@@ -38,10 +38,10 @@ class Life(ABC):
     def takes(self, point: Point) -> bool:
         """Whether a point that was passed is one of its own.
 
-        Of hints the first counts: how often one is sent again, or goes with another, is up to the machine.
+        Of bells the first counts: how often one is rung again is up to the machine.
         """
-        is_hint_again = point.role == Role.DISPATCHER and point.times > 1
-        return not is_hint_again and not point.what.endswith((*BY_THE_CLOCK, RENEWAL))
+        is_bell_again = point.role == Role.DISPATCHER and point.times > 1
+        return not is_bell_again and not point.what.endswith((*BY_THE_CLOCK, RENEWAL))
 
     @abstractmethod
     def live(self, ring: Ring, key: str) -> None:

@@ -156,13 +156,11 @@ def background(
         for name, (command, its) in commands.items():
             running.enter_context(process(command, its, place / name))
         yield broker_url
-    # Hints that nobody took are with a broker that nobody listens to any more.
-    platform.rows("update due_work set hinted_until = null where hinted_until is not null returning 1")
 
 
 @contextmanager
-def nobody_takes_hints(platform: Platform) -> Iterator[None]:
-    """A worker that stands still was waiting for the next hint: the broker gives that up after a second."""
+def nobody_listens(platform: Platform) -> Iterator[None]:
+    """A worker that stands still was waiting for the next bell: the broker gives that up after a second."""
     with platform.paused(Role.WORKER):
         with platform.broker() as broker:
             wait_until(

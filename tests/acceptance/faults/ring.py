@@ -21,7 +21,6 @@ SETTINGS = {
     "AFTERTURN_LEASE_S": "1",
     "AFTERTURN_RENEW_S": str(RENEW_S),
     "AFTERTURN_POLL_S": "0.05",
-    "AFTERTURN_HINT_LIFETIME_S": "0.3",
     "AFTERTURN_SUMMARIZE_DEBOUNCE_S": "0.1",
     "AFTERTURN_LEARN_SPREAD_S": "0",
     # No work here waits for a cap, and a look at the caps would come to some lives and not to others.
@@ -103,7 +102,6 @@ def ring_around(platform: Platform, place: Path) -> Iterator[Ring]:
         settings["AFTERTURN_API_PORT"] = str(port)
         for role in (Role.BEAT, Role.DISPATCHER):
             running.enter_context(platform.paused(role))
-        _forget_hints(platform)
         for role, command in commands.items():
             running.enter_context(Kept(command, {**settings, **triggers.told(role)}, place / role))
         client = running.enter_context(
@@ -111,9 +109,3 @@ def ring_around(platform: Platform, place: Path) -> Iterator[Ring]:
         )
         wait_until(lambda: answers(client), within_s=SOON_S, what="the other API answers")
         yield Ring(platform, client, triggers, settings, place)
-    _forget_hints(platform)
-
-
-def _forget_hints(platform: Platform) -> None:
-    """Hints that nobody took are with a broker that nobody listens to any more."""
-    platform.rows("update due_work set hinted_until = null where hinted_until is not null returning 1")

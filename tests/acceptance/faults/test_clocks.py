@@ -61,9 +61,9 @@ def off_s(client: httpx.Client) -> float:
 def test_clocks_that_disagree_by_hours_do_no_harm(
     platform: Platform, tmp_path: Path, senders_s: int, takers_s: int
 ) -> None:
-    """Leases, due times and the life of a hint are told by the database's clock, and by no other.
+    """Leases, due times and the times of bells are told by the database's clock, and by no other.
 
-    Red without "hints: clocks may be apart", where they are told by a clock that is behind. Red without
+    Red without "ticks: clocks may be apart", where they are told by a clock that is behind. Red without
     "due times: told by the database's clock", where an API is ahead. Red without "leases: told by the
     database's clock", where a worker is behind: its lease would be over before it began.
     """

@@ -1,6 +1,6 @@
 """A process is killed at each trigger point of a life: what was accepted is there once, and is done.
 
-The points are found in a healthy life, so that a new commit, hint or call is one of them by itself.
+The points are found in a healthy life, so that a new commit, bell or call is one of them by itself.
 """
 
 from collections.abc import Iterator
@@ -39,9 +39,9 @@ def points(ring: Ring) -> list[Point]:
     "role", [Role.API, Role.DISPATCHER, pytest.param(Role.WORKER, marks=pytest.mark.soak)]
 )
 def test_a_process_killed_at_each_point_of_a_life(ring: Ring, points: list[Point], role: Role) -> None:
-    """Before and after each of its commits, hints and calls of a model: the life ends as it should.
+    """Before and after each of its commits, bells and calls of a model: the life ends as it should.
 
-    Red without "intake: a turn is stored once". Red without "hints: sent again until the work is taken".
+    Red without "intake: a turn is stored once". Red without "bells: rung again while something is due".
     Red without "claim: an expired lease is free".
     """
     due = [point for point in points if point.role == role]

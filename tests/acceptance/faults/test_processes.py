@@ -1,14 +1,11 @@
 """Processes are killed, stopped and doubled in the middle of their work: nothing is lost or done twice."""
 
-import base64
 import json
 import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +15,10 @@ import pytest
 
 from afterturn.stack.roles import Role, beat_command, dispatcher_command
 from llm.scripted import Mode, Step
-from tests.acceptance.faults.processes import nobody_takes_hints, process
-from tests.acceptance.platform import SETTINGS, SOON_S, Platform, children_of, dialogue, messages_in
+from tests.acceptance.faults.processes import nobody_listens, process
+from tests.acceptance.platform import SOON_S, Platform, children_of, dialogue
 from tests.waiting import wait_until
+from workers.settings import worker_settings
 
 SLOW = Step(Mode.SUMMARY, delay_s=3)
 """An answer that leaves time for a fault."""
@@ -39,17 +37,6 @@ create constraint trigger slow_commit after insert on turn deferrable initially 
 COMMITS_WAIT = "select 1 from pg_locks where locktype = 'advisory' and objid = 4711 and not granted"
 COMMITTING = "select 1 from pg_locks where relation = 'turn'::regclass and mode = 'RowExclusiveLock'"
 NO_SLOW_COMMIT = "drop trigger slow_commit on turn; drop function slow_commit()"
-
-HINT_LIFETIME_S = float(SETTINGS["AFTERTURN_HINT_LIFETIME_S"])
-
-SLOW_MARK = """
-create function slow_mark() returns trigger language plpgsql as
-    'begin perform pg_sleep(0.5); return null; end';
-create constraint trigger slow_mark after update on due_work deferrable initially deferred
-    for each row when (new.key = 'double-0' and old.hinted_until is distinct from new.hinted_until)
-    execute function slow_mark()
-"""
-NO_SLOW_MARK = "drop trigger slow_mark on due_work; drop function slow_mark()"
 
 ASKED_IN_HAND = 12
 """More than the two processes of a worker still have in hand, four rows a tick."""
@@ -114,31 +101,24 @@ def is_replaced(platform: Platform, role: Role, pid: int) -> None:
 
 
 def test_two_dispatchers_at_once(platform: Platform, tmp_path: Path) -> None:
-    """While one is about to mark work as hinted at, the other passes it over: each hint is sent by one.
+    """Each rings for what a queue lacks: however long nobody listens, few bells wait.
 
-    Red without "hints: one dispatcher marks a row at a time".
+    Red without "bells: no more than may wait".
     """
     sessions = [f"double-{number}" for number in range(6)]
     settings = platform.environment_of(Role.DISPATCHER)
+    both = "select 1 from heartbeat where role = 'dispatcher' and seen_at > %s having count(*) > 1"
     with process(dispatcher_command(), settings, tmp_path / "log"):
-        with nobody_takes_hints(platform), changed(platform, SLOW_MARK, NO_SLOW_MARK):
+        with nobody_listens(platform), platform.broker() as broker:
             for session_id in sessions:
                 platform.talk(session_id)
-            first = platform.work_id(sessions[0])
-            wait_until(lambda: len(ends_of_hints(platform, first)) > 2, within_s=SOON_S, what="hints again")
-            ends = ends_of_hints(platform, first)
+            wait_until(lambda: broker.llen("summaries"), within_s=SOON_S, what="a bell waits")
+            [(now,)] = platform.rows("select now()")
+            wait_until(lambda: platform.rows(both, now), within_s=SOON_S, what="both have gone on looking")
+            assert 1 <= broker.llen("summaries") <= 2 * worker_settings().bells_ahead
         for session_id in sessions:
             platform.is_summarized(session_id)
-    assert all((later - end).total_seconds() >= HINT_LIFETIME_S for end, later in pairwise(ends)), ends
     assert [platform.calls(session_id) for session_id in sessions] == [["ok"]] * len(sessions)
-
-
-def ends_of_hints(platform: Platform, work_id: int) -> list[datetime]:
-    """Until when each hint at a piece of work counts that waits in the broker."""
-    with platform.broker() as broker:
-        found = messages_in(broker, "summaries")
-    ours = [one for one in found if json.loads(base64.b64decode(one["body"]))[0] == [work_id]]
-    return sorted(datetime.fromisoformat(one["headers"]["hinted_until"]) for one in ours)
 
 
 @contextmanager

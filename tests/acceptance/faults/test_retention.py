@@ -21,7 +21,7 @@ AGE = """
 update session set created_at = now() - interval '12 days', last_turn_at = now() - interval '11 days'
 where session_id like 'ancient-%'
 """
-DUE = "update due_work set due_at = now(), hinted_until = null where key = 'retention' and state = 'ready'"
+DUE = "update due_work set due_at = now() where key = 'retention' and state = 'ready'"
 ASLEEP = "select 1 from pg_stat_activity where wait_event = 'PgSleep'"
 LEFT = "select 1 from session where session_id like 'ancient-%'"
 HALF = """

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from sqlalchemy import text
 
 from models import session
-from models.hints import take_hints
+from models.due import Turns, claim_next
 from models.retention_run import OPERATOR, RETENTION
 from models.tenant import ensure_tenant
-from models.work import WorkKind, want
+from models.work import Claim, WorkKind, want
 from tests.integration.fuzz.door import Door, Fault
-from workers.jobs.lifecycle import run_work
+from workers.jobs.lifecycle import do_work
 from workers.settings import worker_settings
 from workers.tasks import _handlers
 
-_MAKE_DUE = text("update due_work set due_at = now(), hinted_until = null where state = 'ready'")
+_MAKE_DUE = text("update due_work set due_at = now() where state = 'ready'")
 _BEFORE_ALL = text(
     "update due_work set due_at = now() - interval '1 hour' where state = 'ready' and key = :key"
 )
@@ -29,10 +29,12 @@ class Background:
     Attributes:
         door: Where faults go.
         outcomes: What came of it, by kind.
+        turns: Whose turn it is.
     """
 
     door: Door
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    turns: Turns = field(default_factory=Turns)
 
     def work(self, most: int = 20, first: str = "") -> None:
         """Do what is due, or will be in a moment; that of one session or artifact before all other."""
@@ -42,12 +44,26 @@ class Background:
                 want(db, operator, WorkKind.SWEEP, key)
             db.execute(_MAKE_DUE)
             db.execute(_BEFORE_ALL, {"key": first})
-            hints = take_hints(db, limit=most, hint_lifetime_s=60)
-        for hint in hints:
-            outcome = run_work(hint.work_id, _handlers(), worker_settings())
-            self.outcomes[hint.kind, outcome.split(":")[0][:60].rstrip("0123456789. s")] += 1
+        for _ in range(most):
+            held = self._next()
+            if held is None:
+                return
+            outcome = do_work(held, _handlers(), worker_settings())
+            self.outcomes[held.kind, outcome.split(":")[0][:60].rstrip("0123456789. s")] += 1
             if outcome.startswith("put off"):
-                self.door.faults.append(Fault(f"work {hint.kind}: {outcome}"))
+                self.door.faults.append(Fault(f"work {held.kind}: {outcome}"))
+
+    def _next(self) -> Claim | None:
+        settings = worker_settings()
+        with session.transaction() as db:
+            return claim_next(
+                db,
+                list(WorkKind),
+                self.turns,
+                isolated=True,
+                lease_s=settings.lease_s,
+                max_crashes=settings.max_crashes,
+            ).held
 
     def given_up(self) -> int:
         """Blame for every piece of work that was given up. Returns how many."""

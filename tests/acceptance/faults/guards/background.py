@@ -1,4 +1,4 @@
-"""Guards of the background: hints and their broker, the processes and who starts them again, the clocks."""
+"""Guards of the background: bells and their broker, the processes and who starts them again, the clocks."""
 
 from tests.acceptance.faults.guards.guard import Guard
 
@@ -6,31 +6,60 @@ _APP = "workers/app.py"
 
 GUARDS = (
     Guard(
-        "hints: sent again until the work is taken",
-        "models/hints.py",
-        "where (ahead.hinted_until is null or ahead.hinted_until <= now())",
-        "where ahead.hinted_until is null",
-        ("tests/integration/test_hints.py", "tests/integration/test_work.py"),
+        "bells: rung again while something is due",
+        "workers/bells.py",
+        "sent[queue] = max(min(pieces, most) - bells.waiting(queue), 0)",
+        """sent[queue] = 0 if queue in vars(bells).setdefault("rung", set()) else most
+        vars(bells)["rung"].add(queue)""",
+        ("tests/integration/test_dispatch.py",),
     ),
     Guard(
-        "hints: one dispatcher marks a row at a time",
-        "models/hints.py",
-        "        for update of due_work skip locked\n",
-        "",
-        ("tests/integration/test_work_races.py::test_dispatchers_at_once_take_each_row_once_and_never_wait",),
+        "bells: no more than may wait",
+        "workers/bells.py",
+        " - bells.waiting(queue), 0)",
+        ", 0)",
+        ("tests/integration/test_dispatch.py",),
     ),
     Guard(
-        "hints: ids and nothing else",
-        "workers/dispatch.py",
-        "args=[hint.work_id],",
-        'args=[hint.work_id], kwargs={"kind": hint.kind},',
-        ("tests/integration/test_dispatch.py::test_a_hint_carries_an_id_and_ends_by_itself",),
+        "bells: nothing of the work",
+        "workers/bells.py",
+        "headers={RUNG_AT: at.isoformat()},",
+        'headers={RUNG_AT: at.isoformat()}, kwargs={"queue": queue},',
+        ("tests/integration/test_dispatch.py::test_a_bell_says_when_something_was_due_and_nothing_else",),
     ),
     Guard(
-        "hints: clocks may be apart",
-        "workers/dispatch.py",
-        "expires=settings.hint_lifetime_s + CLOCKS_APART_S,",
-        "expires=settings.hint_lifetime_s,",
+        "bells: one that is old tells nothing",
+        "workers/drain.py",
+        "return rung_at is not None and rung_at > self.found_nothing_at",
+        "return True",
+        ("tests/unit/test_drain.py", "tests/integration/test_drains.py"),
+    ),
+    Guard(
+        "bells: one is enough for all that is due",
+        "workers/drain.py",
+        "pieces >= settings.drain_pieces",
+        "pieces >= 1",
+        ("tests/unit/test_drain.py",),
+    ),
+    Guard(
+        "claim: workers at once take different rows",
+        "models/due.py",
+        "    order by tenant_id, due_at limit 1 for update skip locked",
+        "    order by tenant_id, due_at limit 1",
+        ("tests/integration/test_work_races.py",),
+    ),
+    Guard(
+        "claim: tenants take turns",
+        "models/due.py",
+        "self.after[group] = tenant_id",
+        "self.after[group] = FIRST",
+        ("tests/integration/test_due.py",),
+    ),
+    Guard(
+        "ticks: clocks may be apart",
+        "workers/schedule.py",
+        '"expires": worker_settings().tick_s + CLOCKS_APART_S',
+        '"expires": worker_settings().tick_s',
         (),
     ),
     Guard(
@@ -62,10 +91,31 @@ GUARDS = (
         (),
     ),
     Guard(
-        "worker: a hint is taken when its task starts",
+        "worker: a bell is taken when its task starts",
         _APP,
         "task_acks_late=False,",
         "task_acks_late=True,",
+        (),
+    ),
+    Guard(
+        "worker: a drain ends when it is asked to",
+        "workers/drain.py",
+        "is_over() or pieces",
+        "pieces",
+        ("tests/unit/test_drain.py",),
+    ),
+    Guard(
+        "worker: what leaks goes with its process",
+        _APP,
+        "if self.is_spent():",
+        "if not self.is_spent:",
+        (),
+    ),
+    Guard(
+        "events: each piece is told of",
+        "workers/tasks.py",
+        "    events.begin(piece)\n",
+        "",
         (),
     ),
     Guard(
@@ -113,8 +163,8 @@ GUARDS = (
     Guard(
         "leases: told by the database's clock",
         "models/work.py",
-        "lease_until=case((dies, None), else_=func.now() + timedelta(seconds=lease_s)),",
-        "lease_until=case((dies, None), else_=datetime.now().astimezone() + timedelta(seconds=lease_s)),",
+        '"lease_until": case((dies, None), else_=func.now() + timedelta(seconds=lease_s)),',
+        '"lease_until": case((dies, None), else_=datetime.now().astimezone() + timedelta(seconds=lease_s)),',
         (),
     ),
     Guard(

@@ -26,13 +26,6 @@ GUARDS = (
         ("tests/integration/test_plans_job.py",),
     ),
     Guard(
-        "hints: they say when they are over",
-        "workers/dispatch.py",
-        "{HINTED_UNTIL: hint.until.isoformat()} if hint.until else {}",
-        "{}",
-        ("tests/integration/test_dispatch.py",),
-    ),
-    Guard(
         "model: a deadline on the clock",
         "llm/call.py",
         "return box.get(timeout=deadline_s)",

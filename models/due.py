@@ -1,0 +1,259 @@
+"""What is due, and the next piece of it for a worker: the longest due first, in turns by tenant.
+
+Nothing in the broker says which piece comes next: whoever is free asks here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Row, TextualSelect, text, update
+
+from models.session import Transaction
+from models.work import Claim, DueWork, WorkKind, WorkState, claim_of, leased
+
+MOST_STEPS = 64
+"""So many tenants without due work are passed over in one claim; the next claim goes on behind them."""
+
+MOST_MISSES = 8
+"""So often the piece that was found may be somebody else's by now before the turns are left aside."""
+
+PLAIN_EVERY = 4
+"""Of so many pieces that one process takes, one is the turn of work that nobody waits for."""
+
+FIRST = UUID(int=0)
+
+_READY = "state = 'ready' and crashes = 0"
+_ISOLATED = """(state = 'running' or (state = 'ready' and crashes > 0)) and due_at <= now()
+                and (state = 'ready' or lease_until < now())"""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Due work that shares a queue of its own in the database; without a kind, work that killed a worker."""
+
+    kind: WorkKind | None
+    awaited: bool = False
+
+
+@dataclass(frozen=True)
+class Due:
+    """How much is due of each group, counted up to a bound, and when that was, by the database's clock."""
+
+    at: datetime
+    pieces: Mapping[Group, int]
+
+
+_LOOK = text(
+    f"""
+    select now() as at, due.kind, due.awaited, due.pieces
+    from (select 1) as always left join (
+        select known.kind, asked.awaited, queue.pieces
+        from unnest(cast(:kinds as text[])) as known (kind)
+        cross join (values (true), (false)) as asked (awaited)
+        cross join lateral (
+            select count(*) as pieces from (
+                select from due_work
+                where due_work.kind = known.kind and due_work.awaited = asked.awaited
+                    and {_READY} and due_at <= now()
+                order by due_at limit :most
+            ) as head
+        ) as queue
+        union all
+        select null, false, count(*) from (
+            select from due_work
+            where cast(:isolated as boolean) and {_ISOLATED} and kind = any(cast(:known as text[]))
+            order by due_at limit :most
+        ) as isolated
+    ) as due on due.pieces > 0
+    """  # noqa: S608 (parts of our own)
+)
+"""Every queue has an index of its own order: a look reads no more than it counts, whatever is due."""
+
+_NEXT_TENANT = text(
+    f"""
+    with recursive step (tenant_id, is_due, number) as (
+        (
+            select tenant_id, due_at <= now(), 1 from due_work
+            where kind = :kind and awaited = :awaited and {_READY} and tenant_id > :after
+            order by tenant_id, due_at limit 1
+        )
+        union all
+        select behind.tenant_id, behind.is_due, step.number + 1
+        from step cross join lateral (
+            select tenant_id, due_at <= now() as is_due from due_work
+            where kind = :kind and awaited = :awaited and {_READY} and due_work.tenant_id > step.tenant_id
+            order by tenant_id, due_at limit 1
+        ) as behind
+        where not step.is_due and step.number < :most
+    )
+    select tenant_id, is_due, number from step order by number desc limit 1
+    """  # noqa: S608 (parts of our own)
+)
+"""One step on the index for each tenant, however much work each has; it ends at the first with due work."""
+
+_HEAD_OF_TENANT = text(
+    f"""
+    select work_id from due_work
+    where kind = :kind and awaited = :awaited and {_READY}
+        and tenant_id >= :tenant_id and tenant_id <= :tenant_id and due_at <= now()
+    order by tenant_id, due_at limit 1 for update skip locked
+    """  # noqa: S608 (parts of our own)
+)
+"""A range of one tenant: by an equality, the planner might walk through everybody's work in due order."""
+
+_HEAD = text(
+    f"""
+    select work_id from due_work
+    where kind = :kind and awaited = :awaited and {_READY} and due_at <= now()
+    order by due_at limit 1 for update skip locked
+    """  # noqa: S608 (parts of our own)
+)
+
+_HEAD_OF_ISOLATED = text(
+    f"""
+    select work_id from due_work where {_ISOLATED} and kind = any(cast(:known as text[]))
+    order by due_at limit 1 for update skip locked
+    """  # noqa: S608 (parts of our own)
+)
+
+_KNOWN = [kind.value for kind in WorkKind]
+"""A kind that only newer code knows is left to newer code."""
+
+
+def look(db: Transaction, kinds: Sequence[WorkKind], *, isolated: bool, most: int) -> Due:
+    """Count what is due, without locking anything.
+
+    Args:
+        db: Where to read.
+        kinds: Which kinds count.
+        isolated: Whether work that killed a worker counts, or whose lease ran out, of every kind.
+        most: How far to count, >= 1.
+    """
+    values = {"kinds": [kind.value for kind in kinds], "isolated": isolated, "known": _KNOWN, "most": most}
+    rows = db.execute(_LOOK, values).all()
+    pieces = {
+        Group(WorkKind(row.kind) if row.kind else None, row.awaited): row.pieces for row in rows if row.pieces
+    }
+    return Due(rows[0].at, pieces)
+
+
+@dataclass
+class Turns:
+    """Whose turn it is, as one worker process remembers it; every process goes round by itself.
+
+    Nothing of it is stored: a row that every claim would change would make the claims wait for each other.
+
+    Attributes:
+        after: The tenant that was served last, of each group.
+        last: The kind that was served last.
+        taken: How many pieces were taken.
+    """
+
+    after: dict[Group, UUID] = field(default_factory=dict)
+    last: WorkKind | None = None
+    taken: int = 0
+
+    def order(self, groups: Sequence[Group]) -> list[Group]:
+        """The groups in the order in which they are tried: awaited work first, but not every time."""
+        places: list[WorkKind | None] = [*WorkKind, None]
+        behind = places.index(self.last) + 1
+        plain_first = self.taken % PLAIN_EVERY == PLAIN_EVERY - 1
+        return sorted(
+            groups,
+            key=lambda one: (one.awaited is plain_first, (places.index(one.kind) - behind) % len(places)),
+        )
+
+    def serve(self, group: Group, tenant_id: UUID) -> None:
+        """Note who was served; the next in the same group is another."""
+        self.after[group] = tenant_id
+        self.last = group.kind
+        self.taken += 1
+
+
+@dataclass(frozen=True)
+class Next:
+    """What came of asking for the next piece.
+
+    Attributes:
+        at: When that was, by the database's clock.
+        is_due: Whether anything was due that nobody else had taken.
+        held: The lease on it; None also where it was given up just now, for it had killed too many workers.
+    """
+
+    at: datetime
+    is_due: bool
+    held: Claim | None = None
+
+
+def claim_next(
+    db: Transaction,
+    kinds: Sequence[WorkKind],
+    turns: Turns,
+    *,
+    isolated: bool,
+    lease_s: float,
+    max_crashes: int,
+) -> Next:
+    """Lease the next piece of due work that nobody else is about to lease; never wait for a lock.
+
+    Args:
+        db: A transaction.
+        kinds: Which kinds are wanted.
+        turns: Whose turn it is; it is moved on.
+        isolated: Whether work is wanted that killed a worker.
+        lease_s: How long the lease holds.
+        max_crashes: Work that crashed so often is dead.
+    """
+    due = look(db, kinds, isolated=isolated, most=1)
+    for group in turns.order(list(due.pieces)):
+        row = _take(db, group, turns, lease_s=lease_s, max_crashes=max_crashes)
+        if row is not None:
+            turns.serve(group, row.tenant_id)
+            return Next(due.at, is_due=True, held=claim_of(row) if row.state != WorkState.DEAD else None)
+    return Next(due.at, is_due=False)
+
+
+def _take(
+    db: Transaction, group: Group, turns: Turns, *, lease_s: float, max_crashes: int
+) -> Row[Any] | None:
+    """Lease a piece of a group; None where others have all of it."""
+
+    def lease(head: TextualSelect) -> Row[Any] | None:
+        found = head.cte("head")
+        changed = update(DueWork).where(DueWork.work_id == found.c.work_id)
+        values = leased(lease_s=lease_s, max_crashes=max_crashes)
+        return db.execute(changed.values(**values).returning(DueWork.__table__)).one_or_none()
+
+    if group.kind is None:
+        return lease(_HEAD_OF_ISOLATED.bindparams(known=_KNOWN).columns(work_id=BigInteger))
+    of_group = {"kind": group.kind.value, "awaited": group.awaited}
+    for _ in range(MOST_MISSES):
+        tenant_id = _next_tenant(db, group, turns)
+        if tenant_id is None:
+            break
+        turns.after[group] = tenant_id
+        head = _HEAD_OF_TENANT.bindparams(**of_group, tenant_id=tenant_id)
+        row = lease(head.columns(work_id=BigInteger))
+        if row is not None:
+            return row
+    return lease(_HEAD.bindparams(**of_group).columns(work_id=BigInteger))
+
+
+def _next_tenant(db: Transaction, group: Group, turns: Turns) -> UUID | None:
+    """The next tenant with due work behind the one that was served last; None where none is near."""
+    assert group.kind is not None  # noqa: S101 (work that killed workers has no turns)
+    of_group = {"kind": group.kind.value, "awaited": group.awaited, "most": MOST_STEPS}
+    after = turns.after.get(group, FIRST)
+    row = db.execute(_NEXT_TENANT, {**of_group, "after": after}).one_or_none()
+    ended = row is None or (not row.is_due and row.number < MOST_STEPS)
+    if ended and after != FIRST:
+        row = db.execute(_NEXT_TENANT, {**of_group, "after": FIRST}).one_or_none()
+    if row is None:
+        return None
+    if not row.is_due:
+        turns.after[group] = row.tenant_id
+        return None
+    return UUID(str(row.tenant_id))

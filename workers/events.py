@@ -1,0 +1,118 @@
+"""What Flower is told of each piece of work: Celery's events of a task, though no message ever carried it.
+
+They are told beside the work, by a thread: a broker that hangs, or is away, holds up nothing.
+"""
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import structlog
+
+log = structlog.get_logger()
+
+MOST_UNTOLD = 1_000
+"""So many events wait to be told; what comes beyond is not told."""
+
+PAUSE_S = 20.0
+"""After a failure nothing is told for so long."""
+
+CLOSE_S = 1.0
+
+
+class Sender(Protocol):
+    """A connection over which events go."""
+
+    def send(self, type: str, **fields: Any) -> object:  # noqa: A002 (Celery's own name)
+        """Tell of one event, or raise."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of work as Flower shows it.
+
+    Attributes:
+        uuid: The name of this try; its lease.
+        name: The name of its task.
+        work_id: The number of the work.
+    """
+
+    uuid: str
+    name: str
+    work_id: int
+
+
+class PieceEvents:
+    """Tells of pieces of work, in their order, as far as somebody takes it."""
+
+    def __init__(self, connect: Callable[[], Sender]) -> None:
+        """Begin with the first event.
+
+        Args:
+            connect: Opens what events go over; called again after a failure.
+        """
+        self._connect = connect
+        self._untold: queue.Queue[tuple[str, dict[str, Any]] | None] = queue.Queue(MOST_UNTOLD)
+        self._thread = threading.Thread(target=self._run, name="piece-events", daemon=True)
+        self._is_running = False
+
+    def begin(self, piece: Piece) -> None:
+        """A worker has taken it."""
+        named = {"name": piece.name, "args": f"({piece.work_id},)", "kwargs": "{}", "retries": 0}
+        tree = {"root_id": piece.uuid, "parent_id": None, "eta": None, "expires": None}
+        self._tell("task-received", piece, **named, **tree)
+        self._tell("task-started", piece)
+
+    def end(self, piece: Piece, outcome: str, *, took_s: float, failed: bool) -> None:
+        """It has ended."""
+        if failed:
+            self._tell("task-failed", piece, exception=outcome, traceback="")
+        else:
+            self._tell("task-succeeded", piece, result=repr(outcome), runtime=took_s)
+
+    def close(self) -> None:
+        """Tell what is left, as far as that takes no time."""
+        if self._is_running:
+            try:
+                self._untold.put_nowait(None)
+            except queue.Full:
+                return
+            self._thread.join(CLOSE_S)
+
+    def _tell(self, what: str, piece: Piece, **fields: Any) -> None:
+        if not self._is_running:
+            self._is_running = True
+            self._thread.start()
+        try:
+            self._untold.put_nowait((what, {"uuid": piece.uuid, "timestamp": time.time(), **fields}))
+        except queue.Full:
+            return
+
+    def _run(self) -> None:
+        sender: Sender | None = None
+        silent_until = 0.0
+        while (event := self._untold.get()) is not None:
+            if time.monotonic() < silent_until:
+                continue
+            what, fields = event
+            try:
+                sender = sender or self._connect()
+                sender.send(what, **fields)
+            except Exception as error:  # noqa: BLE001 (whatever a broker's client raises: the work goes on)
+                log.warning("events_untold", error=type(error).__name__)
+                sender, silent_until = None, time.monotonic() + PAUSE_S
+
+
+@cache
+def _events_of(_pid: int, connect: Callable[[], Sender]) -> PieceEvents:
+    return PieceEvents(connect)
+
+
+def piece_events(connect: Callable[[], Sender]) -> PieceEvents:
+    """Those of this process: a forked child has its own."""
+    return _events_of(os.getpid(), connect)

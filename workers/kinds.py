@@ -1,0 +1,45 @@
+"""Which kind of work goes to which queue, and under which name it is shown."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from models.work import WorkKind
+from workers.schedule import TaskName
+
+ROUTES = {
+    WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),
+    WorkKind.RECALL: (TaskName.INDEX_RECALL, "maintenance"),
+    WorkKind.SWEEP: (TaskName.SWEEP, "maintenance"),
+    WorkKind.LEARN: (TaskName.LEARN, "learning"),
+    WorkKind.PLAN: (TaskName.PLAN, "plans"),
+    WorkKind.ARTIFACT: (TaskName.READ_ARTIFACT, "artifacts"),
+    WorkKind.CONTEXT_PLAN: (TaskName.PLAN_CONTEXT, "plans"),
+    WorkKind.RELABEL: (TaskName.RELABEL, "plans"),
+    WorkKind.SHADOW: (TaskName.JUDGE_SHADOWS, "maintenance"),
+}
+
+ISOLATION = "isolation"
+"""Serves work of every kind that has killed a worker, or whose lease ran out."""
+
+QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", ISOLATION)
+
+
+@dataclass(frozen=True)
+class Served:
+    """What a worker does that listens to some queues.
+
+    Attributes:
+        kinds: The kinds of work that belong there.
+        isolated: Whether it also takes work that has killed a worker.
+    """
+
+    kinds: tuple[WorkKind, ...]
+    isolated: bool
+
+
+def served_by(queues: Iterable[str]) -> Served:
+    """What belongs to some queues."""
+    named = frozenset(queues)
+    return Served(
+        tuple(kind for kind, (_, queue) in ROUTES.items() if queue in named), isolated=ISOLATION in named
+    )

@@ -1,0 +1,49 @@
+"""The time that one piece of work may take: it is asked to stop, and in the end its process is ended.
+
+Celery's own limits hold for a task, and the task here is a drain of many pieces.
+"""
+
+import faulthandler
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import FrameType
+from typing import IO
+
+
+@contextmanager
+def time_limits(*, soft_s: float, hard_s: float, error: type[Exception]) -> Iterator[None]:
+    """Raise an error in the work after a time; end this process when it goes on all the same.
+
+    In a thread other than the main one nothing is limited: no pool of ours works there.
+
+    Args:
+        soft_s: Seconds after which the error is raised in the main thread.
+        hard_s: Seconds after which the process ends, even where no line of Python is run any more.
+        error: What is raised.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise error
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, soft_s)
+    # A thread in C: it needs no turn of the interpreter. It tells where the process stood, to nobody.
+    faulthandler.dump_traceback_later(hard_s, exit=True, file=_nowhere(os.getpid()))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
+        signal.signal(signal.SIGALRM, before)
+
+
+@cache
+def _nowhere(_pid: int) -> IO[str]:
+    return open(os.devnull, "w")  # noqa: PTH123 (kept as long as the process)
