@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -28,7 +28,9 @@ insert into due_work (tenant_id, kind, key, state, due_at)
 select tenant_id, 'recall', %s || '-' || n, 'ready', now() from tenant, generate_series(1, %s) as n
 where name = 'default' returning work_id
 """
-ENDS = "select state, count(*), sum(crashes), sum(claimed) from due_work where key like %s || '-%%' group by state"
+ENDS = """
+select state, count(*), sum(crashes), sum(claimed) from due_work where key like %s || '-%%' group by state
+"""
 
 
 def fill(platform: Platform, name: str, pieces: int) -> None:
@@ -89,6 +91,7 @@ def test_a_backlog_behind_thousands_of_stale_hints_is_done(
         )
 
 
+@pytest.mark.soak
 def test_a_worker_asked_to_stop_in_a_backlog_ends_between_two_pieces(platform: Platform) -> None:
     """What it has begun is ended, the rest is another's; no piece counts a crash.
 
@@ -110,15 +113,12 @@ def watched(celery: Celery) -> Iterator[list[dict[str, Any]]]:
     heard, stop, ready = list[dict[str, Any]](), threading.Event(), threading.Event()
 
     def listen() -> None:
-        with celery.connection_for_read() as connection:
-            receiver = celery.events.Receiver(connection, handlers={"*": heard.append})
-            with receiver.consumer_context():
-                ready.set()
-                while not stop.is_set():
-                    try:
-                        connection.drain_events(timeout=0.2)
-                    except TimeoutError:
-                        continue
+        receiver = celery.events.Receiver(celery.connection_for_read(), handlers={"*": heard.append})
+        with receiver.consumer_context() as (connection, _channel, _consumers):
+            ready.set()
+            while not stop.is_set():
+                with suppress(TimeoutError):
+                    connection.drain_events(timeout=0.2)
 
     thread = threading.Thread(target=listen)
     thread.start()
