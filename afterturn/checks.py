@@ -114,7 +114,7 @@ def check_role(role: str) -> Finding:
 
 
 def check_broker() -> Finding:
-    """It answers, and never throws hints away to save memory."""
+    """It answers, and never throws bells away to save memory."""
     with redis.Redis.from_url(
         worker_settings().broker_url, socket_connect_timeout=CONNECT_TIMEOUT_S, decode_responses=True
     ) as broker:

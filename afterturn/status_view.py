@@ -25,6 +25,8 @@ ROLES = ("dispatcher", "worker", "beat")
 
 LATE_S, VERY_LATE_S = 60.0, 300.0
 NEAR, FULL = 0.8, 1.0
+MANY_MESSAGES = 1_000
+"""So many in a queue of the broker are no bells, and nobody empties it."""
 BAR_CELLS = 12
 WIDE, LEFT = 118, 74
 MOST_LINES = 12
@@ -143,6 +145,10 @@ def judge(frame: Frame) -> tuple[str, str]:
     worries = (
         (dead > 0, f"{dead} given up: see `afterturn work list`"),
         (any(gate.state is GateState.OPEN for gate in snapshot.gates), "a model is not asked"),
+        (
+            max(snapshot.queues.values(), default=0) >= MANY_MESSAGES,
+            "the broker is full of old messages",
+        ),
         (over_caps > 0, f"{over_caps:,} wait for a cap: see `afterturn work list`"),
         (max(frame.spend.fullest.values(), default=0.0) >= NEAR, "a cap is nearly used up"),
         (snapshot.retention is not None and snapshot.retention.is_late, "old things are not deleted"),
@@ -256,9 +262,19 @@ def _processes(snapshot: Snapshot, most: int | None) -> RenderableType:
         count = f"{one.alive}" if one.alive else f"none for {ALIVE_S:g} s"
         seen = Text(f"  seen {_age(one.seen_s)} ago", style="bright_black")
         lines.append((Text(role), Text.assemble(("● ", style), (count, style), seen)))
+    lines.append((Text("broker"), _queues(snapshot.queues)))
     lines.append((Text("retention"), _last_run(snapshot.retention)))
     table = _plain(lines, most)
     return Panel(table, title="at work", title_align="left", border_style="blue")
+
+
+def _queues(queues: Mapping[str, int]) -> Text:
+    """What waits in the broker: bells, and few of them."""
+    if not queues:
+        return Text("no dispatcher has said", style="bright_black")
+    held = ", ".join(f"{queue} {messages:,}" for queue, messages in queues.items() if messages)
+    many = max(queues.values()) >= MANY_MESSAGES
+    return Text(held or "no bell waits", style="bold yellow" if many else "bright_black")
 
 
 def _last_run(run: LastRun | None) -> Text:

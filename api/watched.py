@@ -101,6 +101,8 @@ def _of_work(snapshot: Snapshot) -> Iterator[Metric]:
     waits = [((one.waits_for,), one.oldest_s) for one in snapshot.waiting]
     meaning = "For how long the oldest work has waited for a cap or a model, over all its tries."
     yield _gauge("work_oldest_wait_seconds", meaning, waits, ("waits_for",))
+    held = [((queue,), float(messages)) for queue, messages in snapshot.queues.items()]
+    yield _gauge("broker_messages", "Messages that wait in a queue of the broker.", held, ("queue",))
 
 
 def _of_roles_and_models(snapshot: Snapshot) -> Iterator[Metric]:

@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from models.budget import Caps, next_day
 from models.counting import Counted, read_counts
+from models.heartbeat import QUEUES_HELD
 from models.provider import Gate, list_gates
 from models.retention_run import LastRun, find_last_run
 from models.session import Transaction
@@ -130,6 +131,12 @@ class Snapshot:
     retention: LastRun | None = None
     over_caps: Sequence[CapCount] = ()
     waiting: Sequence[WaitCount] = ()
+
+    @property
+    def queues(self) -> Mapping[str, int]:
+        """How many messages wait in each queue of the broker, as a dispatcher at work has seen it."""
+        said = (one.detail for one in self.roles if one.role == "dispatcher" and one.alive)
+        return next((detail.get(QUEUES_HELD, {}) for detail in said), {})
 
 
 LIVE_WORK = text(

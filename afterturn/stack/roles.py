@@ -34,7 +34,7 @@ def api_command() -> list[str]:
 
 
 def dispatcher_command() -> list[str]:
-    """Turn due work into hints."""
+    """Ring for due work."""
     return ["python", "-m", "workers.dispatch"]
 
 
@@ -44,7 +44,7 @@ def worker_command(
     """Do the work of some queues.
 
     Args:
-        queues: The queues to take hints from.
+        queues: The queues to hear bells of.
         concurrency: Processes of the pool, >= 1.
         name: The node's name before the host's, as Flower shows it.
     """

@@ -149,7 +149,7 @@ def _give(account: Account | None, *paths: Path) -> None:
 
 
 class Valkey:
-    """One embedded Valkey that keeps nothing: it carries hints, and may lose them all."""
+    """One embedded Valkey that keeps nothing: it carries bells, and may lose them all."""
 
     def __init__(self, home: Home, port: int, environment: Mapping[str, str]) -> None:
         """Serve on `port`."""
@@ -163,7 +163,7 @@ class Valkey:
 
     @property
     def rate_url(self) -> str:
-        """The database in which the API counts calls; hints are in another one."""
+        """The database in which the API counts calls; bells are in another one."""
         return self._database(1)
 
     def _database(self, number: int) -> str:

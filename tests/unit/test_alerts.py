@@ -118,6 +118,14 @@ def without(role: str) -> Scene:
     return always(roles=[replace(one, alive=0) if one.role == role else one for one in WELL.roles])
 
 
+def holding(messages: int) -> Scene:
+    """A queue of the broker that holds so many."""
+    told = {"queues": {"summaries": messages, "plans": 0}}
+    return always(
+        roles=[replace(one, detail=told) if one.role == "dispatcher" else one for one in WELL.roles]
+    )
+
+
 DONE = (Counted.WORK, ("summarize", "done"), 6.0)
 SUMMARIES = (Counted.SUMMARIES, ("activated", ""), 3.0)
 REJECTED = (Counted.SUMMARIES, ("rejected", "refusal"), 3.0)
@@ -128,6 +136,7 @@ CONDITIONS: Mapping[str, tuple[Scene, int]] = {
     "NoWorker": (without("worker"), 10),
     "NoDispatcher": (without("dispatcher"), 10),
     "NoBeat": (without("beat"), 10),
+    "BrokerFills": (holding(1_000), 10),
     "WorkWaits": (always(work=[WorkCount("plan", "lost", 1, 301.0)]), 10),
     "WaitsForModel": (always(waiting=[WaitCount("model", 1_801.0), WaitCount("cap", 3_600.0)]), 10),
     "WaitsForCap": (always(waiting=[WaitCount("model", 1_800.0), WaitCount("cap", 3_601.0)]), 10),

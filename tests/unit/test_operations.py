@@ -49,7 +49,10 @@ def known_metrics() -> dict[str, set[str]]:
     snapshot = Snapshot(
         work=[WorkCount("summarize", "due", 1, 1.0)],
         is_cut=False,
-        roles=[RoleCount("worker", 1, 1.0, {"summarizer": "m", "planner": "m"})],
+        roles=[
+            RoleCount("worker", 1, 1.0, {"summarizer": "m", "planner": "m"}),
+            RoleCount("dispatcher", 1, 1.0, {"queues": {"summaries": 1}}),
+        ],
         gates=[gate],
         sets=[SetCount("ranking", "active", 1)],
         totals=[Total(name, ("x",) * len(LABELS[name]), 1.0, 0.0) for name in Counted],

@@ -182,6 +182,25 @@ BUSIEST = replace(
     totals=[Total(Counted.UNPRICED, ("m",), 9, 9)],
     retention=LastRun(720.0, "3 sessions deleted and more " * 3, 3_600.0),
 )
+
+
+@pytest.mark.parametrize(
+    ("queues", "said", "verdict"),
+    [
+        ({}, "no dispatcher has said", "all is well"),
+        ({"summaries": 0}, "no bell waits", "all is well"),
+        ({"summaries": 4, "plans": 0, "learning": 1}, "summaries 4, learning 1", "all is well"),
+        ({"summaries": 999}, "summaries 999", "all is well"),
+        ({"summaries": 1_000}, "summaries 1,000", "the broker is full of old messages"),
+    ],
+)
+def test_the_brokers_queues_are_shown(queues: dict[str, int], said: str, verdict: str) -> None:
+    roles = [RoleCount(role, 1, 2.0, {"queues": queues} if role == "dispatcher" else {}) for role in ROLES]
+    drawn = printed(frame(replace(WELL, roles=roles)))
+    assert said in drawn
+    assert verdict in drawn
+
+
 HEADINGS = ("work", "last full minute", "at work", "models", "money today")
 
 
@@ -204,7 +223,7 @@ def test_on_a_small_screen_every_panel_keeps_its_heading_and_says_how_much_more_
 
 def test_a_full_panel_says_how_many_more_there_are() -> None:
     drawn = on_screen(frame(BUSIEST, usd=0.5), 80, 24)
-    assert [int(left) for left in re.findall(r"… (\d+) more", drawn)] == [7, 7, 2, 10]
+    assert [int(left) for left in re.findall(r"… (\d+) more", drawn)] == [7, 8, 2, 10]
     assert row(drawn, "shadow")[:2] == ["shadow", "3"]  # what was given up comes before the rest
 
 
