@@ -31,7 +31,8 @@ _MARKS = {
     "he": "לא אומת",
     "hi": "असत्यापित",
 }
-_MARKED = re.compile(r"\((?:" + "|".join(map(re.escape, _MARKS.values())) + r")\)\W*\Z")
+MARKED = re.compile(r"\((?:" + "|".join(map(re.escape, _MARKS.values())) + r")\)\W*\Z")
+"""What a claim ends with that no message proves."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def has_proof(claim: str) -> bool:
 
 def is_unproven(claim: str) -> bool:
     """Tell whether a claim was marked as one that no message proves."""
-    return _MARKED.search(claim) is not None
+    return MARKED.search(claim) is not None
 
 
 def _claims(summary: str) -> Iterator[tuple[SummaryLine, bool]]:

@@ -1,19 +1,24 @@
 """Decide whether a summary may take the place of what it covers."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from context.attribution import credit_speakers
-from context.evidence import Claims, check_claims
+from context.echo import drop_echo
+from context.evidence import MARKED, Claims, check_claims
+from context.grounding import Point, ground_points
 from context.identifiers import kept_identifiers, rank_identifiers
 from context.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
+from context.pasted import drop_code
 from context.render import LineKind, RenderedLine
 from context.replies import CleanReply, ReplyFault, clean_reply
-from context.sections import PROTECTED, read_sections
+from context.rules import lost_rules
+from context.sections import PROTECTED, read_lines, read_sections
+from context.source import Doubt, Source
 from context.substance import content_chars, least_chars
 from context.types import Role
-from context.voice import plays_conversation, speaks_as_itself
+from context.voice import imitates_call, plays_conversation, speaks_as_itself, speaks_to_reader
 
 
 class Reason(StrEnum):
@@ -27,10 +32,15 @@ class Reason(StrEnum):
     REASONING_TEXT = "reasoning-text"
     TRANSCRIPT_TEXT = "transcript-text"
     FIRST_PERSON = "first-person"
+    ANSWER_TEXT = "answer-text"
+    PROMPT_ECHO = "prompt-echo"
+    NO_HEADINGS = "no-headings"
+    MADE_UP = "made-up"
     EMPTY_SKELETON = "empty-skeleton"
     NOT_SMALLER = "not-smaller"
     WRONG_LANGUAGE = "wrong-language"
     CLAIMS_WITHOUT_EVIDENCE = "claims-done-without-evidence"
+    RULES_LOST = "rules-lost"
     IDENTIFIERS_LOST = "identifiers-lost"
 
 
@@ -46,6 +56,8 @@ class GateSettings:
         max_protected: How many of the protected identifiers count, >= 1.
         min_of_previous: Share of the previous summary's content, in characters, below which it is a skeleton.
         min_language_share: Share of the summary that must be in a language of the conversation.
+        max_made_up: Share of the points that may name, figure, deny or claim what their source does not.
+        max_unsupported: Share of the points whose words the source does not have, or not where they cite it.
     """
 
     min_progress: float = 0.10
@@ -55,6 +67,8 @@ class GateSettings:
     max_protected: int = 40
     min_of_previous: float = 0.25
     min_language_share: float = 0.2
+    max_made_up: float = 0.0
+    max_unsupported: float = 0.15
 
 
 DEFAULT_GATE = GateSettings()
@@ -100,11 +114,13 @@ class Verdict:
         text: The cleaned summary, to store when it is accepted.
         reason: Why it is refused; None when it is accepted.
         numbers: What was measured, without any text of the conversation.
+        told: What a second draft has to hear, such as lost or made-up names: text of the conversation.
     """
 
     text: str
     reason: Reason | None = None
     numbers: Mapping[str, float] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> bool:
@@ -129,7 +145,11 @@ _USER_WEIGHT = 4.0
 _LANGUAGE_PRESENT = 0.2
 _TOKENS_A_NAME = 20
 _LEAST_NAMES = 4
-"""A short summary has room for few names: one in twenty tokens is asked for, and the heaviest few always."""
+"""A short summary has room for little that the last one protects: one name in twenty tokens, a few always."""
+
+_MOST_TOLD = 12
+_HARD = frozenset({Doubt.NAME, Doubt.FIGURE, Doubt.OPPOSITE, Doubt.UNDONE, Doubt.SAYING})
+_FEW_POINTS = 2
 
 
 def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAULT_GATE) -> Verdict:
@@ -145,11 +165,20 @@ def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAU
         and the numbers behind it.
     """
     reply = clean_reply(draft.text)
-    claims = _check_claims(reply.text, covered)
-    for finding in _findings(draft, covered, settings, reply, claims):
+    text, echoes = drop_echo(reply.text)
+    claims = _check_claims(text, covered)
+    for finding in _findings(draft, covered, settings, replace(reply, text=text), claims):
         if finding.reason is not None:
-            return Verdict(claims.text, finding.reason, finding.numbers)
+            reason = Reason.PROMPT_ECHO if _is_echo(text, echoes, finding.reason) else finding.reason
+            return Verdict(claims.text, reason, finding.numbers, finding.told)
     return Verdict(claims.text)
+
+
+def _is_echo(text: str, echoes: int, reason: Reason) -> bool:
+    """Where little is left beside the prompt's own lines, those say best what is wrong."""
+    is_poor = reason in {Reason.EMPTY, Reason.EMPTY_SKELETON, Reason.NO_HEADINGS, Reason.IDENTIFIERS_LOST}
+    left = sum(1 for line in read_lines(text) if line.item)
+    return is_poor and echoes > left
 
 
 def _findings(
@@ -157,18 +186,21 @@ def _findings(
 ) -> Iterator[Verdict]:
     """Check in order, cheapest first; each check runs only when those before it passed."""
     text, fault = reply.text, reply.fault
-    room = max(draft.tokens // _TOKENS_A_NAME, _LEAST_NAMES)
     yield Verdict(text, _finish(draft.finish_reason, fault))
     yield Verdict(text, Reason(fault) if fault else None)
     yield Verdict(text, _voice(text, covered))
     yield _skeleton(text, covered, settings)
     yield _progress(draft, covered, settings, text)
     yield _language(text, covered, settings)
+    yield _headings(text)
     yield _evidence(claims)
+    yield _grounds(claims.text, covered, settings)
+    room = max(draft.tokens // _TOKENS_A_NAME, _LEAST_NAMES)
     protected = protected_identifiers(covered.previous or "", limit=min(settings.max_protected, room))
     yield _recall(text, protected, settings.min_protected, "protected")
-    named = covered_identifiers(covered.lines, limit=min(settings.max_identifiers, room))
+    named = covered_identifiers(covered.lines, limit=settings.max_identifiers)
     yield _recall(text, named, settings.min_identifiers, "covered")
+    yield _rules(text, covered)
 
 
 def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Reason | None:
@@ -183,7 +215,11 @@ def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Reason | Non
 def _voice(text: str, covered: Covered) -> Reason | None:
     if plays_conversation(text, covered.lines, covered.previous or ""):
         return Reason.TRANSCRIPT_TEXT
-    return Reason.FIRST_PERSON if speaks_as_itself(text) else None
+    if imitates_call(text, covered.lines, covered.previous or ""):
+        return Reason.TOOL_CALL_TEXT
+    if speaks_as_itself(text, covered.lines):
+        return Reason.FIRST_PERSON
+    return Reason.ANSWER_TEXT if speaks_to_reader(text, covered.lines) else None
 
 
 def _skeleton(text: str, covered: Covered, settings: GateSettings) -> Verdict:
@@ -234,6 +270,19 @@ def _check_claims(text: str, covered: Covered) -> Claims:
     return check_claims(text, range(first, max(seqs) + 1), language=covered.language)
 
 
+def _headings(text: str) -> Verdict:
+    """Prose is no notes: something stands under a section's heading, and most under any."""
+    points = sectioned = headed = 0
+    is_headed = False
+    for line in read_lines(text):
+        is_headed = is_headed or line.is_heading
+        points += bool(line.item)
+        sectioned += bool(line.item) and line.section is not None
+        headed += bool(line.item) and (is_headed or line.section is not None)
+    is_prose = sectioned == 0 or headed * 2 < points
+    return Verdict(text, Reason.NO_HEADINGS if is_prose else None, {"points": points, "sectioned": sectioned})
+
+
 def _evidence(claims: Claims) -> Verdict:
     """A claim without proof is marked as one; where most of them cite what nobody read, all is made up."""
     numbers = {"false_claims": claims.false, "unproven_claims": claims.unproven, "claims": claims.claims}
@@ -241,11 +290,60 @@ def _evidence(claims: Claims) -> Verdict:
     return Verdict(claims.text, Reason.CLAIMS_WITHOUT_EVIDENCE if is_made_up else None, numbers)
 
 
+def ground_notes(text: str, covered: Covered) -> list[Point]:
+    """Hold each point of notes against what they were made from.
+
+    Args:
+        text: The notes, cleaned.
+        covered: What they would replace: the transcript and the notes before.
+
+    Returns:
+        The points, each with the doubts about it.
+    """
+    speakers = tuple(dict.fromkeys(line.speaker for line in covered.lines))
+    return ground_points(text, Source(covered.lines, covered.previous or "", speakers), marks=MARKED)
+
+
+def is_made_up(point: Point) -> bool:
+    """Tell whether a point names, figures, denies or claims what its source does not."""
+    return bool(point.doubts & _HARD)
+
+
+def _grounds(text: str, covered: Covered, settings: GateSettings) -> Verdict:
+    """What stands nowhere in the source is made up, however well it reads."""
+    points = ground_notes(text, covered)
+    made_up = [point for point in points if is_made_up(point)]
+    unsupported = [point for point in points if point.doubts and not is_made_up(point)]
+    numbers = {"points": len(points), "made_up": len(made_up), "unsupported": len(unsupported)}
+    told = tuple(name for point in made_up for name in point.unknown)[:_MOST_TOLD]
+    if len(made_up) > settings.max_made_up * len(points):
+        only_undone = all(point.doubts & _HARD == {Doubt.UNDONE} for point in made_up)
+        reason = Reason.CLAIMS_WITHOUT_EVIDENCE if only_undone else Reason.MADE_UP
+        return Verdict(text, reason, numbers, told or tuple(point.line.item for point in made_up[:3]))
+    few = min(_FEW_POINTS, len(points)) - 1
+    if len(unsupported) > max(settings.max_unsupported * len(points), few):
+        return Verdict(text, Reason.MADE_UP, numbers, tuple(point.line.item for point in unsupported[:3]))
+    return Verdict(text, None, numbers)
+
+
+def _rules(text: str, covered: Covered) -> Verdict:
+    """A rule that a user stated and nobody lifted stands in the notes."""
+    lost = lost_rules(text, covered.lines)
+    return Verdict(
+        text,
+        Reason.RULES_LOST if lost else None,
+        {"rules_lost": len(lost)},
+        tuple(rule.point for rule in lost[:_MOST_TOLD]),
+    )
+
+
 def _recall(text: str, names: Sequence[str], least: float, which: str) -> Verdict:
-    kept = len(kept_identifiers(text, names))
-    is_poor = bool(names) and kept < least * len(names)
-    numbers = {f"{which}_kept": kept, f"{which}_known": len(names)}
-    return Verdict(text, Reason.IDENTIFIERS_LOST if is_poor else None, numbers)
+    found = kept_identifiers(text, names)
+    is_poor = bool(names) and len(found) < least * len(names)
+    numbers = {f"{which}_kept": len(found), f"{which}_known": len(names)}
+    kept = set(found)
+    told = tuple(name for name in names if name not in kept)[:_MOST_TOLD]
+    return Verdict(text, Reason.IDENTIFIERS_LOST if is_poor else None, numbers, told)
 
 
 def protected_identifiers(previous: str, *, limit: int) -> list[str]:
@@ -274,7 +372,25 @@ def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[st
         The names, heaviest first: in users' words and calls' arguments above models' words; those that
         stand in tool output alone do not count.
     """
-    return rank_identifiers(((line.text, _weight(line)) for line in lines), limit=limit)
+    tools = {line.text.split("(", 1)[0] for line in lines if line.kind is LineKind.CALL}
+    tools |= {line.speaker for line in lines if line.kind is LineKind.RESULT}
+    told = ((own_words(line), _weight(line)) for line in lines)
+    ranked = rank_identifiers(told, limit=limit + len(tools))
+    return [name for name in ranked if name.rstrip("()") not in tools][:limit]
+
+
+def own_words(line: RenderedLine) -> str:
+    """Take from a line what nobody said himself: the name of the called tool, and pasted code.
+
+    Args:
+        line: A line of a transcript.
+
+    Returns:
+        The arguments of a call; of words, the prose.
+    """
+    if line.kind is LineKind.CALL:
+        return line.text.partition("(")[2]
+    return drop_code(line.text) if line.kind is LineKind.TEXT else line.text
 
 
 def _weight(line: RenderedLine) -> float:

@@ -15,7 +15,7 @@ from context.render import (
 from context.sections import Section, section_titles
 from context.types import JsonObject
 
-PROMPT_VERSION = "summary-1"
+PROMPT_VERSION = "summary-2"
 """Changes with every change of the wording: a summary row names the prompt that made it."""
 
 
@@ -30,6 +30,7 @@ class SummaryInput:
         previous_summary: What is known of the messages before; None at the first time.
         participants: Labels of the people and models who speak, as in the lines.
         aggressive: Whether to keep only what must not be lost.
+        complaint: Why the draft before this one was refused; "" for the first one.
     """
 
     lines: tuple[RenderedLine, ...]
@@ -38,6 +39,7 @@ class SummaryInput:
     previous_summary: str | None = None
     participants: tuple[str, ...] = ()
     aggressive: bool = False
+    complaint: str = ""
 
     @property
     def from_seq(self) -> int:
@@ -58,8 +60,8 @@ _HINTS = {
     ),
     Section.DECISIONS: "what was decided, by whom and why; mark what was reversed",
     Section.DONE: (
-        "only what the transcript shows as done; each point ends with the numbers of the messages that prove "
-        "it, such as [12] or [12, 15]; failed attempts are named as failed"
+        "only what the transcript shows as done; each point ends with the number of the message that proves "
+        "it, written as [n]; failed attempts are named as failed"
     ),
     Section.OPEN: "what is unfinished, promised, failing or asked without an answer",
     Section.IDENTIFIERS: "paths, URLs, ids, codes, versions, dates, amounts, names: copied letter by letter",
@@ -81,11 +83,11 @@ first words; what it says in whole stands above, and belongs to the transcript.
 """
 _SHOWN_PREVIOUS = "The previous notes are those in <{summary}> above.\n"
 _INSTRUCTIONS = """
-{task}
+The headings of the notes, and nothing else as a heading; leave out one that has nothing to say:
+{headings}
 
-Write exactly these sections, each with its heading and one point a line that starts with '- '. Leave out \
-a section that has nothing to say:
-{sections}
+Under them goes one point a line that starts with '- '. Where each thing belongs:
+{hints}
 
 Rules:
 - {language} Quotes, names and identifiers stay as they are.
@@ -93,21 +95,20 @@ Rules:
 - Say nothing that the transcript or the previous notes do not say. Claim nothing as done without a \
 message number.
 - Copy identifiers exactly; don't shorten, translate or correct them.
-{aggressive}\
-- At most {budget} tokens. Plain text with these headings: no code fence around it, no preamble, \
-no thinking, no closing remark."""
+- Plain text with these headings: no code fence around it, no preamble, no thinking, no closing remark."""
 
 _FIRST_WORDS_CHARS = 40
 
-_FIRST_TASK = "Write the notes of messages {first} to {last}."
+_FIRST_TASK = "Now write the notes of messages {first} to {last}, in at most {budget} tokens."
 _UPDATE_TASK = (
-    "Update the previous notes with messages {first} to {last}. Keep every point that still holds, word for "
-    "word where you can; add what is new; move what got done; remove only what the transcript ends or "
-    "contradicts. Constraints, open work and identifiers leave only when the transcript says so."
+    "Now update the previous notes with messages {first} to {last}, in at most {budget} tokens. Keep every "
+    "point that still holds, word for word where you can; add what is new; move what got done; remove only "
+    "what the transcript ends or contradicts. Constraints, open work and identifiers leave only when the "
+    "transcript says so."
 )
 _AGGRESSIVE_RULE = (
-    "- Space is short: keep the objective, constraints, open work and identifiers whole; merge or drop the "
-    "rest, oldest first.\n"
+    "Space is short: keep the objective, constraints, open work and identifiers whole; merge or drop the "
+    "rest, oldest first."
 )
 
 
@@ -122,7 +123,7 @@ def summary_messages(request: SummaryInput) -> list[JsonObject]:
     """
     return [
         {"role": "system", "content": _instructions(request)},
-        {"role": "user", "content": _data(request)},
+        {"role": "user", "content": _data(request, _task(request))},
     ]
 
 
@@ -141,21 +142,32 @@ def riding_message(request: SummaryInput, *, shows_previous: bool = False) -> Js
         seen.setdefault(line.seq, line)
     listed = tuple(replace(line, text=one_line(line.text, _FIRST_WORDS_CHARS)) for line in seen.values())
     previous = None if shows_previous else request.previous_summary
-    data = _data(replace(request, lines=listed, previous_summary=previous))
+    data = _data(replace(request, lines=listed, previous_summary=previous), _task(request))
     keeper = _RIDING_KEEPER + (_SHOWN_PREVIOUS if shows_previous else "")
     return {"role": "user", "content": f"{_instructions(request, keeper)}\n\n{data}"}
 
 
+def prompt_lines() -> list[str]:
+    """List the lines that every summarizer is shown as instructions, headings left out.
+
+    Returns:
+        One sentence or rule each: a draft that says them says nothing.
+    """
+    filled = _SHOWN_PREVIOUS + _KEEPER + _RIDING_KEEPER + _INSTRUCTIONS
+    rules = [line for line in filled.split("\n") if "{headings}" not in line and "{hints}" not in line]
+    tasks = [_FIRST_TASK, _UPDATE_TASK, _AGGRESSIVE_RULE]
+    lines = [*rules, *tasks, *_HINTS.values()]
+    return [part for line in lines for part in (line, *line.split(". "), *line.split("; ")) if part.strip()]
+
+
 def _instructions(request: SummaryInput, keeper: str = _KEEPER) -> str:
+    """Write what each draft of a conversation shares, as it does the transcript."""
     titles = section_titles(request.language)
-    task = _FIRST_TASK if request.previous_summary is None else _UPDATE_TASK
     tags = {"transcript": TRANSCRIPT_TAG, "previous": PREVIOUS_TAG, "summary": SUMMARY_TAG}
     return keeper.format(**tags) + _INSTRUCTIONS.format(
-        task=task.format(first=request.from_seq, last=request.to_seq),
-        sections="\n".join(f"## {titles[section]}\n({_HINTS[section]})" for section in Section),
+        headings="\n".join(f"## {titles[section]}" for section in Section),
+        hints="\n".join(f"{titles[section]}: {_HINTS[section]}" for section in Section),
         language=_language_rule(request.language),
-        aggressive=_AGGRESSIVE_RULE if request.aggressive else "",
-        budget=request.budget_tokens,
     )
 
 
@@ -164,15 +176,22 @@ def _language_rule(language: str) -> str:
     return f"Write in {name}." if name else "Write in the language that the people in the conversation use."
 
 
-def _data(request: SummaryInput) -> str:
+def _data(request: SummaryInput, task: str) -> str:
     blocks = []
     if request.participants:
         blocks.append("Speakers: " + "; ".join(map(escape_tags, request.participants)))
     if request.previous_summary is not None:
         blocks.append(_wrap(PREVIOUS_TAG, request.previous_summary.strip()))
     blocks.append(_wrap(TRANSCRIPT_TAG, transcript_text(request.lines)))
-    blocks.append("Now write the notes.")
+    blocks.append(task)
     return "\n\n".join(blocks)
+
+
+def _task(request: SummaryInput) -> str:
+    """Write what differs from draft to draft last: all before it can come from a provider's cache."""
+    task = _FIRST_TASK if request.previous_summary is None else _UPDATE_TASK
+    told = task.format(first=request.from_seq, last=request.to_seq, budget=request.budget_tokens)
+    return "\n".join(filter(None, [told, _AGGRESSIVE_RULE if request.aggressive else "", request.complaint]))
 
 
 def _wrap(tag: str, text: str) -> str:

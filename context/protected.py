@@ -162,6 +162,23 @@ def _is_moved(line: SummaryLine, gone: set[tuple[Section, str]]) -> bool:
     return bool(units) and all(unit.mark in gone for unit in units)
 
 
+def insert_points(notes: str, section: Section, points: Sequence[str], language: str) -> str:
+    """Write points at the start of a section of notes, or as a new section at their end.
+
+    Args:
+        notes: The notes.
+        section: Where the points belong.
+        points: One line each; none leave the notes as they are.
+        language: The language of a heading that has to be added.
+
+    Returns:
+        The notes with those points.
+    """
+    if not points:
+        return notes
+    return "\n".join(line.text for line in _insert(list(read_lines(notes)), section, points, language))
+
+
 def _insert(
     page: list[SummaryLine], section: Section, points: Sequence[str], language: str
 ) -> list[SummaryLine]:

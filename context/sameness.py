@@ -14,13 +14,15 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 """Who says it, in which message: what is said is the same whoever notes it."""
-_NOT = re.compile(
+NEGATION = re.compile(
     r"(?<!\w)(?:never|not|no|none|nobody|nothing|without|avoid|avoids|forbidden|forbids|prohibited|cannot|\w+n't|"
     r"nie|niemals|nicht|kein\w{0,2}|ohne|verboten|ne|n'\w+|pas|jamais|sans|interdit\w{0,2}|nunca|jamás|sin|prohibido|não|sem|"
     r"proibido|non|mai|senza|vietato|niet|geen|nooit|zonder|bez|nigdy|zakazan\w|asla|değil|yok|yasak|\w+m[ae]yın|"
     r"не|нет|ни|никогда|нельзя|без|запрещено|ні|ніколи|заборонено)(?!\w)|"
     r"不|没|無|无|勿|别|禁止|ない|ません|な(?=[。\s]|\Z)|않|안 |지 마|지 말|금지|없|لا |لم |لن |ليس|ممنوع|בלי|לא |אין |אסור|אל |नहीं|मत |बिना"
 )
+"""Words that deny or forbid, in many languages."""
+
 _DIGIT = re.compile(r"\d")
 _MANY_TERMS = 400
 
@@ -60,7 +62,7 @@ def gist(line: str) -> Gist:
     """
     said = _CITED.sub(" ", _LABEL.sub("", line, count=1))
     plain = normal(said)
-    asked = frozenset(query_terms(_NOT.sub(" ", plain), limit=_MANY_TERMS))
+    asked = frozenset(query_terms(NEGATION.sub(" ", plain), limit=_MANY_TERMS))
     names = tuple(normal(name) for name in extract_identifiers(said))
     numbers = frozenset(term for term in asked if _DIGIT.search(term))
     return Gist(
@@ -70,7 +72,7 @@ def gist(line: str) -> Gist:
         words=asked - numbers - frozenset(index_terms(" ".join(names))),
         names=names,
         numbers=numbers,
-        negates=_NOT.search(plain) is not None,
+        negates=NEGATION.search(plain) is not None,
     )
 
 

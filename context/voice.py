@@ -1,10 +1,10 @@
-# ruff: noqa: RUF001 - words in several scripts
+# ruff: noqa: E501, RUF001 - tables; words in several scripts
 """Who speaks in a summary: notes tell of others, neither as somebody's own words nor as a conversation."""
 
 import re
 from collections.abc import Iterator, Sequence
 
-from context.render import RenderedLine
+from context.render import LineKind, RenderedLine, transcript_text
 from context.sections import read_lines
 
 _LINE = re.compile(
@@ -16,10 +16,37 @@ _ROLE = re.compile(
 )
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*\]")
+_START = r"(?:\A|(?<=[.!?;:。！？；：])\s*|(?<=[-–—]\s))[\s>*_-]*"
 _FIRST_PERSON = re.compile(
-    r"(?:I(?:['’](?:m|ve|ll|d))?\s+[a-z]|(?:[Ii]ch|[Yy]o|[Ee]u|[Ii]o|[Ii]k|[Яя])\s+\w|[Jj]e\s+\w|[Jj]['’]\w|我(?!们)|(?:私|僕|俺)[はが]"
-    r"|(?:나는|저는|أنا|אני|मैं)\s)",
+    rf"{_START}(?:(?:[Ii]ch|[Yy]o|[Ee]u|[Ii]o|[Ii]k|[Яя])\s+\w|[Jj]e\s+\w|[Jj]['’]\w"
+    r"|(?:[Ww]ir|[Nn]ous|[Nn]osotros|[Nn]ós|[Nn]oi|[Ww]ij|[Мм]ы|[Мм]и)\s+\w"
+    r"|(?:[Hh]e|[Hh]emos)\s+\w+(?:ado|ido|cho|sto)(?!\w)|(?:[Hh]o|[Aa]bbiamo)\s+\w+(?:ato|ito|uto)(?!\w)"
+    r"|(?:I['’]?(?:m|ve|ll|d)|[Ww]e|[Ll]et me|[Ll]et['’]s|[Mm]y)\s+[a-z]"
+    r"|(?:好的|当然|那么|接下来)?[,，、]?(?:我|咱)|(?:私|僕|俺)(?:たち|達)?[はが]|(?:나는|저는|제가|우리는|أنا|نحن|אני|אנחנו|मैं|हम)\s)"
+    r"|(?<![\w/-])(?<!Phase )(?<!Type )(?<!Part )(?<!Class )(?<!War )I(?:['’](?:m|ve|ll|d))?\s+"
+    r"(?!is\b|and\b|or\b|of\b|to\b|in\b)[a-z]+",
 )
+_TO_READER = re.compile(
+    rf"{_START}(?:(?:would|do|could|can|will|are|have|did) you\b|shall i\b|should i\b|may i\b|how (?:can|may) i\b|let me (?:know|check|look|see)\b"
+    r"|please (?:provide|confirm|let me|share|tell me|feel free)\b|is there anything else\b|(?:sure|certainly|of course|absolutely)[!,.]"
+    r"|you(?:['’]re welcome| can now| are all set)\b|here(?:['’]s| is| are) (?:the|your)\b|i hope\b|thank you for\b"
+    r"|(?:möchten|könnten|können|wollen) sie\b|soll ich\b|gerne[!,.]|voulez-vous\b|pouvez-vous\b|souhaitez-vous\b|bien sûr[!,.]"
+    r"|¿?(?:quiere|quieres|desea|deseas|puede|puedes) (?:que|usted|confirmar|darme)\b|claro[!,.]|deseja que\b|vuole che\b|certo[!,.]"
+    r"|хотите\b|желаете\b|конечно[!,.]|您(?:是否|想|需要|可以)|请问|请(?:提供|告诉我|确认)|当然[!！，]|もちろん(?:です)?[!！。、]|お知らせください"
+    r"|원하시|물론(?:입니다)?[!.]|هل تريد|بالطبع[!،.])",
+    re.IGNORECASE,
+)
+_QUOTES = re.compile(
+    r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|「[^」\n]*」|『[^』\n]*』|(?<!\w)[‘'][^’'\n]{3,}[’'](?!\w)"
+)
+_CALL_MARK = re.compile(
+    r"\[(?:assistant |model )?(?:tool|function)[ _-]?(?:call|use|result)s?\b[^\]\n]{0,60}\]", re.IGNORECASE
+)
+_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.-]{1,60})\(([^()\n]{0,400})\)?")
+_LABEL = re.compile(r"\s*([^:：\n]{1,80}?)[:：]\s*\S")
+_NAME = re.compile(r"\s*\**[A-ZÀ-ÞА-ЯЁ][\w.'-]*(?:\s[A-ZÀ-ÞА-ЯЁ][\w.'-]*){0,3}(?:\s\(\w+\))?\**")
+"""Where no transcript says who speaks, a name with a capital may."""
+
 _SAID_CHARS = 40
 """So much of a message, from its start, tells that a line repeats it."""
 
@@ -50,18 +77,100 @@ def plays_conversation(summary: str, lines: Sequence[RenderedLine], previous: st
     return False
 
 
-def speaks_as_itself(summary: str) -> bool:
-    """Tell whether half of a summary or more is the "I" of nobody: it would pass for a user's words.
+def speaks_as_itself(summary: str, lines: Sequence[RenderedLine] = ()) -> bool:
+    """Tell whether a summary says "I" or "we" in nobody's name: it would pass for a user's or the model's words.
 
     Args:
         summary: The summary, cleaned.
+        lines: The transcript: the words of a message that a point cites may stand as they are.
 
     Returns:
-        True where such lines name neither a message nor a speaker; quotes do not count.
+        True where a point does so outside of quotes, without a speaker's label.
     """
-    points = [line.item for line in read_lines("\n".join(_outside_code(summary))) if line.item]
-    own = sum(1 for point in points if _FIRST_PERSON.match(point) and not _SOURCE.search(point))
-    return own > 0 and own * 2 >= len(points)
+    return any(_FIRST_PERSON.search(said) for said in _own_words(summary, lines))
+
+
+def speaks_to_reader(summary: str, lines: Sequence[RenderedLine] = ()) -> bool:
+    """Tell whether a summary answers or asks a user, as the assistant of the conversation would.
+
+    Args:
+        summary: The summary, cleaned.
+        lines: The transcript: the words of a message that a point cites may stand as they are.
+
+    Returns:
+        True where a point does so outside of quotes, without a speaker's label.
+    """
+    speakers = {line.speaker.casefold() for line in lines} | {
+        "user",
+        "assistant",
+        "the user",
+        "the assistant",
+    }
+    own = (said for said in _own_words(summary, lines) if not _tells_of(said, speakers))
+    return any(_TO_READER.search(said) for said in own)
+
+
+def _tells_of(said: str, speakers: set[str]) -> bool:
+    """A point that begins with a speaker's name tells of him."""
+    plain = said.casefold().lstrip("*_ ")
+    return any(plain.startswith(f"{speaker} ") for speaker in speakers if speaker)
+
+
+def imitates_call(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> bool:
+    """Tell whether a summary writes down a tool call that the transcript does not have.
+
+    Args:
+        summary: The summary, cleaned.
+        lines: The transcript that it takes in.
+        previous: The summary before it, or "".
+
+    Returns:
+        True for a mark such as "[Assistant tool call]", or a call with arguments that nobody made.
+    """
+    made = _letters(f"{transcript_text(lines)}\n{previous}")
+    if any(_CALL_MARK.search(line) and _letters(line) not in made for line in _outside_code(summary)):
+        return True
+    tools = {line.text.split("(", 1)[0] for line in lines if line.kind is LineKind.CALL}
+    for line in _outside_code(summary):
+        for found in _CALL.finditer(_SOURCE.sub("", line)):
+            has_arguments = found[2].lstrip().startswith("{") or (
+                found[1] in tools and re.search(r"[=:]", found[2])
+            )
+            told = _letters(found[0].split("…")[0])
+            if has_arguments and told not in made:
+                return True
+    return False
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def _own_words(summary: str, lines: Sequence[RenderedLine]) -> Iterator[str]:
+    """List what points say outside of quotes, those left out that name who says it, or repeat their message."""
+    speakers = {line.speaker.casefold() for line in lines}
+    names = {re.sub(r"\s*\(\w+\)\Z", "", speaker) for speaker in speakers}
+    said = {line.seq: "" for line in lines}
+    for line in lines:
+        said[line.seq] += " " + _plain(line.text)
+    for item in (line.item for line in read_lines("\n".join(_outside_code(summary)))):
+        if not item or _is_labelled(item, speakers | names):
+            continue
+        words = _QUOTES.sub('""', _SOURCE.sub(" ", item)).strip()
+        cited = [int(number) for source in _SOURCE.findall(item) for number in re.findall(r"\d+", source)]
+        if not any(_plain(_SOURCE.sub("", item)).rstrip(".") in said.get(seq, "") for seq in cited):
+            yield words
+
+
+def _is_labelled(item: str, speakers: set[str]) -> bool:
+    found = _LABEL.match(_SOURCE.sub("", item))
+    if not found:
+        return False
+    name = found[1].strip("*_ ").casefold()
+    last = re.split(r"\s(?:said|says|asked|wrote)\b", name)[0]
+    if name in speakers or last in speakers or _ROLE.fullmatch(name) is not None:
+        return True
+    return not speakers and _NAME.fullmatch(found[1]) is not None
 
 
 def _outside_code(text: str) -> Iterator[str]:

@@ -3,18 +3,24 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from context.echo import is_echo
+from context.grounding import ground_points, shares_nothing
 from context.identifiers import extract_identifiers, kept_identifiers
 from context.language import UNKNOWN, same_language, spoken_shares
 from context.replies import clean_reply
+from context.source import Doubt, Source
+from context.voice import speaks_as_itself, speaks_to_reader
 
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "incomplete"})
 MOST_UNKNOWN = 0.25
 """The share of a summary's figures and names that its source may lack: a rounding, a unit, a heading."""
 
+MOST_UNSUPPORTED = 0.34
+"""The share of its points whose words, names or figures its source may lack."""
+
 LEAST_OWN_LANGUAGE = 0.2
 """The share of a summary that must be in the language asked for."""
 
-_FEW_NAMES = 3
 _MIN_CHARS = 12
 
 
@@ -27,6 +33,7 @@ class ArtifactReason(StrEnum):
     REFUSAL = "refusal"
     TOOL_CALL_TEXT = "tool-call-text"
     REASONING_TEXT = "reasoning-text"
+    FIRST_PERSON = "first-person"
     NOT_SMALLER = "not-smaller"
     WRONG_LANGUAGE = "wrong-language"
     MADE_UP = "made-up"
@@ -72,7 +79,7 @@ def judge_artifact_summary(
         language: In which language it was asked to write, or "und".
     """
     reply = clean_reply(draft.text)
-    text = reply.text
+    text = "\n".join(line for line in reply.text.split("\n") if not is_echo(line)).strip()
     if (draft.finish_reason or "").casefold() in CUT_OFF:
         return ArtifactVerdict(text, ArtifactReason.CUT_OFF)
     if reply.fault is not None:
@@ -81,9 +88,15 @@ def judge_artifact_summary(
         return ArtifactVerdict(text, ArtifactReason.EMPTY)
     if draft.tokens * 2 > artifact_tokens:
         return ArtifactVerdict(text, ArtifactReason.NOT_SMALLER)
+    return ArtifactVerdict(text, _fault_of_words(text, source, language))
+
+
+def _fault_of_words(text: str, source: str, language: str) -> ArtifactReason | None:
+    if speaks_as_itself(text) or speaks_to_reader(text):
+        return ArtifactReason.FIRST_PERSON
     if _is_foreign(text, language):
-        return ArtifactVerdict(text, ArtifactReason.WRONG_LANGUAGE)
-    return ArtifactVerdict(text, ArtifactReason.MADE_UP if _is_made_up(text, source) else None)
+        return ArtifactReason.WRONG_LANGUAGE
+    return ArtifactReason.MADE_UP if _is_made_up(text, source) else None
 
 
 def _is_foreign(text: str, language: str) -> bool:
@@ -96,6 +109,15 @@ def _is_foreign(text: str, language: str) -> bool:
 
 
 def _is_made_up(text: str, source: str) -> bool:
+    """What its source does not say: too many names and figures, too many points, or all of it."""
+    known = Source((), known=(source,))
+    if shares_nothing(text, known):
+        return True
+    points = ground_points(text, known)
+    doubted = [point for point in points if point.doubts & {Doubt.NAME, Doubt.FIGURE, Doubt.WORDS}]
+    if len(doubted) > MOST_UNSUPPORTED * len(points):
+        return True
     names = list(dict.fromkeys(extract_identifiers(text)))
     unknown = len(names) - len(kept_identifiers(source, names))
-    return len(names) >= _FEW_NAMES and unknown > MOST_UNKNOWN * len(names)
+    strange = sum(len(point.unknown) for point in points)
+    return min(unknown, strange) > MOST_UNKNOWN * len(names)

@@ -122,7 +122,7 @@ def test_the_next_summary_rides_on_the_notes_in_force(chat: Riding) -> None:
     assert begins_alike(sent, window["messages"]) == len(sent) - 1
     assert "<conversation_summary" in sent[1]["content"]
     assert "<previous_summary>\n" not in sent[-1]["content"]
-    assert "Update the previous notes with messages 9 to 16" in sent[-1]["content"]
+    assert "update the previous notes with messages 9 to 16" in sent[-1]["content"]
     assert rides() == {RideOutcome.RIDDEN: 2}
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.extractive_summaries import to_messages
 from context.gate import Covered, Draft, GateSettings, Reason, judge_summary
 from context.language import main_language
+from context.mending import mend_summary
 from context.render import LineKind, RenderedLine, render_transcript
 from context.substance import least_chars
 from context.tokens.text import count_text
@@ -92,8 +93,11 @@ def test_what_is_no_answer_is_refused(text: str, reason: Reason) -> None:
 
 
 def test_notes_about_an_error_and_a_refusal_pass() -> None:
-    notes = f"{GOOD}\n- the mail failed with Error: 529 overloaded; it said \"I'm sorry, but I can't\" [4]"
-    assert reason_of(notes) is None
+    failed = replace(
+        LINES[3], seq=5, text="The mail failed with Error: 529 overloaded. I'm sorry, but I can't."
+    )
+    notes = f"{GOOD}\n- the mail failed with Error: 529 overloaded; it said \"I'm sorry, but I can't\" [5]"
+    assert reason_of(notes, replace(COVERED, lines=(*LINES, failed))) is None
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,8 @@ def test_a_placeholder_does_not_pass_for_an_update_either() -> None:
 
 
 def notes_of(chars: int) -> str:
-    return f"- {USER}".ljust(chars + 2, "x")
+    said = f"[1] Ana (user): {USER} {'It is a long talk about it. ' * 20}"
+    return f"## Objective\n- {said[:chars].rstrip().ljust(chars, '.')}"
 
 
 def test_notes_must_say_more_the_more_they_cover() -> None:
@@ -150,12 +155,13 @@ def test_no_more_than_a_few_sentences_are_ever_asked_for() -> None:
 def test_long_tool_output_around_few_words_asks_for_few_words() -> None:
     noisy = replace(LINES[2], text="x y z " * 10_000)
     covered = replace(COVERED, lines=(*LINES[:2], noisy), tokens=60_000)
-    assert reason_of(f"- {USER}", covered) is None
+    assert reason_of(f"## Objective\n- {USER}", covered) is None
 
 
 def test_a_sentence_that_speaks_of_the_conversation_says_something() -> None:
     notes = (
-        "The conversation is about moving invoice INV-2041 to /srv/billing/2024; never email ana@example.org."
+        "## Objective\nThe conversation is about moving invoice INV-2041 to /srv/billing/2024; "
+        "never email ana@example.org."
     )
     assert reason_of(notes) is None
 
@@ -244,7 +250,8 @@ def test_a_summary_in_the_language_of_the_conversation_passes() -> None:
 def test_a_summary_that_quotes_another_language_passes() -> None:
     notes = (
         '## Сделано\n- счёт INV-2041 перенесён в папку, ответ был: "the file has been moved and it is in the archive"\n'
-        "- осталось решить, закрывать ли заявку, о которой спросил помощник; путь /srv/billing/2024"
+        "- осталось решить, закрывать ли заявку, о которой спросил помощник; путь /srv/billing/2024\n"
+        "- [1] никогда не писать об этом клиенту"
     )
     assert reason_of(notes, RUSSIAN) is None
 
@@ -296,15 +303,15 @@ def test_a_citation_of_what_was_not_read_goes_and_a_claim_without_any_is_marked(
     assert verdict.text == GOOD.replace("[2, 3]", kept).replace("  (", " (")
 
 
-def test_one_made_up_claim_among_others_is_marked_and_spoils_nothing() -> None:
-    notes = GOOD.replace("[2, 3]", "[2, 3]\n- the mail was sent to Ben [57]")
+def test_one_made_up_claim_is_refused_however_many_are_true() -> None:
+    notes = GOOD.replace("[2, 3]", "[2, 3]\n- the mail was sent to the office [57]")
     verdict = judge_summary(Draft(notes, 120), COVERED)
-    assert verdict.accepted
-    assert "- the mail was sent to Ben (unverified)\n" in verdict.text
+    assert verdict.reason is Reason.CLAIMS_WITHOUT_EVIDENCE
+    assert verdict.told == ("the mail was sent to the office (unverified)",)
 
 
 def test_the_mark_speaks_the_language_of_the_conversation() -> None:
-    notes = "## Цель\n- [1] Ана просит перенести счёт INV-2041 в /srv/billing/2024\n\n## Сделано\n- счёт перенесён"
+    notes = "## Цель\n- [1] Ана просит перенести счёт INV-2041 в /srv/billing/2024\n\n## Действующие ограничения\n- [1] никогда не писать об этом клиенту\n\n## Сделано\n- счёт перенесён"
     verdict = judge_summary(Draft(notes, 120), RUSSIAN)
     assert verdict.accepted
     assert verdict.text == f"{notes} (не подтверждено)"
@@ -392,10 +399,14 @@ def recorded_summaries() -> list[tuple[Draft, Covered]]:
 
 
 @pytest.mark.data
-def test_what_a_model_really_wrote_is_accepted() -> None:
+def test_what_a_model_really_wrote_is_accepted_with_the_rules_that_it_lost() -> None:
     recorded = recorded_summaries()
     assert len(recorded) == 2
-    assert [judge_summary(draft, covered).reason for draft, covered in recorded] == [None, None]
+    mended = [
+        mend_summary(draft, covered, budget_tokens=2_000, count=count_text) for draft, covered in recorded
+    ]
+    assert [one.verdict.reason for one in mended] == [None, None]
+    assert all(one.rules and not one.dropped for one in mended)
 
 
 @pytest.mark.data
@@ -403,4 +414,4 @@ def test_what_a_model_wrote_of_another_conversation_is_refused() -> None:
     (draft, _), _ = recorded_summaries()
     words = read_jsonl(data_dir("tau_airline") / "trajectories.jsonl")[3]["messages"]
     other = Covered(render_transcript(to_messages(words)), 100_000, language="en")
-    assert judge_summary(draft, other).reason is Reason.IDENTIFIERS_LOST
+    assert judge_summary(draft, other).reason is Reason.MADE_UP

@@ -1,5 +1,6 @@
 """What the summarizer is asked."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -47,29 +48,50 @@ def test_an_unknown_language_is_that_of_the_conversation() -> None:
 @pytest.mark.parametrize("language", ["en", "de", "zh", "ar"])
 def test_every_section_is_asked_for_in_the_language(language: str) -> None:
     system = parts(replace(REQUEST, language=language))[0]
-    assert all(f"## {title}\n" in system for title in section_titles(language).values())
+    assert all(
+        f"## {title}\n" in system and f"\n{title}: " in system for title in section_titles(language).values()
+    )
     assert len(section_titles(language)) == len(Section)
 
 
 def test_a_first_summary_has_no_previous_one() -> None:
     system, user = parts(REQUEST)
-    assert "Write the notes of messages 41 to 42." in system
+    assert "write the notes of messages 41 to 42" in user
+    assert "41" not in system
     assert f"<{PREVIOUS_TAG}>" not in user
 
 
 def test_the_previous_summary_is_an_input_to_update() -> None:
     system, user = parts(replace(REQUEST, previous_summary="## Ziel\n- alles"))
-    assert "Update the previous notes with messages 41 to 42." in system
+    assert "update the previous notes with messages 41 to 42" in user
+    assert "41" not in system
     assert f"<{PREVIOUS_TAG}>\n## Ziel\n- alles\n</{PREVIOUS_TAG}>" in user
 
 
 def test_the_budget_is_named() -> None:
-    assert "At most 800 tokens" in parts(REQUEST)[0]
+    assert "at most 800 tokens" in parts(REQUEST)[1]
 
 
 def test_less_space_is_asked_for_when_it_must_be() -> None:
-    assert "Space is short" not in parts(REQUEST)[0]
-    assert "Space is short" in parts(replace(REQUEST, aggressive=True))[0]
+    assert "Space is short" not in parts(REQUEST)[1]
+    assert "Space is short" in parts(replace(REQUEST, aggressive=True))[1]
+
+
+def test_a_second_call_shares_the_instructions_and_the_transcript_with_the_first() -> None:
+    """A provider's cache serves both from their common beginning."""
+    system, user = parts(REQUEST)
+    again = replace(REQUEST, aggressive=True, budget_tokens=500, complaint="It was refused: made-up.")
+    second_system, second_user = parts(again)
+    assert second_system == system
+    shared = user.index(f"</{TRANSCRIPT_TAG}>")
+    assert second_user[:shared] == user[:shared]
+    assert second_user.endswith("It was refused: made-up.")
+
+
+def test_no_number_of_the_prompt_could_pass_for_proof() -> None:
+    system = parts(REQUEST)[0]
+    assert not re.search(r"\[\s*\d", system)
+    assert "[n]" in system
 
 
 def test_speakers_are_listed() -> None:

@@ -177,7 +177,7 @@ def test_the_instruction_comes_last_and_lists_the_messages_with_their_speakers()
     ]
     said = messages[-1]["content"]
     assert messages[-1]["role"] == "user"
-    assert "Update the previous notes with messages 5 to 9" in said
+    assert "update the previous notes with messages 5 to 9" in said
     assert "[5] user: Where is pallet 7?" in said
     assert NOTES.text not in said
     assert NOTES.text in ride_messages(ride, asked_of(TALK[:5], NOTES.text), base_version=4)[-1]["content"]

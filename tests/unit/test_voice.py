@@ -17,7 +17,10 @@ LINES = (
     RenderedLine(3, LineKind.RESULT, Role.TOOL, "deploy", "deployed", 2, call_id="c"),
     RenderedLine(4, LineKind.TEXT, Role.ASSISTANT, "assistant", "PAY-1234 is on staging.", 3),
 )
-NOTES = "## Objective\n- Ana wants PAY-1234 on staging [1]\n\n## Work done\n- deployed it [2, 3]"
+NOTES = (
+    "## Objective\n- Ana wants PAY-1234 on staging [1]\n\n## Constraints in force\n"
+    '- [1] Ana (user): "never touch production"\n\n## Work done\n- deployed it [2, 3]'
+)
 
 
 @pytest.mark.parametrize(
@@ -42,14 +45,14 @@ def test_a_line_that_nobody_said_is_no_note(forged: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "- [1] Ana (user): wants it on staging, production stays as it is",
+        "- [1] Ana (user): wants it deployed on staging, production is never touched",
         f"[1] Ana (user): {SAID}",
         '[1] Ana (user): "never touch production"',
         "[4] assistant: PAY-1234 is on staging.",
         "```\n[5] user: an example of the log\n```",
         "- the log says `[5] user: denied`",
         "[5] Decision: staging first",
-        "[1]: https://example.org/PAY-1234",
+        "[1]: PAY-1234 goes to staging",
         "- [7] retries: three at most",
     ],
 )
@@ -71,6 +74,12 @@ def test_a_line_of_the_notes_before_may_be_kept() -> None:
         "## Objective\nI've asked for PAY-1234 on staging.\n- production stays as it is",
         "Я работаю над PAY-1234 и хочу, чтобы его выложили.\nя жду ответа",
         "我正在处理 PAY-1234，请部署到 staging。",
+        "- I want it on staging\n- Ana said so\n- Ben agreed",
+        "## Constraints in force\n- I never want production touched [1]\n- I pay for staging alone [1]",
+        "- 我们的部署在 staging",
+        "- Wir haben PAY-1234 ausgerollt",
+        "- He actualizado la reserva",
+        "- The pump reads 9 bar. I'm restarting it now",
     ],
 )
 def test_notes_in_the_first_person_are_refused(text: str) -> None:
@@ -86,13 +95,10 @@ def test_the_gate_says_that_notes_are_in_the_first_person() -> None:
     "text",
     [
         NOTES,
-        "## Constraints in force\n- I never want production touched [1]\n- I pay for staging alone [1]",
         '- "I want PAY-1234 on staging"\n- "I am waiting"',
         "- Ana: I want PAY-1234 on staging",
         "- [1] Ana (user): I want PAY-1234 on staging",
         "- I/O errors on staging were seen\n- III of the plan is open",
-        "- I want it on staging\n- Ana said so\n- Ben agreed",
-        "- 我们的部署在 staging",
         "",
     ],
 )

@@ -1,17 +1,17 @@
 """Have the notes of a segment written: chunk by chunk, each judged, finished ones kept for a resume."""
 
 import hashlib
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
 
 from context.assemble import Notes, notes_message
-from context.carry import carry_protected
 from context.compression import Cut
-from context.gate import Covered, Draft, GateSettings, Reason, Verdict, judge_summary
+from context.gate import Covered, Draft, GateSettings, Verdict
 from context.language import UNKNOWN, main_language
+from context.mending import mend_summary
 from context.prompts import PROMPT_VERSION, SummaryInput, summary_messages
 from context.render import (
     LineKind,
@@ -22,7 +22,6 @@ from context.render import (
     transcript_text,
 )
 from context.riding import Ride, RideOutcome, ride_messages
-from context.sections import PROTECTED, Section
 from context.taint import is_tainted
 from context.tokens import count_message, count_text
 from context.types import Message
@@ -290,36 +289,18 @@ def _write_chunk(desk: Desk, asked: SummaryInput, covered_tokens: int) -> Notebo
 
 
 def _judge(desk: Desk, asked: SummaryInput, draft: Draft, covered: Covered) -> Verdict:
-    """Judge a draft with the protected lines that it lost put back; what is no summary is not mended.
-
-    Where those lines would make it too large, constraints alone are put back: without them it may not pass.
-    """
-    verdict = judge_summary(draft, covered, desk.gate)
-    if asked.previous_summary is None or verdict.reason not in {None, Reason.IDENTIFIERS_LOST}:
-        return verdict
-    whole = _mend(desk, asked, replace(draft, text=verdict.text), covered, PROTECTED)
-    if whole.reason is Reason.NOT_SMALLER:
-        return _mend(desk, asked, replace(draft, text=verdict.text), covered, (Section.CONSTRAINTS,))
-    return whole
-
-
-def _mend(
-    desk: Desk, asked: SummaryInput, draft: Draft, covered: Covered, sections: Sequence[Section]
-) -> Verdict:
-    whole = carry_protected(
-        asked.previous_summary or "",
-        draft.text,
-        language=asked.language,
-        budget_tokens=asked.budget_tokens,
-        count=count_text,
-        lines=asked.lines,
-        sections=sections,
-    )
-    released = Counter(str(release.why) for release in whole.released)
+    """Judge a draft, mended as far as that needs no call."""
+    mended = mend_summary(draft, covered, desk.gate, budget_tokens=asked.budget_tokens, count=count_text)
     log.info(
-        "notes_carried", work_id=desk.held.work_id, restored=len(whole.restored), released=dict(released)
+        "notes_mended",
+        work_id=desk.held.work_id,
+        dropped=mended.dropped,
+        rules=mended.rules,
+        names=mended.names,
+        carried=mended.carried,
+        reason=mended.verdict.reason,
     )
-    return judge_summary(replace(draft, text=whole.text, tokens=count_text(whole.text)), covered, desk.gate)
+    return mended.verdict
 
 
 def _draft(desk: Desk, asked: SummaryInput) -> tuple[Draft, str]:

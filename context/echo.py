@@ -1,0 +1,108 @@
+"""What a draft says without saying anything: lines of the prompt, the same point again and again."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+from context.identifiers import normal
+from context.prompts import prompt_lines
+from context.sections import read_lines
+
+_MARKS = re.compile(r"\A[\s\-*•·#>]+|[\s.;:()\[\]*_]+\Z|\A\(")
+_LEAST_CHARS = 12
+_PART_WORDS = 6
+"""So many words of the prompt in a row are the prompt's."""
+
+_FEW_LINES = 8
+_LOOP_SHARE = 0.5
+_WORDS = re.compile(r"[^\W_]+")
+
+
+def is_echo(line: str) -> bool:
+    """Tell whether a line is one of the prompt's own, or most of one.
+
+    Args:
+        line: A line of a draft.
+
+    Returns:
+        True where it says nothing but what the prompt says to every summarizer.
+    """
+    plain = _plain(line)
+    if len(plain) < _LEAST_CHARS:
+        return False
+    if plain in _known():
+        return True
+    words = _WORDS.findall(plain)
+    if len(words) < _PART_WORDS:
+        return False
+    known = _known_runs()
+    runs = [" ".join(words[at : at + _PART_WORDS]) for at in range(len(words) - _PART_WORDS + 1)]
+    found = sum(run in known for run in runs)
+    return found * 2 > len(runs)
+
+
+def drop_echo(draft: str) -> tuple[str, int]:
+    """Leave the prompt's own lines and repeated points out of a draft.
+
+    Args:
+        draft: A draft, cleaned.
+
+    Returns:
+        The draft, and how many of its lines went.
+    """
+    kept: list[str] = []
+    seen: set[tuple[str, str]] = set()
+    dropped = 0
+    for line in read_lines(draft):
+        key = (str(line.section), normal(line.item))
+        is_again = bool(line.item) and len(line.item) >= _LEAST_CHARS and key in seen
+        if not line.is_heading and line.text.strip() and (is_again or is_echo(line.text)):
+            dropped += 1
+            continue
+        seen.add(key)
+        kept.append(line.text)
+    return ("\n".join(kept).strip("\n") if dropped else draft), dropped
+
+
+def is_loop(text: str) -> bool:
+    """Tell whether a text goes round: half of its lines, or its last words, are the same again.
+
+    Args:
+        text: What a model wrote, cut off or not.
+
+    Returns:
+        True for a loop, which more room would only feed.
+    """
+    lines = [normal(line) for line in text.splitlines() if line.strip()]
+    if _goes_round(lines, _FEW_LINES):
+        return True
+    words = _WORDS.findall(normal(text[-4_000:]))
+    threes = [" ".join(words[at : at + 3]) for at in range(len(words) - 2)]
+    return len(threes) >= 10 * _FEW_LINES and len(set(threes)) < _LOOP_SHARE / 2 * len(threes)
+
+
+def _goes_round(lines: list[str], least: int) -> bool:
+    counts = Counter(lines)
+    again = sum(times - 1 for times in counts.values())
+    return len(lines) >= least and again >= _LOOP_SHARE * len(lines)
+
+
+def _plain(line: str) -> str:
+    return normal(_MARKS.sub("", _MARKS.sub("", line)))
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(filter(None, map(_plain, prompt_lines())))
+
+
+@cache
+def _known_runs() -> frozenset[str]:
+    return frozenset(_runs(prompt_lines()))
+
+
+def _runs(lines: Iterable[str]) -> Iterable[str]:
+    for line in lines:
+        words = _WORDS.findall(normal(line))
+        yield from (" ".join(words[at : at + _PART_WORDS]) for at in range(len(words) - _PART_WORDS + 1))

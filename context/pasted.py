@@ -1,0 +1,55 @@
+# ruff: noqa: E501 - a table
+"""What people paste is somebody else's: code, logs, traces."""
+
+import re
+from collections.abc import Iterator
+
+_FENCE = re.compile(r"\s{0,3}(```|~~~)")
+_MARKUP = re.compile(r"[{}<>\\\\=;|$#()\[\]]|\w_\w|::|->|\w\.\w+\(")
+_MARKUP_SHARE = 0.08
+_FEW_MARKS = 3
+_LOG = re.compile(
+    r"\s*(?:at \S+[.(]|File \"|Traceback \(|\d{4}-\d\d-\d\d[T ]\d\d:|\[?(?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE|FATAL)\b[\]: ]|[+-]{3} \S|@@ |"
+    r"\$ \w|>>> |#include\b|import [\w.{]+|from [\w.]+ import\b|(?:def|class|func|function|const|let|var|public|private|static)\b .*[:({=;]"
+    r"|(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception)\b: |Caused by: |\.{3} \d+ more)"
+)
+
+
+def drop_code(text: str) -> str:
+    """Leave pasted code, logs and traces out of somebody's words.
+
+    Args:
+        text: A message.
+
+    Returns:
+        Its prose; lines that are no prose are gone, those in fences with them.
+    """
+    return "\n".join(prose_rows(text))
+
+
+def prose_rows(text: str) -> Iterator[str]:
+    """List the lines of a message that are prose.
+
+    Args:
+        text: A message.
+
+    Yields:
+        Each line that is neither in a fence nor code, a log or a trace by its looks.
+    """
+    fence = ""
+    for row in text.split("\n"):
+        mark = _FENCE.match(row)
+        if fence:
+            if mark and mark[1] == fence:
+                fence = ""
+            continue
+        if mark:
+            fence = mark[1]
+        elif not is_pasted(row):
+            yield row
+
+
+def is_pasted(row: str) -> bool:
+    """Tell whether a line is code, a log's or a trace's by its looks."""
+    marks = len(_MARKUP.findall(row))
+    return _LOG.match(row) is not None or (marks >= _FEW_MARKS and marks > _MARKUP_SHARE * len(row))
