@@ -18,8 +18,9 @@ from itertools import islice
 from pathlib import Path
 
 from afterturn.stack.compose import ROOT
+from benchmarks.economy.beside import Peer, run_peers
 from benchmarks.economy.lockstep import Outcome, live_through
-from benchmarks.economy.shown import row_of, show, total
+from benchmarks.economy.shown import peer_rows, row_of, show, show_peers, total
 from benchmarks.economy.talks import COURSES, Course
 from benchmarks.report import save
 from benchmarks.served.door import open_door
@@ -39,6 +40,7 @@ def main() -> int:
         return 1
     outcomes: list[Outcome] = []
     failures: list[str] = []
+    peers: list[Peer] = []
     with scripted_model() as url:
         os.environ.update(settings(url))
         for window in asked.windows:
@@ -48,10 +50,15 @@ def main() -> int:
                     door, courses, window, steps=asked.steps, rest_s=asked.rest_s, tell=_tell
                 )
                 failures += door.failures
+            if asked.peers:
+                peers += run_peers(asked.peers, courses, window, url)
     rows = [row_of(one) for one in (*outcomes, *total(outcomes))]
+    others = peer_rows(peers, outcomes)
     show(rows)
+    if others:
+        show_peers(others)
     _show_failures(failures)
-    found = {"rows": rows, "failures": failures[:100]}
+    found = {"rows": rows, "peers": others, "failures": failures[:100]}
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1) + "\n")
     else:
@@ -118,6 +125,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--talks", type=int, default=3, help="conversations of each set, at most")
     parser.add_argument("--turns", type=int, default=60, help="of a conversation without questions, at most")
     parser.add_argument("--steps", type=int, default=1, help="contexts of a turn, at most; 1: one a turn")
+    parser.add_argument("--peers", type=Path, help="a Python with langchain, langchain-openai and langmem")
     parser.add_argument("--rest-s", type=float, default=300, help="the longest wait for the background")
     parser.add_argument("--json", type=Path, help="where the numbers go; else benchmarks/results")
     return parser.parse_args()

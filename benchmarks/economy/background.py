@@ -30,6 +30,11 @@ class Spent:
     input_tokens: int = 0
     output_tokens: int = 0
 
+    def add(self, other: "Spent") -> None:
+        """Take another one in."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
     @property
     def tokens(self) -> int:
         """Both ways."""
@@ -68,9 +73,7 @@ class Background:
     def add(self, other: "Background") -> None:
         """Take another one in."""
         for purpose, spent in other.spent.items():
-            mine = self.spent.setdefault(purpose, Spent())
-            for name, value in vars(spent).items():
-                setattr(mine, name, getattr(mine, name) + value)
+            self.spent.setdefault(purpose, Spent()).add(spent)
         for mine_by_name, theirs in ((self.made, other.made), (self.used, other.used)):
             for name, count in theirs.items():
                 mine_by_name[name] = mine_by_name.get(name, 0) + count

@@ -116,10 +116,11 @@ def _ask(door: Door, moment: tuple[Live, int, int], window: int) -> None:
     cut = cut_history(before, new, window - MAX_TOKENS)
     for till, messages in ((live.ours, answer["messages"]), (live.cut, cut)):
         till.pay(messages, new=len(new))
-        _grade(till.bill, exchange, messages)
+        grade(till.bill, exchange, messages)
 
 
-def _grade(bill: Bill, exchange: Exchange, messages: Sequence[JsonObject]) -> None:
+def grade(bill: Bill, exchange: Exchange, messages: Sequence[JsonObject]) -> None:
+    """Note how much of the evidence a request shows, where that is known."""
     if exchange.gold is not None:
         bill.found += exchange.gold.grade(window_texts(messages)).share
         bill.known += 1

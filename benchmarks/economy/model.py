@@ -1,15 +1,22 @@
 """The scripted model of the background: notes as ever, and plans of artifacts as a model would write them."""
 
 import json
+import re
 import signal
 import sys
 from dataclasses import replace
 
+from context.precompute.prompt import DOCUMENT_TAG
+from context.render import TRANSCRIPT_TAG
 from context.types import JsonObject
 from llm.scripted import Recorded, ScriptedServer
+from llm.scripted.prompt import prompt_text
 from llm.scripted.steps import Mode, Step
+from llm.scripted.summary import summarize_prompt
 
 PLAN = "artifact_plan"
+OURS = (TRANSCRIPT_TAG, DOCUMENT_TAG)
+_BETWEEN = re.compile(r"<messages>\n(.*)\n?</messages>", re.DOTALL)
 SUMMARIZED, LOOKED_UP = 1, 2
 """The first candidate is summarized, so many of the next are searched, the others left out."""
 
@@ -21,8 +28,8 @@ class Planner(ScriptedServer):
         """Choose the answer by what the request asks for."""
         recorded, number = super().record({"model": body.get("model", "")})
         self.requests.clear()
-        plan = plan_of(body)
-        step = Step(Mode.SUMMARY if plan is None else Mode.OK, text=plan)
+        text = plan_of(body) or notes_for_others(body)
+        step = Step(Mode.SUMMARY if text is None else Mode.OK, text=text)
         return replace(recorded, step=step), number
 
 
@@ -44,6 +51,22 @@ def plan_of(body: JsonObject) -> str | None:
         for place, name in enumerate(decision["artifact_id"]["enum"])
     ]
     return json.dumps({"reasoning": "in their order", "artifacts": chosen})
+
+
+def notes_for_others(body: JsonObject) -> str | None:
+    """Write the same notes for a system whose prompt has other wrappers; None for a prompt of ours.
+
+    LangChain puts a conversation between tags into one message, langmem asks behind the messages themselves.
+    """
+    texts = [prompt_text({"messages": [message]}) for message in body.get("messages") or ()]
+    if any(f"<{tag}" in text for tag in OURS for text in texts) or not texts:
+        return None
+    inside = _BETWEEN.search(texts[-1])
+    said = inside[1] if inside else "\n".join(texts[:-1])
+    if not said.strip():
+        return None
+    source = f"<{TRANSCRIPT_TAG}>\n{said}\n</{TRANSCRIPT_TAG}>"
+    return summarize_prompt({**body, "messages": [{"role": "user", "content": source}]})
 
 
 def _strategy(place: int) -> str:

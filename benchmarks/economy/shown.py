@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.economy.account import TARIFFS
+from benchmarks.economy.beside import Peer
 from benchmarks.economy.lockstep import Outcome
 
 WIDTH = 210
@@ -50,6 +51,54 @@ def row_of(one: Outcome) -> dict[str, Any]:
         "cut_evidence": cut.found / cut.known if cut.known else None,
         "known": ours.known,
     }
+
+
+def peer_rows(peers: Sequence[Peer], outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """Write a line for each system, set and window, and for all sets together."""
+    known = {(one.data, one.window): one for one in (*outcomes, *total(outcomes))}
+    every: dict[tuple[str, int], Peer] = {}
+    for peer in peers:
+        whole = every.setdefault((peer.name, peer.window), Peer(peer.name, "all", peer.window))
+        whole.bill.add(peer.bill)
+        whole.spent.add(peer.spent)
+        whole.over += peer.over
+    return [_peer_row(peer, known[peer.data, peer.window]) for peer in (*peers, *every.values())]
+
+
+def _peer_row(peer: Peer, ours: Outcome) -> dict[str, Any]:
+    cut, bill, spent = ours.cut, peer.bill, peer.spent
+    return {
+        "system": peer.name,
+        "data": peer.data,
+        "window": peer.window,
+        "background_per_token": spent.tokens / max(ours.tokens, 1),
+        "calls": spent.calls,
+        "served_tokens": bill.tokens,
+        "over": peer.over,
+        "cached_share": bill.cached_share,
+        "net_tokens": cut.tokens - bill.tokens - spent.tokens,
+        "net_usd": {t.name: cut.usd(t) - bill.usd(t) - spent.usd for t in TARIFFS},
+        "evidence": bill.found / bill.known if bill.known else None,
+    }
+
+
+def show_peers(rows: Sequence[dict[str, Any]]) -> None:
+    """Print what other systems cost and save on the same conversations."""
+    heads = ("system", "set", "window", "a token said", "calls", "served", "over", "cached", "net tokens")
+    table = Table(*heads, *(f"net $ {tariff.name}" for tariff in TARIFFS), "evidence", title="Other systems")
+    for row in rows:
+        table.add_row(
+            row["system"],
+            row["data"],
+            f"{row['window']:,}",
+            f"{row['background_per_token']:.2f}",
+            *(f"{row[name]:,}" for name in ("calls", "served_tokens", "over")),
+            f"{row['cached_share']:.0%}",
+            f"{row['net_tokens']:+,}",
+            *(f"{value:+.2f}" for value in row["net_usd"].values()),
+            "-" if row["evidence"] is None else f"{row['evidence']:.3f}",
+        )
+    Console(width=WIDTH).print(table)
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:

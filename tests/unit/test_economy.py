@@ -1,6 +1,7 @@
 """What the benchmark of the background's cost counts, and what it sets beside."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,9 +9,10 @@ import pytest
 from benchmarks.economy.__main__ import main
 from benchmarks.economy.account import TARIFFS, Bill, Till, cached_tokens, cut_history
 from benchmarks.economy.background import Background, Spent
+from benchmarks.economy.beside import fitting, run_peers
 from benchmarks.economy.lockstep import Live, Outcome, _moment
-from benchmarks.economy.model import plan_of
-from benchmarks.economy.shown import row_of, total
+from benchmarks.economy.model import notes_for_others, plan_of
+from benchmarks.economy.shown import peer_rows, row_of, total
 from benchmarks.economy.talks import course, documents, helped, told
 from context.planning.deterministic import Wanted
 from context.planning.prompt import PlanInput, plan_response_format
@@ -142,3 +144,47 @@ def test_the_contexts_of_a_turn_stand_before_its_answers() -> None:
     live = Live(course("x", "y", [({"messages": [user("go"), *steps]}, None)]), "s")
     assert [_moment(live, 0, step, 1) for step in range(1)] == [1]
     assert [_moment(live, 0, step, 3) for step in range(3)] == [1, 3, 0]
+
+
+def test_the_model_reads_what_other_systems_wrap_otherwise_and_leaves_ours_alone() -> None:
+    said = "\n".join(f"human: the gate {n} is green" for n in range(40))
+    between = {"messages": [user(f"Do this.\n<messages>\nMessages to summarize:\n{said}\n</messages>")]}
+    behind = {"messages": [user(said), user("Create a summary of the conversation above:")]}
+    for body in (between, behind):
+        notes = notes_for_others(body) or ""
+        assert "the gate 1 is green" in notes
+        assert "Do this" not in notes
+        assert "Create a summary" not in notes
+    assert notes_for_others({"messages": [user("<transcript>\nx\n</transcript>")]}) is None
+    assert notes_for_others({"messages": [user("alone")]}) is None
+
+
+def test_a_request_of_others_that_does_not_fit_is_cut_at_its_head() -> None:
+    messages = [user(LONG), user("short"), user("new")]
+    assert fitting(messages, 100_000) is messages
+    assert fitting(messages, 100) == messages[1:]
+    assert fitting(messages, 1) == messages[2:]
+
+
+STUB = """
+import json, sys
+asked = json.load(sys.stdin)
+for place, turns in enumerate(asked["courses"]):
+    for turn, messages in enumerate(turns):
+        print(json.dumps({"peer": "p", "course": place, "turn": turn, "messages": messages[:1]}))
+    spent = {"calls": 1, "input_tokens": 10, "output_tokens": 5}
+    print(json.dumps({"peer": "p", "course": place, "spent": spent}))
+"""
+
+
+def test_others_are_billed_and_graded_as_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub = tmp_path / "stub.py"
+    stub.write_text(STUB)
+    monkeypatch.setattr("benchmarks.economy.beside.SCRIPT", stub)
+    one = course("a", "y", [({"messages": [user(f"note {n}")]}, None) for n in range(3)])
+    [peer] = run_peers(Path(sys.executable), [one, one], 8_000, "http://127.0.0.1:9")
+    assert (peer.name, peer.data, peer.bill.requests, peer.over) == ("p", "a", 6, 0)
+    assert (peer.spent.calls, peer.spent.tokens) == (2, 30)
+    rows = peer_rows([peer], [made("a")])
+    assert [row["data"] for row in rows] == ["a", "all"]
+    assert rows[0]["net_tokens"] == 2_000 - peer.bill.tokens - 30
