@@ -32,6 +32,7 @@ from api import (
     turns,
     usage,
 )
+from api.answer_headers import GuardAnswers
 from api.description import describe_calls
 from api.inspector import routes as inspector
 from api.limits import limits
@@ -119,6 +120,7 @@ def make_app() -> FastAPI:
     app.state.mcp = McpDoor()
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
+    app.add_middleware(GuardAnswers)
     app.add_middleware(ServerTiming)
     app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()
     app.add_middleware(MeasureRequests, times=app.state.request_times)

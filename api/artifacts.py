@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.attachments import MOST_CONTENT_CHARS, check_parameters
-from api.call import Body, BodyCall, Call, check_id, documented, in_address, reader
+from api.call import Body, BodyCall, Call, check_id, documented, hold_back, in_address, reader
 from api.errors import ProblemError, not_found
 from api.tries import committed
 from api.waiting import wait_for_work
@@ -44,10 +44,11 @@ LEAST_ARTIFACT_TOKENS = 60
 
 
 async def _artifact_id(
+    request: Request,
     artifact_id: Annotated[str, Path(description="As a pointer or an upload's answer names it.")],
 ) -> str:
     if not is_artifact_id(artifact_id):
-        raise not_found("artifact")
+        hold_back(request, not_found("artifact"))
     return artifact_id
 
 

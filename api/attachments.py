@@ -11,7 +11,7 @@ import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response, status
 from pydantic import Field, ValidationError
 
-from api.call import Body, Call, check_id, documented, in_address, read_as, reader
+from api.call import Body, Call, check_id, documented, hold_back, in_address, read_as, reader
 from api.documents.media import PDF, read_media_type
 from api.documents.read import Document, read_document, read_inline
 from api.errors import ProblemError, not_found
@@ -76,10 +76,11 @@ UploadCall = Annotated[Call, Depends(reader(lambda _: 2 * artifact_settings().at
 
 
 async def _attachment_id(
+    request: Request,
     attachment_id: Annotated[str, Path(description="The id that the upload was answered with.")],
 ) -> str:
     if not is_artifact_id(attachment_id):
-        raise not_found("attachment")
+        hold_back(request, not_found("attachment"))
     return attachment_id
 
 

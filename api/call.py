@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from anyio import fail_after, to_thread
 from fastapi import Depends, Path, Request
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 from starlette.requests import ClientDisconnect
 
 from api.errors import ProblemError
@@ -27,6 +27,7 @@ SMALL_BODY_BYTES = 65_536
 """A body up to this is read before its call is counted: that saves most calls a change of threads."""
 
 _COUNTED = "afterturn.counted"
+_HELD_BACK = "afterturn.held_back"
 
 
 class Body(BaseModel):
@@ -59,12 +60,15 @@ class Call:
         """Find whose key this is, and count the call.
 
         Raises:
-            ProblemError: No key, a wrong one, one that called too often, or one without these scopes.
+            ProblemError: No key, a wrong one, one that called too often, or one without these scopes; only
+                then what is wrong with an id in the path.
         """
         caller = _charge(self._request)
         for scope in scopes:
             if scope not in caller.scopes:
                 raise ProblemError("forbidden", f"this key lacks the scope {scope!r}", scope=scope)
+        if _HELD_BACK in self._request.scope:
+            raise self._request.scope[_HELD_BACK]
         keep_to(caller.tenant_id)
         annotate(afterturn__tenant_id=str(caller.tenant_id))
         return caller
@@ -72,6 +76,11 @@ class Call:
     def body(self, model: type[Model]) -> Model:
         """Read the body as JSON, cleaned, against a schema."""
         return read_as(model, self.raw)[0]
+
+
+def hold_back(request: Request, fault: ProblemError) -> None:
+    """Keep what is wrong with an id in the path until the caller is known to have the scope for the call."""
+    request.scope.setdefault(_HELD_BACK, fault)
 
 
 def key_of(request: Request) -> str | None:
@@ -86,13 +95,28 @@ def _charge(request: Request) -> Caller:
     Raises:
         ProblemError: No key, a wrong one, or one that called too often.
     """
-    key = key_of(request)
-    caller = callers.find(key) if key is not None else None
-    if caller is None:
-        raise unauthorized()
+    caller = _find(request, key_of(request))
     if _COUNTED not in request.scope:  # a tool of the other protocol asks more than once
         request.scope[_COUNTED] = True
         limits.charge(caller.key_id)
+    return caller
+
+
+def _find(request: Request, key: str | None) -> Caller:
+    """Find whose key it is; who tries many that are nobody's is not asked about any more for a while.
+
+    Raises:
+        ProblemError: No key, a wrong one, or one of too many that nobody here knows.
+    """
+    if key is None:
+        raise unauthorized()
+    address = request.client.host if request.client else ""
+    if not callers.has_known(key):
+        limits.meet(address)
+    caller = callers.find(key)
+    if caller is None:
+        limits.note_wrong_key(address)
+        raise unauthorized()
     return caller
 
 
@@ -123,6 +147,7 @@ class CallerCache:
     def __init__(self, most: int = 10_000) -> None:
         """Hold at most so many keys."""
         self._found: dict[bytes, tuple[float, Caller]] = {}
+        self._ever: dict[bytes, None] = {}
         self._most = most
         self._lock = Lock()
 
@@ -141,11 +166,22 @@ class CallerCache:
             self._found.pop(digest, None)
             if caller is not None:
                 self._found[digest] = (now + api_settings().key_cache_s, caller)
+                self._keep(digest)
         return caller
+
+    def _keep(self, digest: bytes) -> None:
+        self._ever.pop(digest, None)
+        self._ever[digest] = None
+        if len(self._ever) > self._most:
+            del self._ever[next(iter(self._ever))]
 
     def knows(self, key: str) -> bool:
         """Whether the key was in force a moment ago; asks nobody."""
         return self._fresh(_digest(key)) is not None
+
+    def has_known(self, key: str) -> bool:
+        """Whether the key was ever in force here, as far as that is remembered; asks nobody."""
+        return _digest(key) in self._ever
 
     def _fresh(self, digest: bytes) -> Caller | None:
         until, caller = self._found.get(digest, (0.0, None))
@@ -190,8 +226,8 @@ async def _let_in(request: Request) -> None:
         await to_thread.run_sync(_charge, request)
         return
     key = key_of(request)
-    if key is None or not (callers.knows(key) or await to_thread.run_sync(callers.find, key) is not None):
-        raise unauthorized()
+    if key is None or not callers.knows(key):
+        await to_thread.run_sync(_find, request, key)
 
 
 async def _body(request: Request, limit: int) -> bytes:
@@ -231,10 +267,40 @@ def check_id(value: str, field: str) -> str:
     return value
 
 
+def id_in_path(request: Request, value: str, field: str) -> str:
+    """Check an id of the path as `check_id` does, once the caller is known to have the scope."""
+    try:
+        return check_id(value, field)
+    except ProblemError as fault:
+        hold_back(request, fault)
+        return value
+
+
+def number_in_path(request: Request, value: str, field: str, most: int) -> int:
+    """Read a number from 1 up to `most`; 1 where it is none, with the fault held back."""
+    try:
+        number = TypeAdapter(int).validate_python(value)
+    except ValidationError:
+        hold_back(request, ProblemError("invalid-input", f"{field}: must be a whole number", field=field))
+        return 1
+    if 1 <= number <= most:
+        return number
+    said, limit = ("at least", 1) if number < 1 else ("at most", most)
+    message = f"{field}: must be {said} {limit}"
+    hold_back(request, ProblemError("invalid-input", message, field=field, limit=limit))
+    return 1
+
+
+def number_schema(most: int) -> dict[str, Any]:
+    """Describe a number of the path, for the OpenAPI document."""
+    return {"type": "integer", "minimum": 1, "maximum": most}
+
+
 async def _session_id(
+    request: Request,
     session_id: Annotated[str, Path(description="The conversation, as the platform names it.")],
 ) -> str:
-    return check_id(session_id, "session_id")
+    return id_in_path(request, session_id, "session_id")
 
 
 SessionId = Annotated[str, Depends(_session_id)]

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import orjson
 import structlog
-from fastapi import APIRouter, Depends, Header, Path, Query, Response, status
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response, status
 from pydantic import Field
 
 from api.budgets import profiles
-from api.call import Body, BodyCall, Call, Parameters, check_id, documented, reader
+from api.call import Body, BodyCall, Call, Parameters, documented, id_in_path, reader
 from api.catalog_cache import LoadedCatalog, catalogs
 from api.errors import ProblemError, not_found
 from api.prior_cache import prior_sets
@@ -37,8 +37,10 @@ router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])
 CatalogCall = Annotated[Call, Depends(reader(lambda _: catalog_settings().catalog_max_bytes))]
 
 
-async def _name(name: Annotated[str, Path(description="The catalog, as the tenant calls it.")]) -> str:
-    return check_id(name, "name")
+async def _name(
+    request: Request, name: Annotated[str, Path(description="The catalog, as the tenant calls it.")]
+) -> str:
+    return id_in_path(request, name, "name")
 
 
 Name = Annotated[str, Depends(_name)]
@@ -88,7 +90,11 @@ class CompactBody(Body):
 def store_catalog(name: Name, call: CatalogCall) -> Response:
     """Put a version of a catalog in force; earlier ones stay readable by their digest."""
     caller, settings = call.caller("write"), catalog_settings()
-    limits = CatalogLimits(settings.catalog_max_entries, settings.catalog_max_name_chars)
+    limits = CatalogLimits(
+        settings.catalog_max_entries,
+        settings.catalog_max_name_chars,
+        settings.catalog_max_description_chars,
+    )
     catalog = read_catalog(_document(call), limits)
     ladder = Ladder(catalog)
     body = ladder.text(range(ladder.entries), 0, "")

@@ -7,12 +7,21 @@ from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from pydantic import Field
 
-from api.call import Body, BodyCall, SessionId, documented, read_as
+from api.call import (
+    Body,
+    BodyCall,
+    SessionId,
+    documented,
+    hold_back,
+    number_in_path,
+    number_schema,
+    read_as,
+)
 from api.edits import read_edit
-from api.errors import not_found
+from api.errors import ProblemError, not_found
 from api.intake import CLEANED
 from api.tries import committed
 from context.sanitize import clean_text
@@ -30,15 +39,39 @@ router = APIRouter(prefix="/v1", tags=["erasing"])
 USER_S = 20.0
 """How long one call erases sessions of a user before it answers with what is left."""
 
-Seq = Annotated[int, Path(ge=1, le=2**63 - 1, description="The message's number in its session.")]
+_MOST_SEQ = 2**63 - 1
+_MOST_USER_CHARS = 200
+
+
+async def _seq(
+    request: Request,
+    seq: Annotated[
+        str,
+        Path(description="The message's number in its session.", json_schema_extra=number_schema(_MOST_SEQ)),
+    ],
+) -> int:
+    return number_in_path(request, seq, "seq", _MOST_SEQ)
+
+
+Seq = Annotated[int, Depends(_seq)]
 
 
 async def _user_id(
-    user_id: Annotated[str, Path(max_length=200, description="The user, as turns and attachments name it.")],
+    request: Request,
+    user_id: Annotated[
+        str,
+        Path(
+            description="The user, as turns and attachments name it.",
+            json_schema_extra={"maxLength": _MOST_USER_CHARS},
+        ),
+    ],
 ) -> str:
     """Names were cleaned at the door: one that would have to be is nobody's."""
-    if clean_text(user_id) != user_id:
-        raise not_found("user")
+    if len(user_id) > _MOST_USER_CHARS:
+        message = f"user_id: is too long: at most {_MOST_USER_CHARS} characters"
+        hold_back(request, ProblemError("invalid-input", message, field="user_id", limit=_MOST_USER_CHARS))
+    elif clean_text(user_id) != user_id:
+        hold_back(request, not_found("user"))
     return user_id
 
 

@@ -68,7 +68,7 @@ def problem(code: str, status_code: int, detail: str, numbers: dict[str, Any] | 
         "status": status_code,
         "detail": detail,
     }
-    headers = dict(HEADERS_OF_STATUS.get(status_code, {}))
+    headers = {"X-Content-Type-Options": "nosniff", **HEADERS_OF_STATUS.get(status_code, {})}
     if numbers and "retry_after_s" in numbers:
         headers["Retry-After"] = str(numbers["retry_after_s"])
     return Response(_written(document), status_code, headers, "application/problem+json")

@@ -28,6 +28,10 @@ class LocalBuckets:
             self._full_at[key], wait_s = take(self._full_at.get(key, 0.0), now, rate)
         return wait_s
 
+    def wait_s(self, key: str, rate: Rate) -> float:
+        """Say after how many seconds one can be taken out of a bucket, and take none."""
+        return take(self._full_at.get(key, 0.0), time.monotonic(), rate)[1]
+
     def _forget_the_full(self, now: float) -> None:
         """A bucket that is full needs no memory; should none be, all begin anew."""
         self._full_at = {key: full_at for key, full_at in self._full_at.items() if full_at > now}
@@ -41,12 +45,14 @@ class CallLimits:
     def __init__(self) -> None:
         """Count for this process alone until `open`."""
         self._local = LocalBuckets()
+        self._strangers = LocalBuckets()
         self._shared: SharedBuckets | None = None
 
     def open(self) -> None:
         """Begin with full buckets, and connect to the store where there is one; returns at once."""
         settings = api_settings()
         self._local = LocalBuckets()
+        self._strangers = LocalBuckets()
         if settings.rate is not None and settings.rate_url:
             self._shared = SharedBuckets(settings.rate_url, settings.rate_timeout_ms / 1000)
             self._shared.prepare()
@@ -56,6 +62,25 @@ class CallLimits:
         shared, self._shared = self._shared, None
         if shared is not None:
             shared.close()
+
+    def meet(self, address: str) -> None:
+        """Look whether an address has tried too many wrong keys to be asked about another.
+
+        Raises:
+            ProblemError: It has; says when it may try again.
+        """
+        rate = api_settings().wrong_key_rate
+        wait_s = self._strangers.wait_s(address, rate) if rate is not None else 0.0
+        if wait_s > 0:
+            raise ProblemError(
+                "rate-limited", "too many wrong keys came from this address", retry_after_s=math.ceil(wait_s)
+            )
+
+    def note_wrong_key(self, address: str) -> None:
+        """Count one wrong key of an address."""
+        rate = api_settings().wrong_key_rate
+        if rate is not None:
+            self._strangers.take(address, rate)
 
     def charge(self, key_id: str) -> None:
         """Count one call of a key.

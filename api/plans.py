@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query, Response, status
+from fastapi import APIRouter, Depends, Path, Query, Request, Response, status
 from pydantic import Field
 
-from api.call import Body, BodyCall, Parameters, check_id, documented
+from api.call import Body, BodyCall, Parameters, check_id, documented, hold_back
 from api.encoding import encode
 from api.errors import ProblemError, not_found
 from api.tries import committed
@@ -74,13 +74,17 @@ class PastPlans(Parameters):
     limit: int = Field(20, ge=1, le=MOST_GROUPS, description="The most groups of equal intents.")
 
 
-async def _plan_id(plan_id: Annotated[str, Path(description="The plan, as its answer names it.")]) -> UUID:
+async def _plan_id(
+    request: Request, plan_id: Annotated[str, Path(description="The plan, as its answer names it.")]
+) -> UUID:
     try:
         return UUID(plan_id)
     except ValueError:
-        raise not_found("plan") from None
+        hold_back(request, not_found("plan"))
+        return _NO_PLAN
 
 
+_NO_PLAN = UUID(int=0)
 PlanId = Annotated[UUID, Depends(_plan_id)]
 
 

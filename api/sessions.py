@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 
-from api.call import BodyCall, SessionId
+from api.call import BodyCall, SessionId, number_in_path, number_schema
 from api.errors import not_found
 from api.tries import committed
 from api.window.answers import freshness
@@ -21,9 +21,23 @@ from models.work_rest import forget_refusals
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 
-Version = Annotated[
-    int, Path(ge=1, le=2**31 - 1, description="A version, as the list of summaries names it.")
-]
+_MOST_VERSION = 2**31 - 1
+
+
+async def _version(
+    request: Request,
+    version: Annotated[
+        str,
+        Path(
+            description="A version, as the list of summaries names it.",
+            json_schema_extra=number_schema(_MOST_VERSION),
+        ),
+    ],
+) -> int:
+    return number_in_path(request, version, "version", _MOST_VERSION)
+
+
+Version = Annotated[int, Depends(_version)]
 
 
 @router.get("")

@@ -55,6 +55,10 @@ class ApiSettings(BaseSettings):
         description="A Redis or Valkey where all processes count calls; without it each counts for itself.",
     )
     rate_timeout_ms: int = Field(25, ge=1, le=1_000, description="The longest that a call waits for it.")
+    wrong_key_per_s: float = Field(
+        5, ge=0, le=1e6, description="Wrong keys of an address in a second, in the long run; 0 for no limit."
+    )
+    wrong_key_burst: int = Field(100, ge=1, description="Wrong keys of an address at once, after a rest.")
     text_cache_bytes: int = Field(
         64 * 2**20, ge=0, description="What a process keeps of artifacts' texts and indexes, about."
     )
@@ -67,6 +71,11 @@ class ApiSettings(BaseSettings):
     def rate(self) -> Rate | None:
         """How often a key may call; None where there is no limit."""
         return Rate(self.rate_per_s, self.rate_burst) if self.rate_per_s > 0 else None
+
+    @property
+    def wrong_key_rate(self) -> Rate | None:
+        """How many wrong keys may come from an address; None where there is no limit."""
+        return Rate(self.wrong_key_per_s, self.wrong_key_burst) if self.wrong_key_per_s > 0 else None
 
 
 @lru_cache

@@ -9,11 +9,11 @@ from context.render import (
     SUMMARY_TAG,
     TRANSCRIPT_TAG,
     RenderedLine,
-    escape_tags,
     transcript_text,
 )
 from context.sections import Section, section_titles
 from context.types import JsonObject
+from context.wrappers import escape_tags
 
 PROMPT_VERSION = "summary-2"
 """Changes with every change of the wording: a summary row names the prompt that made it."""

@@ -204,6 +204,9 @@ class CatalogSettings(BaseSettings):
 
     catalog_max_entries: int = Field(20_000, ge=1, description="The most tools and pipelines of a catalog.")
     catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="The largest catalog, as it is sent.")
+    catalog_max_description_chars: int = Field(
+        32_000, ge=1, description="The longest description of a catalog's entry."
+    )
     catalog_max_name_chars: int = Field(
         MAX_TOOL_NAME_CHARS,
         ge=1,

@@ -73,7 +73,7 @@ def flower_command(*, address: str = LOOPBACK, port: int = 5555) -> list[str]:
         port: The port to listen on.
     """
     return [
-        *("python", "-m", "celery", "-A", "workers.app", "flower"),
+        *("python", "-m", "celery", "-A", "workers.app", "flower", "--conf=workers/flower_door.py"),
         *(f"--address={address}", f"--port={port}"),
     ]
 

@@ -1,17 +1,11 @@
 """The tags in which artifacts stand in a window, and how a text loses the power to write them."""
 
-import re
-
-from context.artifacts.reference import POINTER_TAG
 from context.clip import one_line
-from context.recall.region import disarm as disarm_recall
-from context.render import escape_tags
+from context.wrappers import escape_tags
 
 REGION_TAG = "prepared_artifacts"
 ITEM_TAG = "prepared_artifact"
 
-_INVISIBLE = "\\s\u200b-\u200f\u2060\ufeff\u00ad"
-_FORGED = re.compile(rf"<(?=[{_INVISIBLE}/]*(?:{POINTER_TAG}|{ITEM_TAG}))", re.IGNORECASE)
 _ATTRIBUTE = str.maketrans({"<": "(", ">": ")", '"': "'", "&": "+"})
 
 
@@ -24,7 +18,7 @@ def disarm(text: str) -> str:
     Returns:
         The text with the `<` of each such tag written as `&lt;`; all other markup stays.
     """
-    return disarm_recall(escape_tags(_FORGED.sub("&lt;", text)))
+    return escape_tags(text)
 
 
 def attribute(value: str, max_chars: int) -> str:

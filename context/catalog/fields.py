@@ -52,15 +52,21 @@ class Fields:
             raise InvalidInputError(field, "holds a control character")
         return value
 
-    def text(self, keys: Sequence[str]) -> str:
-        """Read a text, "" where there is none; a list of texts is joined."""
+    def text(self, keys: Sequence[str], limit_chars: int | None = None) -> str:
+        """Read a text, "" where there is none; a list of texts is joined.
+
+        Raises:
+            InvalidInputError: It is no text, or too long.
+        """
         field, value = self._find(keys)
         if value is None:
             return ""
         if isinstance(value, list) and all(isinstance(each, str) for each in value):
-            return "\n".join(value)
+            value = "\n".join(value)
         if not isinstance(value, str):
             raise InvalidInputError(field, "must be a text")
+        if limit_chars is not None and len(value) > limit_chars:
+            raise InvalidInputError(field, f"is longer than {limit_chars} characters", limit=limit_chars)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:

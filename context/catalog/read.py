@@ -42,14 +42,16 @@ class CatalogLimits:
     Attributes:
         entries: The most packs and pipelines together, >= 1.
         name_chars: The longest name or id, >= 1.
+        description_chars: The longest description, >= 1.
     """
 
     entries: int = 20_000
     name_chars: int = MAX_TOOL_NAME_CHARS
+    description_chars: int = 32_000
 
 
 DEFAULT_LIMITS = CatalogLimits()
-_NO_LIMITS = CatalogLimits(sys.maxsize, sys.maxsize)
+_NO_LIMITS = CatalogLimits(sys.maxsize, sys.maxsize, sys.maxsize)
 
 
 def read_catalog(document: object, limits: CatalogLimits = DEFAULT_LIMITS) -> Catalog:
@@ -131,7 +133,7 @@ def _read_entry(fields: Fields, key: str, limits: CatalogLimits) -> Entry:
         entry_id=entry_id,
         kind=kind,
         name=fields.text(("name", "title") if kind is EntryKind.PIPELINE else ("title",)) or entry_id,
-        description=fields.text(_DESCRIPTIONS),
+        description=fields.text(_DESCRIPTIONS, limits.description_chars),
         typical_use=fields.text(("typical_use",)),
         group=fields.text(_GROUPS),
         steps=fields.steps() if kind is EntryKind.PIPELINE else (),

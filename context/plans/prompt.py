@@ -14,9 +14,9 @@ from context.plans.wording import (
     TOOLS_TAG,
     plan_instructions,
 )
-from context.render import escape_tags
 from context.tokens import ModelFamily, count_text, family_of
 from context.types import JsonObject
+from context.wrappers import escape_tags
 
 PLAN_PROMPT_VERSION = "plan-1"
 """Changes with every change of the wording: a plan's row names the prompt that made it."""

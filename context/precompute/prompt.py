@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 from context.language import language_name
-from context.render import escape_tags
 from context.types import JsonObject
+from context.wrappers import escape_tags
 
 ARTIFACT_PROMPT_VERSION = "artifact-1"
 """Changes with every change of the wording: a summary row names the prompt that made it."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from context.clip import clip
 from context.decode import decode_json
 from context.preflight.types import Category
-from context.render import escape_tags
 from context.types import JsonObject
+from context.wrappers import escape_tags
 
 RELABEL_PROMPT_VERSION = "relabel-1"
 MAX_CHARS = 4_000

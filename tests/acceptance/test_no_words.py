@@ -136,7 +136,9 @@ def test_flower_shows_tasks_by_name_and_number(told: tuple[Platform, Stack, list
     assert MARKER not in shown
 
 
-@pytest.mark.parametrize("path", ["/", "/workers", TASKS, "/api/workers", "/api/tasks"])
+@pytest.mark.parametrize(
+    "path", ["/", "/workers", TASKS, "/api/workers", "/api/tasks", "/metrics", "/healthcheck"]
+)
 def test_flower_is_closed_to_whoever_has_no_password(
     told: tuple[Platform, Stack, list[str]], path: str
 ) -> None:

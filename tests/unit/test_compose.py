@@ -121,11 +121,46 @@ def test_every_variable_is_one_that_somebody_reads() -> None:
     assert others == {"LITELLM_LOCAL_MODEL_COST_MAP", "FLOWER_BASIC_AUTH"}
 
 
-def test_providers_keys_go_to_the_workers_alone() -> None:
-    held = {name: {file.path for file in service.env_file} for name, service in OURS.items()}
-    assert {name for name, files in held.items() if "models.env" in files} == WORKERS
-    assert all("afterturn.env" in files for files in held.values())
+@pytest.mark.parametrize(
+    ("file", "services"),
+    [
+        ("models.env", WORKERS),
+        ("text.env", WORKERS | {"api"}),
+        ("api.env", {"api"}),
+        ("afterturn.env", OURS.keys() - {"flower"}),
+    ],
+)
+def test_a_file_of_settings_goes_to_those_who_need_it(file: str, services: set[str]) -> None:
+    held = {name: {each.path for each in service.env_file} for name, service in OURS.items()}
+    assert {name for name, files in held.items() if file in files} == services
     assert not {name for service in OURS.values() for name in service.environment} & set(PROVIDER_KEYS)
+
+
+@pytest.mark.parametrize(
+    ("variable", "services"),
+    [
+        ("AFTERTURN_DATABASE_URL", OURS.keys() - {"flower"}),
+        ("AFTERTURN_BROKER_URL", OURS.keys() - {"migrate"}),
+        ("AFTERTURN_RATE_URL", {"api"}),
+        ("FLOWER_BASIC_AUTH", {"flower"}),
+    ],
+)
+def test_an_address_with_a_password_goes_to_those_who_need_it(variable: str, services: set[str]) -> None:
+    assert {name for name, service in SERVICES.items() if variable in service.environment} == services
+
+
+def test_the_broker_asks_for_the_password_that_its_callers_bring() -> None:
+    redis = SERVICES["redis"]
+    password = redis.environment["REDISCLI_AUTH"]
+    command = redis.command or []
+    assert command[command.index("--requirepass") + 1] == password
+    addresses = {
+        service.environment[name]
+        for service in OURS.values()
+        for name in ("AFTERTURN_BROKER_URL", "AFTERTURN_RATE_URL")
+        if name in service.environment
+    }
+    assert {address.rpartition("/")[0] for address in addresses} == {f"redis://:{password}@redis:6379"}
 
 
 def test_no_password_is_written_down_or_left_empty() -> None:
@@ -135,9 +170,8 @@ def test_no_password_is_written_down_or_left_empty() -> None:
         for name, value in service.environment.items()
         if re.search(r"PASSWORD|AUTH$|_KEY$|_URL$", name)
     ]
-    assert {value for value in values if not re.search(r"\$\{AFTERTURN_\w+:\?.+\}", value)} == {
-        *("redis://redis:6379/0", "redis://redis:6379/1")  # it has no port outside, and holds ids alone
-    }
+    assert len(values) > len(OURS)
+    assert not [value for value in values if not re.search(r"\$\{AFTERTURN_\w+:\?.+\}", value)]
 
 
 def test_the_api_is_published_and_checked_where_it_listens() -> None:

@@ -15,13 +15,13 @@ from context.render import (
     RenderedLine,
     RenderLimits,
     chunk_lines,
-    escape_tags,
     participants,
     render_summary,
     render_transcript,
     transcript_text,
 )
 from context.types import Message, Role, Wire
+from context.wrappers import escape_tags
 from tests.data import read_jsonl, session_file
 
 TIGHT = RenderLimits(message_chars=400, result_chars=200, arguments_chars=120, argument_chars=60)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from context.catalog.project import canonical_json, project_catalog
 from context.catalog.read import CatalogLimits, read_catalog
+from context.catalog.steps import short_description
 from context.catalog.types import Entry, EntryKind
 from context.errors import InvalidInputError
 from tests.data import data_dir, read_jsonl
@@ -169,6 +170,20 @@ def test_ids_that_stand_twice_are_refused_by_name() -> None:
 )
 def test_a_field_that_cannot_be_read_is_named(document: object, field: str) -> None:
     assert refused(document).field == field
+
+
+@pytest.mark.parametrize("field", ["description", "summary"])
+def test_a_description_is_taken_up_to_its_limit(field: str) -> None:
+    for length in (4, 5):
+        assert read_catalog([{"name": "a", field: "x" * length}], CatalogLimits(description_chars=5))
+    error = refused([{"name": "a", field: "x" * 6}], description_chars=5)
+    assert (error.numbers["field"], error.numbers["limit"]) == (f"tools[0].{field}", 5)
+    assert refused([{"name": "a", field: ["xxx", "xx"]}], description_chars=5).numbers["limit"] == 5
+
+
+def test_a_first_sentence_is_looked_for_in_the_beginning_of_a_description() -> None:
+    assert short_description("a. " * 100_000 + "B. C.").startswith("a. a. ")
+    assert short_description("Weighs it. " + "b " * 100_000) == "Weighs it."
 
 
 def test_more_entries_than_allowed_are_refused_with_the_limit() -> None:
