@@ -175,7 +175,7 @@ def test_a_field_that_cannot_be_read_is_named(document: object, field: str) -> N
 @pytest.mark.parametrize("field", ["description", "summary"])
 def test_a_description_is_taken_up_to_its_limit(field: str) -> None:
     for length in (4, 5):
-        assert read_catalog([{"name": "a", field: "x" * length}], CatalogLimits(description_chars=5))
+        assert read_catalog([{"name": "a", field: "x" * length}], CatalogLimits(description_chars=5)).entries
     error = refused([{"name": "a", field: "x" * 6}], description_chars=5)
     assert (error.numbers["field"], error.numbers["limit"]) == (f"tools[0].{field}", 5)
     assert refused([{"name": "a", field: ["xxx", "xx"]}], description_chars=5).numbers["limit"] == 5
