@@ -20,6 +20,7 @@ class ErrorKind(StrEnum):
     """What went wrong, as far as it changes what to do next."""
 
     CONTEXT_OVERFLOW = "context-overflow"
+    SIGNATURE = "reasoning-signature"
     RATE_LIMIT = "rate-limit"
     QUOTA = "quota"
     AUTH = "auth"
@@ -40,12 +41,17 @@ class ProviderError:
         limit_tokens: The context limit that an overflow names, > 0.
         requested_tokens: The size that an overflow says was asked for, > 0.
         retry_after_s: Seconds to wait, >= 0, where it says so.
+        limit_images: The most images that an overflow names, where their number was too large, >= 0.
+        second_chance: The smaller and the larger of the numbers that an unknown refusal names, where its
+            words may tell of a size: maybe the limit and what was asked for.
     """
 
     kind: ErrorKind
     limit_tokens: int | None = None
     requested_tokens: int | None = None
     retry_after_s: float | None = None
+    limit_images: int | None = None
+    second_chance: tuple[int, int] | None = None
 
 
 def _any_of(*patterns: str) -> re.Pattern[str]:
@@ -58,7 +64,8 @@ _OVERFLOW = _any_of(
     r"ContextWindowExceeded",
     r"request_too_large",
     r"maximum context length",
-    r"exceed\w{0,12} (?:the |its )?(?:available |max\w* |model'?s? )*context[ _](?:size|length|window|limit)",
+    r"exceed\w{0,12} (?:the |its |this )?(?:available |max\w* |model'?s? )*"
+    r"context[ _](?:size|length|window|limit)",
     r"context[ _](?:size|length|window|limit) (?:is |was |has been )?(?:exceed|overflow)",
     r"context (?:the )?overflows",
     r"(?:prompt|input|request) (?:is |was )?too (?:long|large) for (?:the |this |requested )*model",
@@ -80,8 +87,52 @@ _OVERFLOW = _any_of(
     r"must have less than [\d,. ]+ tokens",
     r"range of input length should be",
     r"input length.{0,40}exceed",
-    r"prompt.{0,4}超长|上下文.{0,12}超|输入.{0,8}超",
+    r"prompt.{0,4}超长|上下文.{0,12}超|输入.{0,8}超|token.{0,12}(?:超出|超过).{0,12}(?:上限|限制|最大)",
+    r"prompt exceeds max length",  # z.ai, code 1261
+    r"tokens? in (?:the )?request more than max tokens allowed",  # z.ai
+    r"longer than the model'?s? context (?:length|window)",  # Together, SGLang
+    r"prompt (?:has|contains) more tokens than",
+    r"(?:prompt|input|message)s? (?:token )?length.{0,30}exceed",  # NIM, TensorRT-LLM, Volcano Ark
+    r"tokens? of image and text exceed",  # Volcano Ark
+    r"number of tokens in the prompt exceed",  # Mistral
+    r"message token length exceed",  # DashScope
+    r"sum of (?:the )?prompt (?:length|tokens).{0,80}(?:exceed|must be)",  # TensorRT-LLM
+    r"maximum supported sequence length",
+    r"max_tokens must be at least 1, got -\d",  # vLLM, where the prompt alone is over
+    r"too many input tokens",  # Bedrock
+    r"(?:exceeds?|over) the (?:model'?s? )?(?:maximum )?(?:input|prompt)(?: token)? (?:limit|length|size)",
+    r"model_max_prompt_tokens_exceeded",  # GitHub Copilot
+    r"context window (?:is )?(?:full|exceeds)",  # MiniMax
+    r"payload too large|request entity too large|request (?:body )?(?:size )?(?:is )?too large",
 )
+_IMAGES = _any_of(
+    r"too many images",
+    r"at most \d{1,6} image",
+    r"(?:contains?|has|passed) \d{1,6} images?\b.{0,80}(?:exceed|maximum|max|limit|more than|only)",
+    r"(?:maximum|max) number of images",
+    r"number of images.{0,40}exceed|image_count.{0,40}exceed",
+    r"(?:up to|maximum of|limit of|only) \d{1,6} images",
+    r"max allowed size for many-image requests",
+)
+"""The window holds more images than the server takes, or too large ones among many."""
+
+_MOST_IMAGES = _any_of(
+    r"at most (\d{1,6}) image",
+    r"number of images \((\d{1,6})\)",
+    r"(?:maximum|limit|max) (?:of|is)[ :]{1,2}(\d{1,6})",
+    r"(?:up to|only) (\d{1,6}) images",
+)
+_SIGNATURE = _any_of(
+    r"invalid `?signature`?.{0,30}thinking|thinking.{0,60}signature.{0,40}(?:field required|invalid|missing)",
+    r"thinking`? blocks?.{0,120}(?:cannot be modified|must remain as they were)",
+    r"thought[ _]?signature.{0,60}(?:not valid|invalid|missing|corrupt|expired)",
+    r"(?:invalid|corrupt(?:ed)?|missing a) `?thought[ _]?signature",
+    r"invalid_encrypted_content|encrypted[ _]content.{0,120}(?:verif|decrypt|invalid)",
+    r"of type 'reasoning' was provided without its required|without its required 'reasoning' item",
+    r"item with id '?rs_\w{1,80}'? not found",
+)
+"""Reasoning in the history that the provider does not take back; the window is not too large."""
+
 _RATE_LIMIT = _any_of(
     r"rate[ _-]?limit",
     r"tokens? per (?:min|hour|day)|requests? per (?:min|hour|day|second)",
@@ -133,6 +184,7 @@ _NEVER_OVERFLOW = {
     HTTPStatus.TOO_MANY_REQUESTS,
 }
 _BY_TEXT = (
+    (ErrorKind.SIGNATURE, _SIGNATURE),
     (ErrorKind.CONTENT_FILTER, _FILTER),
     (ErrorKind.MODEL_NOT_FOUND, _MODEL),
     (ErrorKind.AUTH, _AUTH),
@@ -166,7 +218,11 @@ def classify(status: int | None, error: JsonObject | str) -> ProviderError:
     status = status if status is not None else _status_inside(error)
     kind = _kind(status, text)
     if kind is not ErrorKind.CONTEXT_OVERFLOW:
-        return ProviderError(kind, retry_after_s=_retry_after(text))
+        is_open = kind in (ErrorKind.UNKNOWN, ErrorKind.INVALID_REQUEST)
+        chance = _two_sizes(text) if is_open and status not in _NEVER_OVERFLOW else None
+        return ProviderError(kind, retry_after_s=_retry_after(text), second_chance=chance)
+    if _IMAGES.search(text) and not _OVERFLOW.search(text):
+        return ProviderError(kind, retry_after_s=_retry_after(text), limit_images=_most_images(text))
     return ProviderError(
         kind,
         limit_tokens=_first_number(_LIMITS, text) or _field(error, "n_ctx"),
@@ -190,7 +246,7 @@ def _kind(status: int | None, text: str) -> ErrorKind:
         return ErrorKind.QUOTA
     if _RATE_LIMIT.search(text):
         return ErrorKind.RATE_LIMIT
-    if status not in _NEVER_OVERFLOW and _OVERFLOW.search(text):
+    if status not in _NEVER_OVERFLOW and (_OVERFLOW.search(text) or _IMAGES.search(text)):
         return ErrorKind.CONTEXT_OVERFLOW
     for kind, pattern in _BY_TEXT:
         if pattern.search(text) and not (kind is ErrorKind.CONTENT_FILTER and status in _NEVER_OVERFLOW):
@@ -267,6 +323,13 @@ _LIMITS = tuple(
         r"cannot exceed (?:the total tokens limit )?#",
         r"\[\d+, ?#\]",
         r"less than # tokens",
+        r"n_ctx: ?#",
+        r"context (?:length|window|size) \(# tokens",
+        r"sequence length is just #",
+        r"while limit is #",
+        r"max(?:imum)? input (?:tokens|length)(?: is)?[ :(]{1,3}#",
+        r"context window limit \(#",
+        r"exceeds? (?:the )?max(?:imum)? (?:length|input|tokens?)\D{0,20}#",
     )
 )
 _REQUESTED = tuple(
@@ -285,6 +348,10 @@ _REQUESTED = tuple(
         r"request has # input tokens",
         r"current length is #",
         r"# \+ \d+ > \d+",
+        r"n_keep: ?#",
+        r"input \(# tokens",
+        r"input token count: ?#",
+        r"(?:prompt|input) length (?:of )?\(?#",
     )
 )
 _WAIT = re.compile(
@@ -299,6 +366,28 @@ def _first_number(patterns: tuple[re.Pattern[str], ...], text: str) -> int | Non
         return None
     number = int(re.sub(r"\D", "", found.groups()[-1]))
     return number if number > 0 else None
+
+
+def _most_images(text: str) -> int | None:
+    found = _MOST_IMAGES.search(text)
+    return next((int(number) for number in found.groups() if number), None) if found else None
+
+
+_SIZED = r"(?:token|context|prompt|input|length|window|message|content)"
+_OVER = r"(?:exceed|too (?:long|large|many)|longer|larger|greater|more than|over|max|limit|at most|not fit|>)"
+_OF_SIZE = _any_of(f"{_SIZED}.{{0,200}}{_OVER}", f"{_OVER}.{{0,200}}{_SIZED}")
+_OF_OUTPUT = _any_of(r"completion tokens|output tokens|max_(?:completion_|output_|new_)?tokens|max_length")
+_SIZES = 1_000, 100_000_000
+_NUMBER = re.compile(r"(?<![\w.:/-])(\d{1,3}(?:[,_]\d{3}){1,3}|\d{4,9})(?![\w:/-]|\.\d)")
+
+
+def _two_sizes(text: str) -> tuple[int, int] | None:
+    """Read the two largest numbers of a refusal that may tell of a size; None where it tells of none."""
+    if not _OF_SIZE.search(text) or _OF_OUTPUT.search(text):
+        return None
+    numbers = {int(re.sub(r"\D", "", found[1])) for found in _NUMBER.finditer(text)}
+    sizes = sorted(number for number in numbers if _SIZES[0] <= number <= _SIZES[1])
+    return (sizes[-2], sizes[-1]) if len(sizes) > 1 else None
 
 
 def _retry_after(text: str) -> float | None:

@@ -157,6 +157,7 @@ _BY_CLASS_IN_DOUBT = {
 }
 _BY_MEANING = {
     ErrorKind.CONTEXT_OVERFLOW: Cause.CONTEXT_LENGTH,
+    ErrorKind.SIGNATURE: Cause.INVALID_REQUEST,
     ErrorKind.RATE_LIMIT: Cause.RATE_LIMIT,
     ErrorKind.QUOTA: Cause.BILLING,
     ErrorKind.AUTH: Cause.AUTH,

@@ -167,6 +167,70 @@ OVERFLOWS = [
     ("litellm.ContextWindowExceededError: OpenAIException", None, None),
 ]
 
+OVERFLOWS += [
+    ("Prompt exceeds max length", None, None),
+    ("tokens in request more than max tokens allowed", None, None),
+    (
+        "The input (40112 tokens) is longer than the model's context length (32768 tokens).",
+        32768,
+        40112,
+    ),
+    (
+        "Trying to keep the first tokens is greater than the context length (n_keep: 10978>= n_ctx: 4096)",
+        4096,
+        10978,
+    ),
+    ("Total tokens of image and text exceed max message tokens.", None, None),
+    ("Input length 140000 exceeds the maximum length 131072", 131072, 140000),
+    ("Prompt length (5000) exceeds maximum input length (4096)", 4096, 5000),
+    ("max_tokens must be at least 1, got -2000.", None, None),
+    ("Too many input tokens. Max input tokens: 8192, request input token count: 10000", 8192, 10000),
+    (
+        "The estimated number of tokens (5000) exceeded this model context window limit (4096).",
+        4096,
+        None,
+    ),
+    ("invalid params, context window exceeds limit (2013)", None, None),
+    ("Please reduce the length of the messages. Current length is 10000 while limit is 8192", 8192, 10000),
+    (
+        "The number of tokens in the prompt exceeds the model's maximum context length of 32768.",
+        32768,
+        None,
+    ),
+]
+IMAGES = [
+    ("request contains 51 images, which exceeds the maximum of 50", 50),
+    ("At most 8 image(s) may be provided in one request.", 8),
+    ("Exceeded maximum number of images (50) allowed in the request.", 50),
+    ("Too many images in request: 11 images provided, but the model supports a maximum of 10 images.", 10),
+    ("The request contains too many images.", None),
+    (
+        "At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+        None,
+    ),
+]
+SIGNATURES = [
+    "messages.1.content.0: Invalid `signature` in `thinking` block",
+    "messages.3.content.0.thinking.signature: Field required",
+    "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot "
+    "be modified. These blocks must remain as they were in the original response.",
+    "Unable to submit request because Thought signature is not valid..",
+    "Function call is missing a thought_signature in functionCall parts.",
+    "Invalid thought signature.",
+    "The encrypted content gAAA could not be verified. Reason: It could not be decrypted.",
+    "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+    "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+    "Item with id 'rs_68' not found. Items are not persisted when `store` is set to false.",
+]
+CHANCES = [
+    ("This request of 40112 tokens is larger than we serve: 32,768.", (32768, 40112)),
+    ("input: 140000 > 131072", (131072, 140000)),
+    ("The conversation (9500 tokens) does not fit, the window has 8192", (8192, 9500)),
+    ("max_tokens is too large: 6000. This model supports at most 4096 completion tokens", None),
+    ("Invalid value for messages[1200] at 2026-11-29", None),
+    ("The prompt is bad (request 12345)", None),
+    ("the value 70000 is greater than 65536", None),
+]
 OTHERS: list[tuple[int | None, Any, ErrorKind]] = [
     (
         429,
@@ -330,3 +394,28 @@ def test_any_refusal_is_read_without_raising(status: int | None, error: Any) -> 
     read = classify(status, error)
     assert read.limit_tokens is None or read.limit_tokens > 0
     assert read.retry_after_s is None or read.retry_after_s >= 0
+
+
+@pytest.mark.parametrize(("message", "most"), IMAGES)
+def test_too_many_images_are_an_overflow_that_says_how_many_may_stay(message: str, most: int | None) -> None:
+    error = classify(400, {"error": {"message": message}})
+    assert error == ProviderError(ErrorKind.CONTEXT_OVERFLOW, limit_images=most)
+
+
+@pytest.mark.parametrize("message", SIGNATURES)
+def test_a_refused_signature_is_recognised(message: str) -> None:
+    assert classify(400, {"error": {"message": message}}).kind is ErrorKind.SIGNATURE
+    assert classify(None, message).kind is ErrorKind.SIGNATURE
+
+
+@pytest.mark.parametrize(("message", "sizes"), CHANCES)
+def test_an_unknown_refusal_that_names_two_sizes_gets_a_second_chance(
+    message: str, sizes: tuple[int, int] | None
+) -> None:
+    error = classify(400, message)
+    assert (error.kind, error.second_chance) == (ErrorKind.INVALID_REQUEST, sizes)
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 429])
+def test_a_refusal_of_another_kind_gets_none(status: int) -> None:
+    assert classify(status, "input of 140000 tokens is over the limit 131072").second_chance is None
