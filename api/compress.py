@@ -22,7 +22,7 @@ from context.profiles.find import shared_floor
 from context.provider_errors import ErrorKind, classify
 from context.rebuild import Refused, rebuild_smaller
 from context.types import JsonObject
-from models.conversation import cut_session
+from models.conversation import cut_session, remember_refusal
 from models.freshness import Standing, find_standing
 from models.limit import LimitSource, Sighting, find_limit, learn_limit
 from models.session import Transaction, reading
@@ -54,12 +54,21 @@ class _Refusal:
         source: Who named it.
         requested_tokens: The size that the provider counted.
         teaches: Whether the limit is remembered: a refusal for another reason proves no window.
+        is_unsigned: Whether reasoning in the history was refused, and no size.
+        most_images: The most images that may be sent, where their number was refused, and no size.
     """
 
     limit_tokens: int | None = None
     source: LimitSource = LimitSource.OBSERVED
     requested_tokens: int | None = None
     teaches: bool = True
+    is_unsigned: bool = False
+    most_images: int | None = None
+
+    @property
+    def is_of_shape(self) -> bool:
+        """Whether the window was not too large for the model, and nothing of it has to be left out."""
+        return self.is_unsigned or self.most_images is not None
 
     def within(self, known: int | None) -> int | None:
         """The window to go by: the lower of what is told and what is known."""
@@ -78,6 +87,8 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     refusal = _read_refusal(request)
     given = read_request(request)
     tenant_id = caller.tenant_id
+    if refusal.is_of_shape:
+        return _without_refused(tenant_id, session_id, request, refusal)
     with reading() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
         known = find_limit(db, tenant_id, request.model, session_id)
@@ -112,11 +123,37 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     return answer
 
 
+def _without_refused(
+    tenant_id: UUID, session_id: str, request: CompressRequest, refusal: _Refusal
+) -> Response:
+    """Answer with the window without what was refused, and remember that for later windows of the session."""
+    with reading() as db:
+        seen = find_standing(db, tenant_id, session_id, request.model)
+        known = find_limit(db, tenant_id, request.model, session_id)
+    if seen is not None:
+        session, most = seen.session, refusal.most_images
+        committed(lambda db: remember_refusal(db, tenant_id, session, most_images=most))
+        with reading() as db:
+            seen = find_standing(db, tenant_id, session_id, request.model)
+    request = with_known_window(request, seen)
+    budget = budget_of(request, known)
+    tail = load_tail(tenant_id, seen, request.model, budget)
+    given = prepare(Place(tenant_id, session_id, tail.messages), request, read_request(request), budget)
+    sought = Sought(tenant_id, request, given, seen, budget, is_unsigned=refusal.is_unsigned)
+    asked = ask(request, given, known)
+    return respond(Answering(tenant_id, request, given, fill_window(sought, tail), seen, asked, known))
+
+
 def _read_refusal(request: CompressRequest) -> _Refusal:
     observed = request.observed_limit
     if request.error is None:
         return _Refusal(observed)
     error = classify(None, request.error)
+    if error.kind is ErrorKind.SIGNATURE or error.limit_images is not None:
+        return _Refusal(is_unsigned=error.limit_images is None, most_images=error.limit_images)
+    if observed is None and error.second_chance and error.second_chance[0] >= LEAST_LIMIT:
+        limit, requested = error.second_chance
+        return _Refusal(limit, requested_tokens=requested, teaches=False)
     if error.kind is ErrorKind.CONTEXT_OVERFLOW:
         named = error.limit_tokens or 0
         if LEAST_LIMIT <= named <= min(observed or MAX_WINDOW, MAX_WINDOW):

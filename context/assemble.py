@@ -53,7 +53,7 @@ class _Assembly:
     def __init__(self, request: WindowRequest) -> None:
         self.request = request
         self.sender = Sender(
-            request.wire, request.model, has_system=request.system is not None, unsigned=request.unsigned
+            request.wire, request.model, has_system=request.system is not None, refused=request.refused
         )
         self.history = read_history(
             self.sender.adopt(request.tail),

@@ -59,6 +59,13 @@ def recounted(message: Message) -> Message:
     return replace(message, tokens=count.tokens, tokens_wide=count.wide)
 
 
+def counted_now(message: Message) -> Message:
+    """Count a message anew whose count of an earlier revision passed over some of it; others as they are."""
+    if is_plain(message) or not pieces_of(message.body).widened:
+        return message
+    return recounted(message)
+
+
 def recounted_after(before: Message, after: Message) -> Message:
     """Count a message anew after a change, by the texts that went and came alone."""
     before = measured(before)

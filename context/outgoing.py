@@ -21,7 +21,7 @@ from context.shape.fitting import Fitting
 from context.shape.order import order_roles
 from context.shape.pictures import limit_pictures
 from context.shape.rules import Rule
-from context.shape.target import target_of
+from context.shape.target import Limits, target_of
 from context.tokens import EMPTY, Count, EncodingName, count_text
 from context.tokens.media import Media
 from context.tokens.pieces import Pieces, pieces_of
@@ -60,23 +60,30 @@ class Outgoing:
 
 
 @dataclass(frozen=True)
-class Unsigned:
-    """The messages whose reasoning a provider refused, so that it stays out.
+class RefusedBefore:
+    """What the provider of a session refused before, so that it is not sent again.
 
     Attributes:
-        through_seq: Stored messages up to here; 0 for none.
-        is_new: The request's own messages too.
+        unsigned_seq: The reasoning of stored messages up to here; 0 for none.
+        is_new: The reasoning of the request's own messages too.
+        most_images: More images than this; None where their number was not refused.
     """
 
-    through_seq: int = 0
+    unsigned_seq: int = 0
     is_new: bool = False
+    most_images: int | None = None
 
     def holds(self, message: Message) -> bool:
-        """Whether it concerns a message."""
-        return 0 < message.seq <= self.through_seq or (self.is_new and message.seq == 0)
+        """Whether a message goes without its reasoning."""
+        return 0 < message.seq <= self.unsigned_seq or (self.is_new and message.seq == 0)
+
+    def within(self, limits: Limits) -> Limits:
+        """Lower the number of images that a model is known to take."""
+        known = [images for images in (limits.images, self.most_images) if images is not None]
+        return replace(limits, images=min(known, default=None))
 
 
-ALL_SIGNED = Unsigned()
+NOTHING_REFUSED = RefusedBefore()
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,7 @@ class Sender:
     """Writes messages for one model in one format, and counts only what is not counted yet."""
 
     def __init__(
-        self, wire: Wire, model: str, *, has_system: bool = False, unsigned: Unsigned = ALL_SIGNED
+        self, wire: Wire, model: str, *, has_system: bool = False, refused: RefusedBefore = NOTHING_REFUSED
     ) -> None:
         """Start with nothing counted.
 
@@ -103,13 +110,14 @@ class Sender:
             wire: The format in which messages go out.
             model: Who will read them.
             has_system: Whether a system prompt stands before them.
-            unsigned: Whose reasoning was refused.
+            refused: What is not sent again.
         """
         self.wire = wire
         self.model = model
-        self.target = target_of(wire, model)
+        known = target_of(wire, model)
+        self.target = replace(known, limits=refused.within(known.limits))
         self.has_system = has_system
-        self.unsigned = unsigned
+        self.refused = refused
         self._fits: dict[int, list[Fitting]] = {}
         self._shapings: dict[str, Fitting] = {}
         self._texts: dict[str, tuple[int, int]] = {}
@@ -131,7 +139,7 @@ class Sender:
                 self.target,
                 is_stored=message.seq != 0,
                 is_foreign=not self.target.made(message.model),
-                is_refused=self.unsigned.holds(message),
+                is_refused=self.refused.holds(message),
             )
             fitted = fit_message(message, fit)
             if fit.applied:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from context.budget import Budget
 from context.certificate import Certificate
 from context.history import NOT_STORED
-from context.outgoing import ALL_SIGNED, Unsigned
+from context.outgoing import NOTHING_REFUSED, RefusedBefore
 from context.recall.region import render_recall
 from context.recall.selection import RecallBlock
 from context.render import render_summary
@@ -75,7 +75,7 @@ class WindowRequest:
         shelf: The artifacts that may be shown; None for none.
         wire: The format in which the window is wanted.
         calibration: What reported usage has taught about the model.
-        unsigned: The messages whose reasoning a provider refused: it is not sent again.
+        refused: What the session's provider refused before: it is not sent again.
     """
 
     model: str
@@ -90,7 +90,7 @@ class WindowRequest:
     shelf: Shelf | None = None
     wire: Wire = Wire.OPENAI
     calibration: Calibration = UNCALIBRATED
-    unsigned: Unsigned = ALL_SIGNED
+    refused: RefusedBefore = NOTHING_REFUSED
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,19 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, BigInteger, CheckConstraint, Index, Text, bindparam, func, select, text, update
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    Index,
+    SmallInteger,
+    Text,
+    bindparam,
+    func,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.budget import Budget, choose_budget
@@ -30,6 +42,12 @@ class Session(Base):
         CheckConstraint("0 <= cut_seq and cut_seq <= last_seq", name="cut_is_in_the_log"),
         CheckConstraint("1 <= kept_seq and kept_seq < cut_seq", name="kept_is_in_the_cut"),
         Index("ix_session_age", "tenant_id", "created_at", "session_id"),
+        Index(
+            "ix_session_counts",
+            "tenant_id",
+            "session_id",
+            postgresql_where=text("counts_revision < 2"),
+        ),
         {"postgresql_with": {"fillfactor": 80, "autovacuum_vacuum_scale_factor": 0.05}},
     )
 
@@ -55,6 +73,9 @@ class Session(Base):
     tools_tokens: Mapped[int] = mapped_column(server_default=text("0"))
     last_turn_at: Mapped[datetime | None]
     created_at: Mapped[CreatedAt]
+    unsigned_seq: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    most_images: Mapped[int | None]
+    counts_revision: Mapped[int] = mapped_column(SmallInteger, server_default=text("2"))
 
 
 NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
@@ -63,6 +84,10 @@ NOTHING_PREPARED: Mapping[str, Any] = {"prepared_seq": 0, "prepared_tokens": 0, 
 """Where none waits."""
 NOTHING_SUMMARIZED: Mapping[str, Any] = {**NOTHING_IN_FORCE, **NOTHING_PREPARED}
 """Where there is none of either kind: all that is shown is raw."""
+
+
+COUNTS_REVISION = 2
+"""How messages are counted now; the counts of sessions of an earlier revision are made right by the sweep."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +114,9 @@ class SessionState:
     prepared_summary_tokens: int = 0
     cut_seq: int = 0
     kept_seq: int | None = None
+    unsigned_seq: int = 0
+    most_images: int | None = None
+    counts_revision: int = COUNTS_REVISION
 
     @property
     def raw_from(self) -> int:
@@ -336,6 +364,30 @@ def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: Emerg
         return False
     want(db, tenant_id, WorkKind.RECALL, seen.session_id)
     return True
+
+
+def remember_refusal(
+    db: Transaction, tenant_id: UUID, session: SessionState, *, most_images: int | None
+) -> None:
+    """Remember what a session's provider does not take back, so that no later window of it holds that.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session: The session as it was read.
+        most_images: The most images that it takes; None where it refused reasoning, which stays out up to the
+            end of the log as it was read.
+    """
+    values = {"most_images": most_images} if most_images is not None else {"unsigned_seq": session.last_seq}
+    db.execute(
+        update(Session)
+        .where(
+            Session.tenant_id == tenant_id,
+            Session.session_id == session.session_id,
+            Session.generation == session.generation,
+        )
+        .values(values)
+    )
 
 
 def reset_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:

@@ -17,6 +17,7 @@ from context.artifacts.split import pointed_artifacts
 from context.assemble import Notes, Unread, Window, WindowRequest, build_messages
 from context.budget import Budget
 from context.emergency import certify_left_out
+from context.outgoing import RefusedBefore
 from context.planning.deterministic import Wanted
 from context.planning.standing import standing_question
 from context.recall.question import find_question
@@ -57,6 +58,7 @@ class Sought:
         budget: What the window may hold.
         applied: The parts that are used; see `context.shadow.parts`.
         is_trial: Whether nothing comes of it: no plan is asked for.
+        is_unsigned: Whether the reasoning of the new messages was refused just now.
     """
 
     tenant_id: UUID
@@ -66,6 +68,7 @@ class Sought:
     budget: Budget
     applied: frozenset[Part] = EVERY_PART
     is_trial: bool = False
+    is_unsigned: bool = False
 
     @property
     def shows_whole(self) -> bool:
@@ -146,8 +149,17 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         shelf=shelving.shelf,
         wire=request.wire,
         calibration=calibrations.find(tenant_id, request.model),
+        refused=_refused_before(sought),
     )
     return Gathered(asked, shelving)
+
+
+def _refused_before(sought: Sought) -> RefusedBefore:
+    """What the session's provider refused of earlier windows."""
+    if sought.standing is None:
+        return RefusedBefore(is_new=sought.is_unsigned)
+    session = sought.standing.session
+    return RefusedBefore(session.unsigned_seq, sought.is_unsigned, session.most_images)
 
 
 def load_tail(tenant_id: UUID, standing: Standing | None, model: str, budget: Budget) -> Tail:

@@ -10,10 +10,10 @@ from api.encoding import encode
 from context.assemble import Notes, Unread, new_message, notes_message
 from context.budget import Budget
 from context.emergency import with_note
-from context.message_counts import count_of
+from context.message_counts import count_of, counted_now
 from context.tokens import NO_TOOLS, Count, ToolsCount, guarantee, measure_tools
 from context.types import JsonObject, Message, Role
-from models.conversation import SessionState
+from models.conversation import COUNTS_REVISION, SessionState
 from models.freshness import Standing
 from models.history import load_newest
 from models.session import Transaction
@@ -40,6 +40,8 @@ def read_tail(
     most = _rows_to_fill(session, budget)
     while up_to > after and not _is_enough(tail, model, budget):
         part = load_newest(db, tenant_id, session.session_id, after_seq=after, up_to_seq=up_to, most=most)
+        if session.counts_revision < COUNTS_REVISION:
+            part = list(map(counted_now, part))
         tail = part + tail
         up_to = part[0].seq - 1 if len(part) == most else after
     left_out = session.left_out

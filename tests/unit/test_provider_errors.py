@@ -212,8 +212,7 @@ IMAGES = [
 SIGNATURES = [
     "messages.1.content.0: Invalid `signature` in `thinking` block",
     "messages.3.content.0.thinking.signature: Field required",
-    "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot "
-    "be modified. These blocks must remain as they were in the original response.",
+    "messages.1.content.0: `thinking` blocks in the latest assistant message cannot be modified.",
     "Unable to submit request because Thought signature is not valid..",
     "Function call is missing a thought_signature in functionCall parts.",
     "Invalid thought signature.",

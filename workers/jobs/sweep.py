@@ -13,6 +13,7 @@ from models.heartbeat import forget_older_than
 from models.ledger import sweep_lost
 from models.limit import forget_expired_limits
 from models.preflight_record import forget_old_decisions
+from models.recount import recount_old_sessions
 from models.retention_run import RETENTION
 from models.retention_settings import retention_settings
 from models.session import reading, transaction
@@ -42,6 +43,7 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
         return retain(held, settings=retention_settings())
     if held.key == CAPS:
         return _look_at_caps(held, caps, llm, look_s=cap_look_s)
+    recounted = recount_old_sessions()
     with transaction() as db:
         lost = sweep_lost(db, older_than_s=llm.llm_lost_after_s)
         gone = forget_older_than(db, KEEP_HEARTBEATS)
@@ -49,6 +51,7 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
         old += forget_old_reads(db, keep=timedelta(days=shadow_settings().shadow_keep_days))
         forget_expired_limits(db)
         outcome = f"{lost} calls lost, {gone} heartbeats and {old} decisions forgotten"
+        outcome += f", {recounted} sessions recounted" if recounted else ""
         if not finish(db, held, outcome):
             raise LeaseLostError
     return outcome

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from context.outgoing import Unsigned
+from context.outgoing import RefusedBefore
 from context.shape.rules import Rule
 from context.shape.target import maker_of
 from context.types import JsonObject, Wire
@@ -84,14 +84,15 @@ def test_signed_reasoning_goes_to_the_family_that_made_it_alone(
 @pytest.mark.parametrize("name", HISTORIES)
 def test_reasoning_that_was_refused_is_not_sent_again_to_its_own_family(name: str) -> None:
     wire, bodies = HISTORIES[name]
-    window = lay(bodies, "gpt-5", wire, made_by="gpt-5", unsigned=Unsigned(through_seq=len(bodies)))
+    window = lay(bodies, "gpt-5", wire, made_by="gpt-5", refused=RefusedBefore(unsigned_seq=len(bodies)))
     assert not [sign for sign in SIGNS if sign in json.dumps(sent(window))]
     assert Rule.REFUSED_REASONING in window.certificate.accepted_shape.rules
 
 
 def test_reasoning_after_the_refused_one_is_sent() -> None:
     wire, bodies = HISTORIES["blocks"]
-    window = lay(bodies, "claude-opus-4-5", wire, made_by="claude-opus-4-5", unsigned=Unsigned(through_seq=2))
+    refused = RefusedBefore(unsigned_seq=2)
+    window = lay(bodies, "claude-opus-4-5", wire, made_by="claude-opus-4-5", refused=refused)
     assert [block["type"] for block in sent(window)[1]["content"]] == ["tool_use"]
     assert [block["type"] for block in sent(window)[3]["content"]] == ["thinking", "text"]
 
