@@ -22,9 +22,10 @@ from context.profiles.find import shared_floor
 from context.provider_errors import ErrorKind, classify
 from context.rebuild import Refused, rebuild_smaller
 from context.types import JsonObject
-from models.conversation import cut_session, remember_refusal
+from models.conversation import cut_session
 from models.freshness import Standing, find_standing
 from models.limit import LimitSource, Sighting, find_limit, learn_limit
+from models.refused import remember_refusal
 from models.session import Transaction, reading
 from models.summary import activate_prepared
 from models.work import WorkKind, want
