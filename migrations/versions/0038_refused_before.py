@@ -9,8 +9,8 @@ Back: drops the columns and the index; counts that were made right stay right.
 
 from alembic import op
 
-revision = "0037"
-down_revision = "0036"
+revision = "0038"
+down_revision = "0037"
 branch_labels = None
 depends_on = None
 
