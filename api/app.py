@@ -37,6 +37,7 @@ from api.description import describe_calls
 from api.inspector import routes as inspector
 from api.limits import limits
 from api.mcp.door import PATH, McpDoor
+from api.places import KeepPlaces, TenantPlaces
 from api.request_ids import NameRequests
 from api.request_times import MeasureRequests, RequestTimes
 from api.settings import api_settings
@@ -120,6 +121,15 @@ def make_app() -> FastAPI:
     app.state.mcp = McpDoor()
     app.router.routes.append(Route(PATH, app.state.mcp, include_in_schema=False))
     errors.install(app)
+    settings = api_settings()
+    app.state.places = None
+    if settings.tenant_calls:
+        app.state.places = TenantPlaces(
+            most=settings.tenant_calls,
+            most_waiting=settings.tenant_calls_waiting,
+            wait_s=settings.tenant_wait_s,
+        )
+        app.add_middleware(KeepPlaces, places=app.state.places)
     app.add_middleware(GuardAnswers)
     app.add_middleware(ServerTiming)
     app.state.snapshots, app.state.request_times = metrics.Snapshots(), RequestTimes()

@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 
 from api.errors import ProblemError
 from api.limits import limits
+from api.places import take_place
 from api.settings import ApiSettings, api_settings
 from api.validation import validation_error
 from context.errors import InvalidInputError
@@ -153,10 +154,10 @@ class CallerCache:
 
     def find(self, key: str) -> Caller | None:
         """Whose key this is, or None."""
-        digest = _digest(key)
-        known = self._fresh(digest)
+        known = self.fresh(key)
         if known is not None:
             return known
+        digest = _digest(key)
         now = time.monotonic()
         with reading() as db:
             caller = find_caller(db, key)
@@ -175,16 +176,13 @@ class CallerCache:
         if len(self._ever) > self._most:
             del self._ever[next(iter(self._ever))]
 
-    def knows(self, key: str) -> bool:
-        """Whether the key was in force a moment ago; asks nobody."""
-        return self._fresh(_digest(key)) is not None
-
     def has_known(self, key: str) -> bool:
         """Whether the key was ever in force here, as far as that is remembered; asks nobody."""
         return _digest(key) in self._ever
 
-    def _fresh(self, digest: bytes) -> Caller | None:
-        until, caller = self._found.get(digest, (0.0, None))
+    def fresh(self, key: str) -> Caller | None:
+        """Whose key it was a moment ago, as far as that is known; asks nobody."""
+        until, caller = self._found.get(_digest(key), (0.0, None))
         return caller if time.monotonic() < until else None
 
 
@@ -203,14 +201,32 @@ def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaita
         settings = api_settings()
         try:
             with fail_after(settings.body_timeout_s):
-                return Call(request, await _body(request, limit_of(settings)))
+                raw = await _body(request, limit_of(settings))
         except ClientDisconnect:  # nobody hears it; it is no fault of ours, and is not counted as one
             raise ProblemError("body-incomplete", "body: it broke off", field="body") from None
         except TimeoutError:
             message = f"body: did not arrive within {settings.body_timeout_s:g} s"
             raise ProblemError("body-timeout", message, field="body") from None
+        await _take_place(request)
+        return Call(request, raw)
 
     return read
+
+
+async def _take_place(request: Request) -> None:
+    """Wait until the tenant has a call less than it may have; a body that is still on its way has no place.
+
+    Raises:
+        ProblemError: That takes too long.
+    """
+    key = key_of(request)
+    caller = None if key is None else await _caller_of(key)
+    if caller is not None:
+        await take_place(request.scope, caller.tenant_id)
+
+
+async def _caller_of(key: str) -> Caller | None:
+    return callers.fresh(key) or await to_thread.run_sync(callers.find, key)
 
 
 async def _let_in(request: Request) -> None:
@@ -226,7 +242,7 @@ async def _let_in(request: Request) -> None:
         await to_thread.run_sync(_charge, request)
         return
     key = key_of(request)
-    if key is None or not callers.knows(key):
+    if key is None or callers.fresh(key) is None:
         await to_thread.run_sync(_find, request, key)
 
 

@@ -19,6 +19,13 @@ class ApiSettings(BaseSettings):
     api_host: str = Field("127.0.0.1", description="The address to listen on.")
     api_port: int = Field(8080, ge=0, le=65535, description="The port to listen on.")
     api_threads: int = Field(32, ge=1, description="Requests that are worked on at once.")
+    tenant_calls: int = Field(
+        16, ge=0, description="Calls of one tenant that a process works on at once; 0 for no bound."
+    )
+    tenant_calls_waiting: int = Field(
+        500, ge=0, description="Calls of one tenant that may wait beside them; further ones get 429."
+    )
+    tenant_wait_s: float = Field(5.0, gt=0, description="How long they wait before they get 429.")
     max_body_bytes: int = Field(8 * 2**20, ge=1024, description="The largest request body.")
     max_batch_bytes: int = Field(32 * 2**20, ge=1024, description="The largest body of many turns.")
     mcp_max_body_bytes: int = Field(

@@ -36,6 +36,11 @@ def present_tenant() -> UUID | None:
     return _tenant.get() if database_settings().row_security else None
 
 
+def caller_tenant() -> UUID | None:
+    """Whose call this thread works on; None outside of calls."""
+    return _tenant.get()
+
+
 def as_role(role: str) -> Mapping[str, str]:
     """The parameters of sessions that act as a role; none where they act as whom they log in."""
     return {"role": role, "search_path": f"{VIEWS},public"} if role else {}

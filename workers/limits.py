@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from types import FrameType
-from typing import IO
 
 
 @contextmanager
@@ -45,5 +44,5 @@ def time_limits(*, soft_s: float, hard_s: float, error: type[Exception]) -> Iter
 
 
 @cache
-def _nowhere(_pid: int) -> IO[str]:
-    return open(os.devnull, "w")  # noqa: PTH123 (kept as long as the process)
+def _nowhere(_pid: int) -> int:
+    return os.open(os.devnull, os.O_WRONLY)

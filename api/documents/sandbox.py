@@ -3,22 +3,57 @@
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Condition
+from uuid import UUID
 
 from api.documents.child import MEMORY, Extracted, Limits
 from api.errors import ProblemError
+from models.row_security import caller_tenant
 from models.settings import ArtifactSettings
 
 ROOT = Path(__file__).parents[2]
-AT_ONCE = 2
+AT_ONCE = 3
 """Documents that are read at once: each may take the whole memory that one is allowed."""
+
+OF_A_TENANT = 2
+"""Of these, so many may be one tenant's: whoever fills them leaves a place to others."""
 
 WAIT_S = 5.0
 """How long a document waits for its turn: what waits takes a thread from other calls."""
 
 _places = BoundedSemaphore(AT_ONCE)
+
+
+class _OwnPlaces:
+    """The places of each tenant; those of a tenant who reads nothing take no memory."""
+
+    def __init__(self) -> None:
+        self._taken: dict[UUID | None, int] = {}
+        self._changed = Condition()
+
+    def acquire(self, tenant_id: UUID | None, timeout_s: float) -> bool:
+        with self._changed:
+            is_free = self._changed.wait_for(
+                lambda: self._taken.get(tenant_id, 0) < OF_A_TENANT, timeout=timeout_s
+            )
+            if is_free:
+                self._taken[tenant_id] = self._taken.get(tenant_id, 0) + 1
+            return is_free
+
+    def release(self, tenant_id: UUID | None) -> None:
+        with self._changed:
+            self._taken[tenant_id] -= 1
+            if not self._taken[tenant_id]:
+                del self._taken[tenant_id]
+            self._changed.notify_all()
+
+
+_own_places = _OwnPlaces()
 
 
 def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extracted:
@@ -32,12 +67,33 @@ def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extra
     Raises:
         ProblemError: The document is refused, or cost too much, or too many are being read.
     """
-    if not _places.acquire(timeout=WAIT_S):
-        raise ProblemError("unavailable", "other documents are being read; nothing was changed, try again")
-    try:
+    with _place():
         return _answer(_run(module, data, settings))
+
+
+@contextmanager
+def _place() -> Iterator[None]:
+    """Hold a place of the tenant, and then one of all.
+
+    Raises:
+        ProblemError: None becomes free in time.
+    """
+    tenant_id, ends = caller_tenant(), time.monotonic() + WAIT_S
+    if not _own_places.acquire(tenant_id, WAIT_S):
+        raise _full()
+    try:
+        if not _places.acquire(timeout=max(ends - time.monotonic(), 0.0)):
+            raise _full()
+        try:
+            yield
+        finally:
+            _places.release()
     finally:
-        _places.release()
+        _own_places.release(tenant_id)
+
+
+def _full() -> ProblemError:
+    return ProblemError("unavailable", "other documents are being read; nothing was changed, try again")
 
 
 def _run(module: str, data: bytes, settings: ArtifactSettings) -> "subprocess.CompletedProcess[bytes]":

@@ -1,0 +1,117 @@
+"""One tenant fills its places at the API and at the readers of uploads; others notice nothing."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from uuid import UUID
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from api.app import make_app
+from api.documents import sandbox
+from api.errors import ProblemError
+from api.settings import api_settings
+from models import row_security, session
+from models.tenant import ensure_tenant
+from tests.integration.conftest import make_key
+from tests.waiting import wait_until
+
+MOST = 2
+TURN = {
+    "messages": [{"role": "user", "content": "Is it up?"}, {"role": "assistant", "content": "It is up."}],
+}
+
+
+@pytest.fixture
+def narrow(tenant_id: UUID, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """An API that works on two calls of a tenant at once, and lets no other wait."""
+    monkeypatch.setenv("AFTERTURN_TENANT_CALLS", str(MOST))
+    monkeypatch.setenv("AFTERTURN_TENANT_CALLS_WAITING", "0")
+    api_settings.cache_clear()
+    with TestClient(make_app(), raise_server_exceptions=False) as plain:
+        plain.headers["Authorization"] = f"Bearer {make_key(tenant_id)}"
+        yield plain
+    monkeypatch.undo()
+    api_settings.cache_clear()
+
+
+@pytest.fixture
+def stranger(tenant_id: UUID) -> str:
+    """A key of another tenant."""
+    del tenant_id  # tables are empty before it
+    with session.transaction() as db:
+        other = ensure_tenant(db, "other")
+    return make_key(other)
+
+
+@contextmanager
+def held(session_id: str) -> Iterator[None]:
+    """Hold the row of a session, so that writers to it wait."""
+    with session.transaction() as db:
+        db.execute(text("select 1 from session where session_id = :s for update"), {"s": session_id})
+        yield
+
+
+def waiting() -> int:
+    """How many statements wait for a lock."""
+    with session.reading() as db:
+        query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        return int(db.execute(text(query)).scalar_one())
+
+
+def test_whoever_fills_its_places_is_told_so_and_nobody_else_is(narrow: TestClient, stranger: str) -> None:
+    assert narrow.post("/v1/sessions/s/turns", json={"turn_id": "t", **TURN}).status_code == 202
+
+    def send(turn: str) -> httpx2.Response:
+        return narrow.post("/v1/sessions/s/turns", json={"turn_id": turn, **TURN})
+
+    with ThreadPoolExecutor(MOST) as pool:
+        with held("s"):
+            slow = [pool.submit(send, f"slow-{number}") for number in range(MOST)]
+            wait_until(lambda: waiting() == MOST, within_s=30, what="both wait for the session")
+            refused = narrow.get("/v1/usage")
+            other = narrow.get("/v1/usage", headers={"Authorization": f"Bearer {stranger}"})
+            health = narrow.get("/healthz")
+        assert [call.result().status_code for call in slow] == [202] * MOST
+    assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
+    assert refused.json()["detail"] == (
+        "2 calls of this tenant are worked on already; nothing was changed, try again"
+    )
+    assert (other.status_code, health.status_code) == (200, 200)
+    assert narrow.get("/v1/usage").status_code == 200
+
+
+@contextmanager
+def reading_as(tenant_id: UUID) -> Iterator[None]:
+    """Hold a place at the readers of uploads, as a call of a tenant does."""
+    before = row_security._tenant.set(tenant_id)
+    try:
+        place = sandbox._place()
+        place.__enter__()
+    finally:
+        row_security._tenant.reset(before)
+    with ExitStack() as taken:
+        taken.push(place)
+        yield
+
+
+def test_whoever_fills_the_readers_of_uploads_leaves_a_place_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sandbox, "WAIT_S", 0.05)
+    one, other, third = UUID(int=1), UUID(int=2), UUID(int=3)
+    with ExitStack() as held_places:
+        for _ in range(sandbox.OF_A_TENANT):
+            held_places.enter_context(reading_as(one))
+        with pytest.raises(ProblemError, match="other documents"), reading_as(one):
+            pass
+        with reading_as(other), pytest.raises(ProblemError, match="other documents"), reading_as(third):
+            pass
+        with reading_as(third):
+            pass
+    with reading_as(one):
+        pass
+    assert sandbox._own_places._taken == {}
