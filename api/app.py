@@ -42,6 +42,7 @@ from api.request_ids import NameRequests
 from api.request_times import MeasureRequests, RequestTimes
 from api.settings import api_settings
 from api.traces import TraceRequests
+from api.tries import NoteDeeds
 from context.tokens import count_text
 from models.counting import flushing
 from models.settings import require_settings
@@ -138,5 +139,6 @@ def make_app() -> FastAPI:
         name_process("api")
         app.add_middleware(TraceRequests)
     app.add_middleware(NameRequests)
+    app.add_middleware(NoteDeeds)
     app.openapi = cache(partial(describe_calls, app))  # type: ignore[method-assign]
     return app

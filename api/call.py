@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Annotated, Any, TypeVar
 
 from anyio import fail_after, to_thread
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Header, Path, Request
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 from starlette.requests import ClientDisconnect
 
@@ -320,6 +320,21 @@ async def _session_id(
 
 
 SessionId = Annotated[str, Depends(_session_id)]
+
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=255,
+        description="A name of the caller's choice for this call: sent again, the call has its effect once.",
+    ),
+]
+
+
+def digest_of(key: str | None) -> bytes | None:
+    """What is kept of a caller's name for a call."""
+    return None if key is None else _digest(key)
 
 
 def documented(model: type[Body], content_type: str = "application/json") -> dict[str, Any]:

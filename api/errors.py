@@ -7,14 +7,16 @@ import orjson
 import structlog
 from fastapi import FastAPI, Request, Response, status
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.exceptions import HTTPException
 
-from api.tries import is_contention
+from api.tries import is_done_in_part
 from api.validation import validation_error
 from context.errors import AfterturnError
-from models.error_facts import facts_of
+from models.database_errors import Trouble, trouble_of
+from models.error_facts import facts_of, kind_of
+from models.session import OutcomeUnknownError
 
 log = structlog.get_logger()
 
@@ -37,10 +39,28 @@ STATUS_OF_CODE = {
     "rate-limited": 429,
     "text-key-unavailable": 503,
     "unavailable": 503,
+    "internal-error": 500,
 }
-NO_DATABASE = "the database does not answer; nothing was changed, try again"
-HELD = "others held the same rows for too long; nothing was changed, try again"
-FAULT = "this is a fault of ours; nothing was changed"
+HELD = "others held the same rows for too long"
+REASONS = {
+    Trouble.AWAY: "the database does not answer",
+    Trouble.FULL: "the database or this machine has no room left",
+    Trouble.BROKEN: "the disk of the database fails",
+    Trouble.READ_ONLY: "the database takes no changes now; what is stored can still be read",
+    Trouble.CONFLICT: HELD,
+    Trouble.HELD: HELD,
+    Trouble.SLOW: f"{HELD}, or the database is too slow",
+    Trouble.GONE: HELD,
+}
+"""Troubles that end by themselves, as a caller is told of them; others are a fault of ours."""
+
+NOTHING = "nothing was changed"
+PART = "a part of it was done, and the same call does the rest"
+UNKNOWN = (
+    "it went away while the change was committed: whether it was done is unknown. Read it back, or send the "
+    "same call again where that is safe, as it is for turns, and for a reset with an `Idempotency-Key`"
+)
+FAULT = "this is a fault of ours"
 HTTP_CODES = {404: "not-found", 405: "method-not-allowed"}
 HEADERS_OF_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}
 
@@ -95,13 +115,32 @@ def problem_of(error: AfterturnError) -> dict[str, Any]:
     return {**error.numbers, "type": error.code, "status": status_code, "detail": error.message}
 
 
-def why_unavailable(error: Exception) -> str:
-    """Say, to the log and to a caller, whether the database is away or others held what a call needed."""
-    if is_contention(error):
-        log.warning("rows_held", error=type(error).__name__)
-        return HELD
-    log.warning("database_unavailable", error=type(error).__name__)
-    return NO_DATABASE
+def unavailable(error: Exception) -> ProblemError | None:
+    """What a caller is told where the database is in trouble; None where the error is a fault of ours.
+
+    The log is told as well. The answer's `outcome` is "none", "part" or "unknown".
+    """
+    trouble = trouble_of(error)
+    if trouble is None or trouble not in REASONS:
+        return None
+    event = "rows_held" if REASONS[trouble].startswith(HELD) else "database_unavailable"
+    log.warning(event, trouble=trouble, error=kind_of(error))
+    if isinstance(error, OutcomeUnknownError):
+        return ProblemError("unavailable", f"{REASONS[trouble]}; {UNKNOWN}", outcome="unknown")
+    return ProblemError("unavailable", f"{REASONS[trouble]}; {_so_far()}, try again", **_outcome())
+
+
+def fault() -> ProblemError:
+    """What a caller is told of a fault of ours: not more than what became of the call."""
+    return ProblemError("internal-error", f"{FAULT}; {_so_far()}", **_outcome())
+
+
+def _so_far() -> str:
+    return PART if is_done_in_part() else NOTHING
+
+
+def _outcome() -> dict[str, str]:
+    return {"outcome": "part" if is_done_in_part() else "none"}
 
 
 def install(app: FastAPI) -> None:
@@ -123,15 +162,11 @@ def install(app: FastAPI) -> None:
         return answer
 
     @app.exception_handler(PoolTimeoutError)
-    @app.exception_handler(OperationalError)
-    def _database(_: Request, error: Exception) -> Response:
-        return problem("unavailable", 503, why_unavailable(error))
-
-    @app.exception_handler(IntegrityError)
-    def _refused(request: Request, error: IntegrityError) -> Response:
-        return _database(request, error) if is_contention(error) else _unknown(request, error)
-
+    @app.exception_handler(DBAPIError)
     @app.exception_handler(Exception)
-    def _unknown(_: Request, error: Exception) -> Response:
-        log.error("request_failed", **facts_of(error))
-        return problem("internal-error", 500, FAULT)
+    def _unknown(request: Request, error: Exception) -> Response:
+        told = unavailable(error)
+        if told is None:
+            log.error("request_failed", **facts_of(error))
+            told = fault()
+        return _known(request, told)

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from context.tokens import count_text
 from models.heartbeat import MODELS_IN_USE, Sign, last_signs
-from models.session import reading
+from models.session import Transaction, reading
 from models.text_masters import find_missing_masters
 
 router = APIRouter(tags=["health"])
@@ -29,12 +29,13 @@ def is_ready() -> Response:
     try:
         with reading() as db:
             checks["migration"] = db.execute(text("select version_num from alembic_version")).scalar()
+            checks["writable"] = _writable(db)
             signs = last_signs(db)
             checks["text_keys"] = _text_keys(find_missing_masters(db))
         checks["database"] = True
     except Exception as error:  # noqa: BLE001 (whatever is wrong, the answer is "not ready" and its kind)
         checks["database"] = type(error).__name__
-    ready = all(checks.get(name) is True for name in ("database", "text_keys", "tokenizer"))
+    ready = all(checks.get(name) is True for name in ("database", "writable", "text_keys", "tokenizer"))
     ready = ready and bool(checks.get("migration"))
     content = {
         "status": "ready" if ready else "not ready",
@@ -43,6 +44,12 @@ def is_ready() -> Response:
         "models": _models(signs["worker"]) if "worker" in signs else {},
     }
     return Response(orjson.dumps(content), 200 if ready else 503, media_type="application/json")
+
+
+def _writable(db: Transaction) -> bool | str:
+    """Reads are answered all the same; but a turn that is sent here would be refused."""
+    refuses = text("select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean")
+    return "the database takes no changes now" if db.execute(refuses).scalar_one() else True
 
 
 def _models(sign: Sign) -> dict[str, str]:

@@ -7,7 +7,16 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Request, Response, status
 from pydantic import Field
 
-from api.call import Body, BodyCall, Parameters, check_id, documented, hold_back
+from api.call import (
+    Body,
+    BodyCall,
+    IdempotencyKey,
+    Parameters,
+    check_id,
+    digest_of,
+    documented,
+    hold_back,
+)
 from api.encoding import encode
 from api.errors import ProblemError, not_found
 from api.tries import committed
@@ -89,8 +98,11 @@ PlanId = Annotated[UUID, Depends(_plan_id)]
 
 
 @router.post("/plans", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(PlanRequest))
-def ask_for_plan(call: BodyCall) -> Response:
-    """Have an intent planned: 202 while it is made, 200 once there is a plan or a reason for none."""
+def ask_for_plan(call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
+    """Have an intent planned: 202 while it is made, 200 once there is a plan or a reason for none.
+
+    With an `Idempotency-Key` the same call can be sent again: it is about the same plan, which is made once.
+    """
     caller = call.caller("write")
     request = call.body(PlanRequest)
     if not request.intent.strip():
@@ -99,7 +111,8 @@ def ask_for_plan(call: BodyCall) -> Response:
 
     def ask(db: Transaction) -> UUID:
         wanted = _wanted(db, caller.tenant_id, request, features)
-        return want_plan(db, caller.tenant_id, wanted, awaited=bool(request.wait_ms))
+        key = digest_of(idempotency_key)
+        return want_plan(db, caller.tenant_id, wanted, awaited=bool(request.wait_ms), key=key)
 
     plan_id = committed(ask)
     if request.wait_ms:

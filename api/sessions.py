@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import orjson
 from fastapi import APIRouter, Depends, Path, Request, Response
 
-from api.call import BodyCall, SessionId, number_in_path, number_schema
+from api.call import BodyCall, IdempotencyKey, SessionId, digest_of, number_in_path, number_schema
 from api.errors import not_found
 from api.tries import committed
 from api.window.answers import freshness
-from models.conversation import SessionState, reset_session
+from models.conversation import SessionState, find_session, reset_session
 from models.freshness import find_standing
 from models.session import Transaction, reading
 from models.summary import Summary, activate_version, list_summaries, retire_summaries
@@ -101,21 +101,33 @@ def activate_summary(session_id: SessionId, version: Version, call: BodyCall) ->
 
 
 @router.post("/reset")
-def start_over(session_id: SessionId, call: BodyCall) -> Response:
-    """Start the session empty and keep its log; work under way for what it was is thrown away."""
-    caller = call.caller("write")
+def start_over(session_id: SessionId, call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
+    """Start the session empty and keep its log; work under way for what it was is thrown away.
 
-    def reset(db: Transaction) -> SessionState:
-        session = reset_session(db, caller.tenant_id, session_id)
+    With an `Idempotency-Key` the same call can be sent again: it resets once, and says `repeated` then.
+    """
+    caller = call.caller("write")
+    key = digest_of(idempotency_key)
+
+    def reset(db: Transaction) -> tuple[SessionState, bool]:
+        session = reset_session(db, caller.tenant_id, session_id, key=key)
         if session is None:
-            raise not_found("session")
+            session = find_session(db, caller.tenant_id, session_id)
+            if session is None:
+                raise not_found("session")
+            return session, True
         retire_summaries(db, caller.tenant_id, session)
         forget_refusals(db, caller.tenant_id, WorkKind.SUMMARIZE, session_id)
-        return session
+        return session, False
 
-    session = committed(reset)
+    session, is_repeated = committed(reset)
     return _json(
-        {"session_id": session_id, "generation": session.generation, "starts_after": session.start_seq}
+        {
+            "session_id": session_id,
+            "generation": session.generation,
+            "starts_after": session.start_seq,
+            **({"repeated": True} if is_repeated else {}),
+        }
     )
 
 

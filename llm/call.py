@@ -17,10 +17,20 @@ from llm.requests import CompletionRequest, Usage
 from llm.settings import LlmSettings
 
 _NO_KEY = "none"
+"""What a server without keys gets: the SDK refuses to send nothing."""
+
 _MOST_TOKENS = 2**31 - 1
 """What the ledger's columns hold; no window of any model is near it."""
 _MAX_NAME_CHARS = 200
-"""What a server without keys gets: the SDK refuses to send nothing."""
+
+MOST_CHARS_PER_TOKEN = 16
+"""Words take about four, and most scripts fewer: a longer answer is several times what was asked for."""
+
+MOST_BYTES_PER_TOKEN = 64
+"""A character takes six as JSON, and a token may stand in words, in thoughts and in a signature."""
+
+LEAST_LIMIT_CHARS, LEAST_LIMIT_BYTES = 2_000, 2**20
+"""Short answers have room for a frame of words; an error page and a provider's own fields are no answer."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,8 @@ def ask(request: CompletionRequest, settings: LlmSettings, *, deadline_s: float)
         LlmFailure: There was no answer at all. One that cannot be used is returned, since it was paid.
     """
     litellm = load()
-    wire = Wire(time.monotonic() + deadline_s, settings.llm_connect_timeout_s)
+    most_bytes = LEAST_LIMIT_BYTES + MOST_BYTES_PER_TOKEN * request.max_output_tokens
+    wire = Wire(time.monotonic() + deadline_s, settings.llm_connect_timeout_s, most_bytes)
 
     def work() -> Any:
         use_wire(wire)
@@ -65,9 +76,11 @@ def ask(request: CompletionRequest, settings: LlmSettings, *, deadline_s: float)
     ended = run_with_deadline(work, deadline_s)
     if ended is None:
         raise LlmFailure(Cause.TIMEOUT, f"no answer within {deadline_s:g} s")
+    if ended.error is not None and wire.is_full:
+        raise LlmFailure(Cause.TOO_LONG, f"more than {most_bytes} bytes", status=wire.status)
     if ended.error is not None:
         raise failure_of(ended.error, status_on_wire=wire.status, secrets=_secrets(request, settings))
-    return read_response(ended.result)
+    return read_response(ended.result, request.max_output_tokens)
 
 
 @dataclass(frozen=True)
@@ -162,15 +175,23 @@ def _texts(content: object) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def read_response(response: Any) -> RawReply:
-    """Take the words and the usage out of litellm's response, and say what is wrong with it."""
+def read_response(response: Any, max_output_tokens: int) -> RawReply:
+    """Take the words and the usage out of litellm's response, and say what is wrong with it.
+
+    An answer of several times what was asked for is not read at all: to judge one of 22 MB takes minutes.
+    """
     usage = getattr(response, "usage", None)
     choice = response.choices[0] if response.choices else None
-    text = clean_text(choice.message.content or "") if choice else ""
+    words = (choice.message.content or "") if choice else ""
+    most = LEAST_LIMIT_CHARS + MOST_CHARS_PER_TOKEN * max_output_tokens
+    text = clean_text(words) if len(words) <= most else ""
     finish = str(choice.finish_reason or "") if choice else ""
+    failure = _flaw(text, finish, has_choice=choice is not None)
+    if len(words) > most:
+        failure = LlmFailure(Cause.TOO_LONG, f"{len(words)} characters, {most} at most are read")
     return RawReply(
         text=text,
-        failure=_flaw(text, finish, has_choice=choice is not None),
+        failure=failure,
         finish_reason=finish,
         answered_by=clean_text(str(response.model or ""))[:_MAX_NAME_CHARS],
         usage=_usage(usage),

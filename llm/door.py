@@ -28,12 +28,16 @@ class Wire:
     Attributes:
         ends_at: When it must be over, on the monotonic clock.
         connect_s: The longest a connection may take.
+        most_bytes: The most that an answer may take on the wire.
         status: The status of the last answer; None before one has arrived.
+        is_full: Whether an answer was cut there.
     """
 
     ends_at: float
     connect_s: float
+    most_bytes: int
     status: int | None = field(default=None)
+    is_full: bool = field(default=False)
 
     @property
     def left_s(self) -> float:
@@ -53,17 +57,27 @@ def use_wire(wire: Wire) -> None:
     _active.wire = wire
 
 
-class _DeadlineStream(httpx.SyncByteStream):
-    """A response body that stops at the deadline, however slowly and steadily it drips."""
+_MOST_PACKED = 64
+"""An answer that comes packed, although none was asked for, may be so many times as large when unpacked."""
 
-    def __init__(self, body: httpx.SyncByteStream, wire: Wire) -> None:
+
+class _BoundedStream(httpx.SyncByteStream):
+    """A response body that stops at the deadline, however slowly and steadily it drips, and at its bound."""
+
+    def __init__(self, body: httpx.SyncByteStream, wire: Wire, most_bytes: int) -> None:
         self._body = body
         self._wire = wire
+        self._most_bytes = most_bytes
 
     def __iter__(self) -> Iterator[bytes]:
+        arrived = 0
         for chunk in self._body:
             if time.monotonic() > self._wire.ends_at:
                 raise httpx.ReadTimeout("the deadline passed while the answer was arriving")
+            arrived += len(chunk)
+            if arrived > self._most_bytes:
+                self._wire.is_full = True
+                raise httpx.ReadError("the answer is larger than any that was asked for")
             yield chunk
 
     def close(self) -> None:
@@ -76,13 +90,16 @@ def _limit_request(request: httpx.Request) -> None:
         left_s = wire.left_s
         limits = {"connect": min(wire.connect_s, left_s), "read": left_s, "write": left_s, "pool": left_s}
         request.extensions = {**request.extensions, "timeout": limits}
+        request.headers["Accept-Encoding"] = "identity"  # a few packed bytes can be many
 
 
 def _limit_response(response: httpx.Response) -> None:
     wire = _active.wire
     if wire is not None and isinstance(response.stream, httpx.SyncByteStream):
         wire.status = response.status_code
-        response.stream = _DeadlineStream(response.stream, wire)
+        is_plain = response.headers.get("Content-Encoding", "identity").strip().lower() in {"", "identity"}
+        most_bytes = wire.most_bytes if is_plain else wire.most_bytes // _MOST_PACKED
+        response.stream = _BoundedStream(response.stream, wire, most_bytes)
 
 
 @lru_cache

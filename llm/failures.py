@@ -43,6 +43,7 @@ class Cause(StrEnum):
     NO_CHOICES = "no-choices"
     NO_CONTENT = "no-content"
     OUTPUT_CAP = "output-cap"
+    TOO_LONG = "too-long"
     BAD_RESPONSE = "bad-response"
     CONTENT_FILTER = "content-filter"
     INTERRUPTED = "interrupted"
@@ -61,6 +62,7 @@ _KINDS: dict[Cause, FailureKind] = {
     Cause.NO_CHOICES: FailureKind.EMPTY,
     Cause.NO_CONTENT: FailureKind.EMPTY,
     Cause.OUTPUT_CAP: FailureKind.TRUNCATED,
+    Cause.TOO_LONG: FailureKind.TRUNCATED,
     Cause.BAD_RESPONSE: FailureKind.MALFORMED,
     Cause.CONTENT_FILTER: FailureKind.REFUSED,
     Cause.INTERRUPTED: FailureKind.RETRY_BACKOFF,
@@ -68,7 +70,10 @@ _KINDS: dict[Cause, FailureKind] = {
 _WAITING_HELPS = frozenset({FailureKind.RETRY_AFTER, FailureKind.RETRY_BACKOFF})
 _PARKING = frozenset({Cause.AUTH, Cause.MISSING_MODEL, Cause.BILLING})
 _TRANSIENT = frozenset({Cause.RATE_LIMIT, Cause.SERVER, Cause.CONNECTION, Cause.TIMEOUT, Cause.BAD_RESPONSE})
-_MAYBE_BILLED = frozenset({Cause.TIMEOUT, Cause.BAD_RESPONSE, Cause.INTERRUPTED})
+_MAYBE_BILLED = frozenset({Cause.TIMEOUT, Cause.BAD_RESPONSE, Cause.INTERRUPTED, Cause.TOO_LONG})
+
+MOST_ERROR_CHARS = 20_000
+"""So much of an error is read; some quote the whole prompt, or the whole answer."""
 
 
 class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an error of ours
@@ -183,7 +188,7 @@ def failure_of(error: BaseException, *, status_on_wire: int | None, secrets: Ite
     Returns:
         The failure, never an exception of its own.
     """
-    text = str(error)
+    text = str(error)[:MOST_ERROR_CHARS]
     status = status_on_wire or _status_of(error)
     body = getattr(error, "body", None)
     meaning = classify(status, body if isinstance(body, dict) else text)

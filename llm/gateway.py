@@ -1,6 +1,7 @@
 """The one door to models: reserve, ask once, settle. No retry here, no transaction while it waits."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -73,6 +74,7 @@ class Gateway:
         self._caps = caps
         self._transaction = open_transaction
         self._now = now
+        self._timeouts: Counter[str] = Counter()  # of each model, in a row, as this process saw them
         self._rules = BreakerRules(
             failures=settings.llm_breaker_failures,
             open_s=settings.llm_breaker_open_s,
@@ -106,10 +108,15 @@ class Gateway:
         )
 
     def _complete_once(self, request: CompletionRequest, ends_at_s: float) -> CompletionReply:
-        deadline_s = min(self._settings.deadline_s(request.input_tokens), ends_at_s - time.monotonic())
+        deadline_s = min(self._deadline_s(request), ends_at_s - time.monotonic())
         if deadline_s <= 0:
             raise LlmFailure(Cause.TIMEOUT, "no time was left for another model")
         return traced(request, lambda: self._asked(request, deadline_s))
+
+    def _deadline_s(self, request: CompletionRequest) -> float:
+        return self._settings.deadline_s(
+            request.input_tokens, request.max_output_tokens, timeouts=self._timeouts[request.model]
+        )
 
     def _asked(self, request: CompletionRequest, deadline_s: float) -> CompletionReply:
         attempt = self._reserve(request, deadline_s)
@@ -123,6 +130,8 @@ class Gateway:
             self._settle(attempt, None, LlmFailure(Cause.INTERRUPTED))
             raise
         price_usd = self._settle(attempt, raw, failure)
+        is_late = failure is not None and failure.cause is Cause.TIMEOUT
+        self._timeouts[request.model] = self._timeouts[request.model] + 1 if is_late else 0
         if failure is not None or raw is None:
             failure = failure or LlmFailure(Cause.NO_CONTENT)
             failure.model = request.model

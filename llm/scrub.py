@@ -3,7 +3,10 @@
 import os
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
+from context.precompute.prompt import ArtifactInput, artifact_messages
+from context.prompts import SummaryInput, summary_messages
 from llm.provider_words import OF_PROVIDERS
 
 MAX_DETAIL_CHARS = 300
@@ -22,7 +25,12 @@ _SPACE = re.compile(r"\s+")
 _SHINGLE = 12
 """A run of this many characters that also occurs in the prompt is taken for a quotation of it."""
 
+_LONG = 40
+"""A run of so many is hidden even where all its words are such that every provider uses."""
+
 _WORD = re.compile(r"[^\W_]{3,}")
+_NAME = re.compile(r"\w*_\w*")
+"""A name of code, as of a parameter, is one word: `admin_api_key` says nothing of an admin in the prompt."""
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
@@ -54,10 +62,14 @@ def _environment_keys() -> list[str]:
 
 def _without_words(line: str, texts: list[str]) -> str:
     """Hide single words that the prompt has too, but for those that every provider uses."""
-    said = {word.casefold() for text in texts for word in _WORD.findall(text)} - OF_PROVIDERS
+    said = {word.casefold() for text in texts for word in _WORD.findall(text)} - _harmless()
+    names = {name.casefold() for text in texts for name in _NAME.findall(text)}
+    own = [found.span() for found in _NAME.finditer(line) if found[0].casefold() not in names]
 
     def kept(found: re.Match[str]) -> str:
         word = found[0]
+        if any(start <= found.start() and found.end() <= end for start, end in own):
+            return word
         unspaced = not word.isascii() and any(word in text for text in texts)  # such as Chinese
         return "[prompt]" if unspaced or word.casefold() in said else word
 
@@ -66,10 +78,25 @@ def _without_words(line: str, texts: list[str]) -> str:
     )
 
 
+@lru_cache
+def _harmless() -> frozenset[str]:
+    """Words that tell nothing of a prompt: those of providers, and those of our own instructions."""
+    ours = [*summary_messages(SummaryInput((), 1, "en")), *artifact_messages(ArtifactInput("", "", 1))]
+    words = {word.casefold() for message in ours for word in _WORD.findall(str(message["content"]))}
+    return OF_PROVIDERS | words
+
+
 def _without_quotations(line: str, secrets: list[str]) -> str:
     hidden = [False] * len(line)
     for start in range(len(line) - _SHINGLE + 1):
         if any(line[start : start + _SHINGLE] in secret for secret in secrets):
             hidden[start : start + _SHINGLE] = [True] * _SHINGLE
     kept = "".join("\0" if hide else char for char, hide in zip(line, hidden, strict=True))
-    return re.sub("\0+", "[prompt]", kept)
+    return re.sub("\0+", lambda run: _unless_harmless(line, *run.span()), kept)
+
+
+def _unless_harmless(line: str, start: int, end: int) -> str:
+    """A few words in a row that every provider uses are its own; a mark stands for all else."""
+    words = [word for word in re.finditer(r"[^\W_]+", line) if word.start() < end and start < word.end()]
+    tells = any(word[0].casefold() not in _harmless() for word in words)
+    return "[prompt]" if tells or not words or end - start >= _LONG else line[start:end]

@@ -88,7 +88,10 @@ class LlmSettings(BaseSettings):
     llm_connect_timeout_s: float = Field(5, gt=0, description="The longest a connection may take.")
     llm_deadline_base_s: float = Field(30, gt=0, description="What a call may take with an empty prompt.")
     llm_deadline_per_1k_s: float = Field(0.5, ge=0, description="What 1,000 input tokens add to it.")
-    llm_deadline_max_s: float = Field(180, gt=0, description="The most a call may take, fallbacks included.")
+    llm_output_tokens_per_s: float = Field(
+        20, gt=0, description="How fast a slow model writes: the most that it may write adds its time."
+    )
+    llm_deadline_max_s: float = Field(600, gt=0, description="The most a call may take, fallbacks included.")
     llm_lost_after_s: float = Field(900, gt=0, description="Calls unsettled for longer were cut by a crash.")
 
     llm_prices: dict[str, Rates] = Field(
@@ -148,9 +151,20 @@ class LlmSettings(BaseSettings):
                 raise ValueError(f"AFTERTURN_{name.upper()}_MAX_OUTPUT_TOKENS leaves no room for input")
         return self
 
-    def deadline_s(self, input_tokens: int) -> float:
-        """How long a call may take in all: a base, and more for each begun 1,000 input tokens."""
-        grown = self.llm_deadline_base_s + self.llm_deadline_per_1k_s * math.ceil(input_tokens / 1000)
+    def deadline_s(self, input_tokens: int, output_tokens: int, *, timeouts: int = 0) -> float:
+        """How long a call may take in all.
+
+        Args:
+            input_tokens: What the model reads: each begun 1,000 adds a little.
+            output_tokens: The most that it may write, at the speed of a slow model.
+            timeouts: How often in a row it was not done in time: each doubles what it may take.
+
+        Returns:
+            Seconds, `llm_deadline_max_s` at most.
+        """
+        reads_s = self.llm_deadline_per_1k_s * math.ceil(input_tokens / 1000)
+        writes_s = output_tokens / self.llm_output_tokens_per_s
+        grown: float = (self.llm_deadline_base_s + reads_s + writes_s) * 2 ** min(timeouts, 10)
         return min(grown, self.llm_deadline_max_s)
 
     def check_below(self, **limits_s: float) -> None:

@@ -45,6 +45,7 @@ def redrive(
             due_at=func.now() + timedelta(seconds=delay_s),
             attempts=0,
             crashes=0,
+            losses=0,
             rests_until=None,
         )
     ).rowcount

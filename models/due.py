@@ -13,6 +13,7 @@ from sqlalchemy import BigInteger, Row, TextualSelect, text, update
 
 from models.session import Transaction
 from models.work import Claim, DueWork, WorkKind, WorkState, claim_of, leased
+from models.work_loss import LossRules
 
 MOST_STEPS = 64
 """So many tenants without due work are passed over in one claim; the next claim goes on behind them."""
@@ -196,6 +197,7 @@ def claim_next(
     isolated: bool,
     lease_s: float,
     max_crashes: int,
+    rules: LossRules | None = None,
 ) -> Next:
     """Lease the next piece of due work that nobody else is about to lease; never wait for a lock.
 
@@ -206,25 +208,24 @@ def claim_next(
         isolated: Whether work is wanted that killed a worker.
         lease_s: How long the lease holds.
         max_crashes: Work that crashed so often is dead.
+        rules: Who takes it, and how a lease that ran out is judged; None: each was a crash.
     """
+    values = leased(lease_s=lease_s, max_crashes=max_crashes, rules=rules)
     due = look(db, kinds, isolated=isolated, most=1)
     for group in turns.order(list(due.pieces)):
-        row = _take(db, group, turns, lease_s=lease_s, max_crashes=max_crashes)
+        row = _take(db, group, turns, values)
         if row is not None:
             turns.serve(group, row.tenant_id)
             return Next(due.at, is_due=True, held=claim_of(row) if row.state != WorkState.DEAD else None)
     return Next(due.at, is_due=False)
 
 
-def _take(
-    db: Transaction, group: Group, turns: Turns, *, lease_s: float, max_crashes: int
-) -> Row[Any] | None:
+def _take(db: Transaction, group: Group, turns: Turns, values: Mapping[str, Any]) -> Row[Any] | None:
     """Lease a piece of a group; None where others have all of it."""
 
     def lease(head: TextualSelect) -> Row[Any] | None:
         found = head.cte("head")
         changed = update(DueWork).where(DueWork.work_id == found.c.work_id)
-        values = leased(lease_s=lease_s, max_crashes=max_crashes)
         return db.execute(changed.values(**values).returning(DueWork.__table__)).one_or_none()
 
     if group.kind is None:

@@ -22,6 +22,8 @@ class Heartbeat(Base):
     instance: Mapped[str] = mapped_column(primary_key=True)
     seen_at: Mapped[Timestamp]
     detail: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
+    pool_seen_at: Mapped[datetime | None]
+    pool_since: Mapped[datetime | None]
 
 
 MODELS_IN_USE = ("summarizer", "planner")

@@ -74,6 +74,7 @@ def drop_dead(db: Transaction, tenant_id: UUID | None, work_id: int) -> DueWork 
             state=WorkState.IDLE,
             attempts=0,
             crashes=0,
+            losses=0,
             awaited=False,
             last_error=None,
             last_outcome="dropped",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 from sqlalchemy import (
     ARRAY,
@@ -18,7 +18,6 @@ from sqlalchemy import (
     Text,
     Uuid,
     func,
-    insert,
     select,
     text,
     update,
@@ -26,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy import (
     Sequence as NumberSequence,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.plans.features import intent_sha
@@ -198,19 +197,24 @@ class FailedPlan:
     duration_ms: int = 0
 
 
-def want_plan(db: Transaction, tenant_id: UUID, plan: WantedPlan, *, awaited: bool = False) -> UUID:
-    """Ask for a plan: its row and its due work, in one transaction. Returns the plan's id."""
-    plan_id = uuid4()
+def want_plan(
+    db: Transaction, tenant_id: UUID, plan: WantedPlan, *, awaited: bool = False, key: bytes | None = None
+) -> UUID:
+    """Ask for a plan: its row and its due work, in one transaction. Returns the plan's id.
+
+    A plan that its caller named by a key is asked for once, and found again by it.
+    """
+    plan_id = uuid4() if key is None else uuid5(tenant_id, key.hex())
     said = {name: getattr(plan, name) for name in WantedPlan.__dataclass_fields__}
-    db.execute(
-        insert(Plan).values(
-            tenant_id=tenant_id,
-            plan_id=plan_id,
-            source=PlanSource.ASKED,
-            status=PlanStatus.WANTED,
-            **seal_plan(Cells(db, tenant_id), plan_id, {**said, "features": dict(plan.features)}),
-        )
+    row = insert(Plan).values(
+        tenant_id=tenant_id,
+        plan_id=plan_id,
+        source=PlanSource.ASKED,
+        status=PlanStatus.WANTED,
+        **seal_plan(Cells(db, tenant_id), plan_id, {**said, "features": dict(plan.features)}),
     )
+    if db.execute(row.on_conflict_do_nothing()).rowcount == 0:
+        return plan_id
     want(db, tenant_id, WorkKind.PLAN, str(plan_id), awaited=awaited)
     return plan_id
 

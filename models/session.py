@@ -9,14 +9,20 @@ from typing import Any, TypeAlias
 
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from models.database_errors import Trouble, trouble_of
 from models.row_security import as_role, name_in_transaction, name_on_connection, present_tenant, role_for
 from models.settings import DatabaseSettings, database_settings
 
 Transaction: TypeAlias = Connection
 """A connection inside one transaction: all of it is committed, or nothing."""
+
+
+class OutcomeUnknownError(OperationalError):
+    """The connection broke while a commit was answered: it may have been done, or not."""
+
 
 IDLE_S = 1.0
 """A connection that was not used for longer is tested before it is used again."""
@@ -101,12 +107,22 @@ def engine() -> Engine:
 
 @contextmanager
 def transaction() -> Iterator[Transaction]:
-    """Commit everything done inside, or roll all of it back."""
-    tenant_id = present_tenant()
-    with _engine_of(os.getpid(), role_for(tenant_id)).begin() as connection:
-        if tenant_id is not None:
-            name_in_transaction(connection, tenant_id)
-        yield connection
+    """Commit everything done inside, or roll all of it back.
+
+    Raises:
+        OutcomeUnknownError: The server went away at the commit: only the database knows what came of it.
+    """
+    tenant_id, is_over = present_tenant(), False
+    try:
+        with _engine_of(os.getpid(), role_for(tenant_id)).begin() as connection:
+            if tenant_id is not None:
+                name_in_transaction(connection, tenant_id)
+            yield connection
+            is_over = True
+    except DBAPIError as error:
+        if not is_over or trouble_of(error) is not Trouble.AWAY:
+            raise
+        raise OutcomeUnknownError("commit", None, error.orig or error, hide_parameters=True) from error
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid4
@@ -39,34 +38,15 @@ from models.base import Base, CreatedAt, TenantKey, Timestamp
 from models.session import Transaction
 from models.tracing import present_trace
 from models.work_errors import MOST_CHARS, readable, seal_error
+from models.work_kinds import WorkKind, WorkState
+from models.work_loss import LossRules, count_end
+
+__all__ = ["WorkKind", "WorkState"]
 
 WAKE_CHANNEL = "due_work"
 """Where a NOTIFY wakes the dispatcher for work that somebody waits for."""
 
 _BUSY = {"fillfactor": 70, "autovacuum_vacuum_scale_factor": 0.01, "autovacuum_vacuum_cost_delay": 0}
-
-
-class WorkKind(StrEnum):
-    """What can be due; also the key's first part, so renaming one strands its rows."""
-
-    SUMMARIZE = "summarize"
-    RECALL = "recall"
-    SWEEP = "sweep"
-    LEARN = "learn"
-    PLAN = "plan"
-    ARTIFACT = "artifact"
-    CONTEXT_PLAN = "context_plan"
-    RELABEL = "relabel"
-    SHADOW = "shadow"
-
-
-class WorkState(StrEnum):
-    """Where a piece of work stands."""
-
-    READY = "ready"
-    RUNNING = "running"
-    IDLE = "idle"
-    DEAD = "dead"
 
 
 class DueWork(Base):
@@ -158,6 +138,8 @@ class DueWork(Base):
     waits_for: Mapped[str | None]
     waits_since: Mapped[datetime | None]
     waits_for_models: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    holder: Mapped[str | None]
+    losses: Mapped[int] = mapped_column(server_default=text("0"))
 
 
 @dataclass(frozen=True)
@@ -181,7 +163,7 @@ def want(
     """Ask for work, in the transaction of the event that makes it due.
 
     Ten events in a row make one piece of work: an earlier due time stays. Work that is running
-    notices at its end that it is wanted again. Dead work stays dead, and counts what asked for it.
+    notices at its end that it is wanted again. Dead work is tried once more, and has not all its tries again.
     Work that rests is not due before its rest is over, whoever waits for it.
     """
     want_each(db, tenant_id, kind, [key], delay_s=delay_s, awaited=awaited)
@@ -225,7 +207,8 @@ def _wish(awaited: bool) -> Insert:
     )
     columns = ["tenant_id", "kind", "key", "state", "due_at", "awaited", "trace"]
     row = insert(DueWork).from_select(columns, asked)
-    idle = DueWork.state == WorkState.IDLE
+    idle = DueWork.state.in_((WorkState.IDLE, WorkState.DEAD))
+    again = case((DueWork.state == WorkState.DEAD, 1), else_=0)
     return row.on_conflict_do_update(
         index_elements=[DueWork.tenant_id, DueWork.kind, DueWork.key],
         set_={
@@ -241,6 +224,7 @@ def _wish(awaited: bool) -> Insert:
                 )
             ),
             "wanted": DueWork.wanted + 1,
+            **{name: func.greatest(getattr(DueWork, name) - again, 0) for name in _TRIES},
             "awaited": or_(DueWork.awaited, row.excluded.awaited),
             "trace": case((idle, row.excluded.trace), else_=func.coalesce(row.excluded.trace, DueWork.trace)),
         },
@@ -252,11 +236,14 @@ def _after_rest(due_at: ColumnElement[datetime]) -> ColumnElement[datetime]:
     return func.greatest(due_at, DueWork.rests_until)
 
 
+_TRIES = ("attempts", "crashes", "losses")
 NOT_DENIED = dict.fromkeys(("denied_by", "denied_needs", "denied_cap", "denied_at", "denied_under"))
 NOT_WAITING = dict.fromkeys(("waits_for", "waits_since", "waits_for_models"))
 
 
-def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) -> Claim | None:
+def claim(
+    db: Transaction, work_id: int, *, lease_s: float, max_crashes: int, rules: LossRules | None = None
+) -> Claim | None:
     """Lease a piece of work, or None where it is not due, leased by another, or dead; see `claim_next`."""
     row = db.execute(
         update(DueWork)
@@ -267,25 +254,25 @@ def claim(db: Transaction, work_id: int, *, lease_s: float, max_crashes: int) ->
                 (DueWork.state == WorkState.RUNNING) & (DueWork.lease_until < func.now()),
             ),
         )
-        .values(**leased(lease_s=lease_s, max_crashes=max_crashes))
+        .values(**leased(lease_s=lease_s, max_crashes=max_crashes, rules=rules))
         .returning(DueWork.__table__)
     ).one_or_none()
     return None if row is None or row.state == WorkState.DEAD else claim_of(row)
 
 
-def leased(*, lease_s: float, max_crashes: int) -> dict[str, Any]:
+def leased(*, lease_s: float, max_crashes: int, rules: LossRules | None = None) -> dict[str, Any]:
     """What a claim makes of a row: leased, or dead where it has crashed too often.
 
     The counters are raised here, before the work starts: a worker that dies in it cannot raise them.
+    The rules say who takes it, and how a lease that ran out is judged; without, each was a crash.
     """
     expired = DueWork.state == WorkState.RUNNING
-    crashes = DueWork.crashes + case((expired, 1), else_=0)
-    dies = crashes >= max_crashes
+    dies, counted = count_end(DueWork, expired, lease_s=lease_s, max_crashes=max_crashes, rules=rules)
     return {
         "state": case((dies, WorkState.DEAD), else_=WorkState.RUNNING),
         "lease": case((dies, None), else_=uuid4()),
         "lease_until": case((dies, None), else_=func.now() + timedelta(seconds=lease_s)),
-        "crashes": crashes,
+        **counted,
         "attempts": DueWork.attempts + case((expired, 0), else_=1),
         "claimed": DueWork.wanted,
         "last_error": case((expired, "the worker died or its lease ran out"), else_=DueWork.last_error),
@@ -337,6 +324,7 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
             lease_until=None,
             attempts=0,
             crashes=0,
+            losses=0,
             awaited=False,
             last_error=None,
             last_outcome=outcome,
@@ -360,6 +348,7 @@ def put_off(
     delay_s: float,
     max_attempts: int | None = None,
     own: str | None = None,
+    rest_s: float = 0,
 ) -> bool:
     """Try again later; with `max_attempts`, give up there and leave the work dead and visible.
 
@@ -383,6 +372,7 @@ def put_off(
             awaited=False,
             last_error=error,
             last_outcome=case((dies, "given up"), else_="put off"),
+            rests_until=case((dies, func.now() + timedelta(seconds=rest_s)), else_=DueWork.rests_until),
         )
     )
     return done.rowcount == 1

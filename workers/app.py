@@ -15,6 +15,7 @@ from celery.signals import (
     after_task_publish,
     beat_init,
     celeryd_init,
+    heartbeat_sent,
     setup_logging,
     worker_process_init,
     worker_process_shutdown,
@@ -32,7 +33,7 @@ from models.settings import require_settings
 from models.starting import or_exit
 from models.tracing import close_traces, name_process
 from workers.kinds import QUEUES
-from workers.observe import flusher, settings_in_use, show_life
+from workers.observe import PoolSign, flusher, settings_in_use, show_life
 from workers.schedule import SCHEDULE
 from workers.settings import worker_settings
 
@@ -101,6 +102,7 @@ recycled = Recycled()
 recycled.install()
 
 settings = worker_settings()
+pool_sign = PoolSign(settings)
 app = Celery("afterturn", include=["workers.tasks"])
 app.conf.update(
     broker_url=settings.broker_url,
@@ -218,6 +220,7 @@ def _end_child(**_: Any) -> None:
 @worker_ready.connect
 def _worker_lives(**_: Any) -> None:
     show_life("worker", settings_in_use())
+    pool_sign.show(anew=True)
     _end_drains_when_asked()
 
 
@@ -241,6 +244,11 @@ def _telling(before: Callable[[int, FrameType | None], Any]) -> Callable[[int, F
         before(number, frame)
 
     return tell
+
+
+@heartbeat_sent.connect
+def _pool_lives(**_: Any) -> None:
+    pool_sign.show()
 
 
 @beat_init.connect

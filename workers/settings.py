@@ -29,9 +29,21 @@ class WorkerSettings(BaseSettings):
     drain_pieces: int = Field(100, ge=1, description="After so many pieces of work a worker listens again.")
     drain_s: float = Field(10, gt=0, description="After this, too, between two pieces of work.")
     max_crashes: int = Field(3, ge=1, description="Work that killed so many workers is dead.")
+    max_losses: int = Field(
+        10, ge=1, description="Work whose whole pool went away so often while it ran is dead."
+    )
     max_attempts: int = Field(5, ge=1, description="Work that failed so often by itself is dead.")
     backoff_s: float = Field(2, gt=0, description="The wait after the first failure; it doubles.")
     backoff_max_s: float = Field(300, gt=0, description="The longest wait after a failure.")
+    slow_pause_s: float = Field(
+        60, gt=0, description="The least wait after a statement that the database took too long for."
+    )
+    put_off_s: float = Field(
+        120, gt=0, description="How long a worker tries to put work off while the database is away."
+    )
+    dead_rest_s: float = Field(
+        900, ge=0, description="Dead work that is wanted again is tried once more after this."
+    )
     task_soft_limit_s: int = Field(1_500, ge=1, description="After this a piece of work is asked to stop.")
     task_hard_limit_s: int = Field(1_560, ge=1, description="After this its process is killed.")
     visibility_timeout_s: int = Field(1_800, ge=1, description="Kombu redelivers a message after this.")

@@ -32,7 +32,7 @@ from workers.drain import Ear, drain
 from workers.events import Piece, Sender, piece_events
 from workers.jobs.context_plan import plan_contexts
 from workers.jobs.learn import ask_for_the_night, learn
-from workers.jobs.lifecycle import Handler, do_work
+from workers.jobs.lifecycle import Handler, do_work, rules_of
 from workers.jobs.plan import make_plan
 from workers.jobs.precompute import precompute_artifact
 from workers.jobs.recall import index_session
@@ -113,6 +113,7 @@ def hear(queue: str, rung_at: datetime | None) -> str:
                 isolated=served.isolated,
                 lease_s=settings.lease_s,
                 max_crashes=settings.max_crashes,
+                rules=rules_of(settings),
             )
 
     try:

@@ -3,10 +3,8 @@
 import json
 
 import structlog
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from api.errors import FAULT, ProblemError, problem_of, why_unavailable
+from api.errors import fault, problem_of, unavailable
 from context.errors import AfterturnError
 from context.types import JsonObject
 from models.error_facts import facts_of
@@ -32,10 +30,11 @@ def as_problem(error: Exception, *, call: str) -> JsonObject:
 def _known(error: Exception, call: str) -> AfterturnError:
     if isinstance(error, AfterturnError):
         return error
-    if isinstance(error, PoolTimeoutError | OperationalError):
-        return ProblemError("unavailable", why_unavailable(error))
-    log.error("request_failed", call=call, **facts_of(error))
-    return AfterturnError(FAULT)
+    told = unavailable(error)
+    if told is None:
+        log.error("request_failed", call=call, **facts_of(error))
+        told = fault()
+    return told
 
 
 def in_words(problem: JsonObject) -> str:

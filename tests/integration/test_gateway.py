@@ -19,6 +19,7 @@ from context.profiles.types import ProfileOverride
 from context.prompts import SummaryInput
 from context.render import LineKind, RenderedLine
 from context.types import Role
+from llm.call import LEAST_LIMIT_BYTES, LEAST_LIMIT_CHARS, MOST_BYTES_PER_TOKEN, MOST_CHARS_PER_TOKEN
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.gateway import Gateway
 from llm.requests import CompletionRequest, Purpose
@@ -482,3 +483,55 @@ def test_what_a_provider_said_to_one_tenant_is_not_kept_for_all(ask: Ask, empty_
     with empty_db.begin() as db:
         reason = db.execute(select(ProviderGate.reason)).scalar_one()
     assert reason == "retry-backoff (server)"
+
+
+MOST_CHARS = LEAST_LIMIT_CHARS + 100 * MOST_CHARS_PER_TOKEN
+MOST_BYTES = LEAST_LIMIT_BYTES + 100 * MOST_BYTES_PER_TOKEN
+
+
+@pytest.mark.parametrize("chars", [MOST_CHARS - 1, MOST_CHARS])
+def test_an_answer_may_be_somewhat_longer_than_was_asked(ask: Ask, chars: int) -> None:
+    assert len(ask(Step(Mode.OK, text="x" * chars)).text) == chars
+
+
+@pytest.mark.parametrize("chars", [MOST_CHARS + 1, LEAST_LIMIT_BYTES // 2, MOST_BYTES + 1, 22 * 2**20])
+def test_an_answer_of_many_times_what_was_asked_is_refused_unread(
+    ask: Ask, empty_db: Engine, chars: int
+) -> None:
+    """To judge one of 22 MB took seven minutes, and the lease ran out meanwhile."""
+    began_s = time.process_time()
+    with pytest.raises(LlmFailure) as failed:
+        ask(Step(Mode.OK, text="- padding\n" * (chars // 10) + "x" * (chars % 10)))
+    assert time.process_time() - began_s < 20
+    assert (failed.value.kind, failed.value.cause) == (FailureKind.TRUNCATED, Cause.TOO_LONG)
+    assert not failed.value.transient
+    [row] = calls(empty_db)
+    assert (row.state, row.failure) == ("failed", "too-long")
+    assert row.charged_tokens > 0
+    assert "padding" not in str(row.detail)
+
+
+def test_a_deadline_is_longer_after_one_that_was_not_kept(server: ScriptedServer, tenant: UUID) -> None:
+    """The same call with the same deadline would be cut at the same place, and paid for again."""
+    settings = LlmSettings(
+        llm_api_base=server.base_url,
+        llm_breaker_failures=99,
+        llm_output_tokens_per_s=1_000,
+        llm_connect_timeout_s=0.2,
+        llm_deadline_base_s=0.2,
+        llm_deadline_max_s=60,
+    )
+    server.reset()
+    gateway = Gateway(settings, Caps())
+    server.next(Mode.HANG, Mode.HANG, Mode.OK, Mode.HANG)
+    details = []
+    for _ in range(2):
+        with pytest.raises(LlmFailure) as failed:
+            gateway.complete(question(tenant))
+        details.append(failed.value.detail)
+    wide = gateway._deadline_s(question(tenant))
+    assert gateway.complete(replace(question(tenant), input_tokens=60_000)).text == "ok"
+    server.release()
+    assert details == ["no answer within 0.8 s", "no answer within 1.6 s"]
+    assert wide == pytest.approx(3.2)
+    assert gateway._deadline_s(question(tenant)) == pytest.approx(0.8)

@@ -1,13 +1,15 @@
 """The life of a piece of work after it was found due: claimed, renewed, ended, tried again or given up."""
 
+import errno
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from uuid import UUID
 
 import psycopg
 import pytest
-from sqlalchemy import Engine, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from llm.failures import Cause, LlmFailure
 from models import session
@@ -120,7 +122,7 @@ def make_due() -> None:
         db.execute(text("update due_work set due_at = now()"))
 
 
-def postgres_says(code: str | None) -> OperationalError:
+def postgres_says(code: str | None) -> DBAPIError:
     error = psycopg.errors.lookup(code)() if code else psycopg.OperationalError("connection refused")
     return OperationalError("select 1", {}, error)
 
@@ -133,6 +135,9 @@ OUTAGES: dict[str, Exception] = {
     "database shut down": postgres_says("57P01"),
     "deadlock": postgres_says("40P01"),
     "lock not got": postgres_says("55P03"),
+    "slow disk": postgres_says("57014"),
+    "read-only database": postgres_says("25006"),
+    "log disk full": OSError(errno.ENOSPC, "No space left on device"),
 }
 
 
@@ -145,11 +150,46 @@ def test_no_outage_ever_kills_work(work_id: int, tenant_id: UUID, what: str) -> 
     assert state(tenant_id).state == WorkState.READY
 
 
-def test_a_statement_that_is_too_slow_is_no_outage(work_id: int, tenant_id: UUID) -> None:
-    for _ in range(QUICK.max_attempts):
-        do(work_id, fails(postgres_says("57014")))
-        make_due()
-    assert state(tenant_id).state == WorkState.DEAD
+def test_a_statement_that_is_too_slow_is_not_tried_again_at_once(work_id: int, tenant_id: UUID) -> None:
+    """By then a model may have been paid: each try costs as much, and a slow disk is slow for minutes."""
+    do(work_id, fails(postgres_says("57014")))
+    assert wait_s(tenant_id) > 40
+
+
+def test_work_is_put_off_as_soon_as_the_database_is_back(work_id: int, tenant_id: UUID) -> None:
+    """Its lease would run out otherwise, and that looks as if the work had killed its worker."""
+    asked = count(1)
+
+    def away(_db: Connection) -> None:
+        if next(asked) <= 3:
+            raise postgres_says("57P01")
+
+    def handler(_held: Claim) -> str:
+        event.listen(session.engine(), "begin", away)
+        raise postgres_says("57P01")
+
+    try:
+        assert do(work_id, handler, LASTING.model_copy(update={"renew_s": 1.0})).startswith("put off")
+    finally:
+        event.remove(session.engine(), "begin", away)
+    kept = state(tenant_id)
+    assert (kept.state, kept.attempts, kept.crashes) == (WorkState.READY, 0, 0)
+    assert next(asked) > 4
+
+
+def test_a_fault_of_our_own_ends_the_putting_off(work_id: int, tenant_id: UUID) -> None:
+    def handler(_held: Claim) -> str:
+        with session.transaction() as db:
+            db.execute(text("alter table due_work add constraint never check (last_error is null) not valid"))
+        raise ValueError("whatever")
+
+    try:
+        with pytest.raises(DBAPIError):
+            do(work_id, handler)
+    finally:
+        with session.transaction() as db:
+            db.execute(text("alter table due_work drop constraint never"))
+    assert state(tenant_id).state == WorkState.RUNNING
 
 
 def test_work_waits_as_long_as_the_provider_asks(work_id: int, tenant_id: UUID) -> None:

@@ -221,15 +221,41 @@ def test_work_that_was_put_off_waits_as_long_as_it_should(
     assert is_due(db)
 
 
-def test_dead_work_is_listed_and_stays_dead_however_often_it_is_wanted(
-    db: Connection, tenant: UUID, work_id: int
+def test_dead_work_that_is_wanted_again_is_tried_once_more_when_it_has_rested(
+    db: Connection, tenant: UUID, work_id: int, clock: Clock
 ) -> None:
-    put_off(db, take(db, work_id), "bad input", delay_s=0, max_attempts=1)
+    """The fault may be over; and if it is not, each new wish costs one try, and no more."""
+    for _ in range(MAX_ATTEMPTS):
+        put_off(db, take(db, work_id), "bad input", delay_s=0, max_attempts=MAX_ATTEMPTS, rest_s=900)
+    assert [work.last_error for work in list_work(db, tenant, WorkState.DEAD)] == ["bad input"]
     for _ in range(3):
         want(db, tenant, WorkKind.SUMMARIZE, "s1", awaited=True)
-    dead = list_work(db, tenant, WorkState.DEAD)
-    assert [(work.key, work.last_error, work.wanted) for work in dead] == [("s1", "bad input", 4)]
+        assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
+    assert (row(db, tenant).state, row(db, tenant).wanted) == (WorkState.READY, 4)
+    clock.pass_by(901)
+    held = take(db, work_id)
+    assert (held.attempts, held.crashes) == (MAX_ATTEMPTS, 0)
+    assert put_off(db, held, "bad input", delay_s=0, max_attempts=MAX_ATTEMPTS, rest_s=900)
+    assert row(db, tenant).state == WorkState.DEAD
+    want(db, tenant, WorkKind.SUMMARIZE, "s1")
+    clock.pass_by(901)
+    assert finish(db, take(db, work_id), "done")
+    assert (row(db, tenant).state, row(db, tenant).attempts) == (WorkState.IDLE, 0)
+
+
+def test_work_that_killed_its_workers_gets_one_more_and_apart_from_the_others(
+    db: Connection, tenant: UUID, work_id: int, clock: Clock
+) -> None:
+    for _ in range(MAX_CRASHES):
+        take(db, work_id)
+        clock.pass_by(21)
     assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
+    want(db, tenant, WorkKind.SUMMARIZE, "s1")
+    assert list(what_is_due(db).pieces) == [Group(None)]
+    assert take(db, work_id).crashes == MAX_CRASHES - 1
+    clock.pass_by(21)
+    assert claim(db, work_id, lease_s=20, max_crashes=MAX_CRASHES) is None
+    assert row(db, tenant).state == WorkState.DEAD
 
 
 def test_dead_work_can_be_given_another_life(db: Connection, tenant: UUID, work_id: int) -> None:

@@ -26,7 +26,8 @@ class Clock:
         age = "- make_interval(secs => :s)"
         self._db.execute(
             text(
-                f"update due_work set due_at = due_at {age}, lease_until = lease_until {age}"  # noqa: S608
+                f"update due_work set due_at = due_at {age}, lease_until = lease_until {age}, "  # noqa: S608
+                f"rests_until = rests_until {age}"
             ),
             {"s": seconds},
         )

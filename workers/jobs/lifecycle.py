@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import structlog
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import SQLAlchemyError
 from structlog.contextvars import bound_contextvars
 
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
 from models.budget import BudgetDeniedError, Denial
 from models.capped_work import note_denial
+from models.database_errors import INNOCENT, Trouble, trouble_of
 from models.error_facts import facts_of, kind_of
 from models.parked_work import WaitsFor, note_wait
 from models.provider import ProviderParkedError
@@ -23,16 +23,14 @@ from models.session import transaction
 from models.text_keys import TextUnavailableError
 from models.tracing import span
 from models.work import Claim, WorkKind, claim, put_off, renew
-from workers.observe import count_work
+from models.work_loss import LossRules
+from workers.observe import INSTANCE, count_work
 from workers.settings import WorkerSettings
 
 log = structlog.get_logger()
 
 Handler = Callable[[Claim], str]
 """Does the work, finishes its row in the transaction of its result, and names the outcome."""
-
-_OUTAGES = ("08", "40", "53", "55P03", "57P")
-"""SQLSTATEs: no connection, lost a conflict, out of resources, lock not got, shut down."""
 
 NOT_DUE = "not due"
 LEASE_LOST = "lease lost"
@@ -56,7 +54,13 @@ def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: Worke
         What came of it, for the log.
     """
     with transaction() as db:
-        held = claim(db, work_id, lease_s=settings.lease_s, max_crashes=settings.max_crashes)
+        held = claim(
+            db,
+            work_id,
+            lease_s=settings.lease_s,
+            max_crashes=settings.max_crashes,
+            rules=rules_of(settings),
+        )
     return NOT_DUE if held is None else do_work(held, handlers, settings)
 
 
@@ -74,6 +78,13 @@ def do_work(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerS
         count_work(held.kind, outcome, took_s=time.monotonic() - began)
         log.info("work_done", kind=held.kind, outcome=outcome, attempts=held.attempts)
     return outcome
+
+
+def rules_of(settings: WorkerSettings) -> LossRules:
+    """Who takes leases here, and how those are judged that ran out."""
+    return LossRules(
+        INSTANCE, renew_s=settings.renew_s, max_losses=settings.max_losses, rest_s=settings.dead_rest_s
+    )
 
 
 def _tell_claim(held: Claim) -> None:
@@ -100,7 +111,7 @@ def _attempt(held: Claim, handler: Handler, settings: WorkerSettings) -> str:
     except Exception as error:  # noqa: BLE001 (any fault of a handler is one attempt, never the worker's end)
         if not isinstance(error, AfterturnError):
             log.warning("work_failed", work_id=held.work_id, kind=held.kind, **facts_of(error))
-        return _put_off(held, _delay_after(error, held, settings), settings)
+        return _put_off_in_the_end(held, _delay_after(error, held, settings), settings)
 
 
 @dataclass(frozen=True)
@@ -129,7 +140,10 @@ def _delay_after(error: Exception, held: Claim, settings: WorkerSettings) -> _De
         return _delay_after_failure(error, delay, settings)
     if isinstance(error, TextUnavailableError):
         return _Delay(error.message, delay, None)
-    return _Delay(kind_of(error), delay, None if _is_outage(error) else settings.max_attempts)
+    trouble = trouble_of(error)
+    if trouble is Trouble.SLOW:  # by then it may have paid a model: each try may cost as much
+        delay = max(delay, settings.slow_pause_s)
+    return _Delay(kind_of(error), delay, None if trouble in INNOCENT else settings.max_attempts)
 
 
 def _delay_after_failure(error: LlmFailure, pause_s: float, settings: WorkerSettings) -> _Delay:
@@ -142,17 +156,25 @@ def _delay_after_failure(error: LlmFailure, pause_s: float, settings: WorkerSett
     return _Delay(error.message, delay_s, None, own=own, waits_for=WaitsFor.MODEL, gates=gates)
 
 
-def _is_outage(error: Exception) -> bool:
-    """Whether the database was away, full or busy: not the work's fault."""
-    if isinstance(error, DBAPIError):
-        code = getattr(error.orig, "sqlstate", None)
-        return code.startswith(_OUTAGES) if code else isinstance(error, OperationalError)
-    return isinstance(error, PoolTimeoutError)
-
-
 def _spread(delay_s: float) -> float:
     """A little later than allowed: those who wait should not all come at once."""
     return delay_s + random.uniform(0.05, 0.5)  # noqa: S311 (jitter, not a secret)
+
+
+def _put_off_in_the_end(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
+    """Put work off as soon as the database takes it: that was away, most likely, when the work failed.
+
+    A lease that merely ran out would look as if the work had killed its worker.
+    """
+    ends = time.monotonic() + settings.put_off_s
+    while True:
+        try:
+            return _put_off(held, wait, settings)
+        except SQLAlchemyError as error:
+            if trouble_of(error) not in INNOCENT or time.monotonic() >= ends:
+                raise
+            log.warning("put_off_failed", work_id=held.work_id, error=kind_of(error))
+            time.sleep(min(_spread(0.0), settings.renew_s))
 
 
 def _put_off(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
@@ -163,7 +185,15 @@ def _put_off(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
         note_wait(db, held, wait.waits_for, wait.gates)
         if wait.denial is not None:
             note_denial(db, held, wait.denial)
-        kept = put_off(db, held, wait.error, delay_s=delay_s, max_attempts=wait.max_attempts, own=wait.own)
+        kept = put_off(
+            db,
+            held,
+            wait.error,
+            delay_s=delay_s,
+            max_attempts=wait.max_attempts,
+            own=wait.own,
+            rest_s=settings.dead_rest_s,
+        )
     if not kept:
         return LEASE_LOST
     if wait.max_attempts is not None and held.attempts >= wait.max_attempts:

@@ -251,4 +251,5 @@ def test_a_fault_of_ours_shows_nothing_of_itself(agent: Agent, catalog: str, emp
         "type": "internal-error",
         "status": 500,
         "detail": "this is a fault of ours; nothing was changed",
+        "outcome": "none",
     }

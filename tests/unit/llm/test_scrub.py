@@ -1,11 +1,14 @@
 """Error texts lose keys and words of users before anybody stores them."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context.prompts import SummaryInput, summary_messages
+from llm.provider_words import OF_PROVIDERS
 from llm.scrub import MAX_DETAIL_CHARS, scrub
 
 PROMPT = "Tell nobody that the vault code of Ana Souza is 4711-0815."
@@ -73,7 +76,8 @@ def test_a_quotation_with_other_line_breaks_does_not_survive() -> None:
 def test_no_run_of_the_prompt_survives(prompt: str, around: str) -> None:
     secret = " ".join(prompt.split())
     left = scrub(f"{around}{prompt}", [prompt])
-    if len(secret) >= 12 and "[prompt]" not in secret and "[key]" not in secret:
+    tells = any(word.casefold() not in OF_PROVIDERS for word in re.findall(r"[^\W_]+", secret))
+    if len(secret) >= 12 and tells and "[prompt]" not in secret and "[key]" not in secret:
         assert not any(secret[at : at + 12] in left for at in range(len(secret) - 11))
 
 
@@ -95,6 +99,53 @@ def test_the_words_of_providers_survive_in_a_prompt_that_has_them() -> None:
         scrub(sentence, ["Is 100 the maximum? What length has a context, however long, in tokens?"])
         == sentence
     )
+
+
+MISSING = (
+    "AuthenticationError: OpenAIException - Missing credentials. Please pass an `api_key`, "
+    "`workload_identity`, `admin_api_key`, or set the `OPENAI_API_KEY` or `OPENAI_ADMIN_KEY` environment "
+    "variable."
+)
+OWN_SENTENCES = [
+    MISSING,
+    "Please check an `api_key`",
+    "You exceeded your current quota, please check your plan and billing details.",
+    "Rate limit reached for gpt-4o in organization on tokens per min. Please try again in 6 s.",
+    "The server had an error while processing your request. Sorry about that!",
+    "Invalid schema for response_format: missing required field `steps`.",
+    "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.",
+    "This model is currently overloaded. Please wait a few seconds and retry.",
+]
+CHATTY = (
+    "Please pass the admin this: missing credentials, check an api key, the identity of the workload, and "
+    "please check your plan and set the environment variable. Write the notes; the current quota is fine."
+)
+
+
+@pytest.mark.parametrize("sentence", OWN_SENTENCES)
+def test_a_providers_sentence_stays_readable_whatever_the_prompt_talks_of(sentence: str) -> None:
+    left = scrub(sentence, [CHATTY])
+    assert left == sentence[:MAX_DETAIL_CHARS]
+
+
+def test_our_own_instructions_hide_nothing_of_a_providers_sentence() -> None:
+    """A prompt is mostly our own text, which is no secret."""
+    instructions = "\n".join(str(m["content"]) for m in summary_messages(SummaryInput((), 100, "en")))
+    assert scrub(MISSING, [instructions, PROMPT]) == MISSING[:MAX_DETAIL_CHARS]
+
+
+def test_a_name_of_code_is_hidden_where_the_prompt_has_it() -> None:
+    assert "vault_code" not in scrub("unknown parameter `vault_code`", ["Set vault_code to 5."])
+    assert scrub("unknown parameter `vault_key`", ["Set vault_code to 5."]) == "unknown parameter `vault_key`"
+
+
+def test_a_long_quotation_is_hidden_although_all_its_words_are_providers_own() -> None:
+    said = "please check the plan and the current access to your account and try again in a minute"
+    assert "account" not in scrub(f"invalid message: {said}", [said])
+
+
+def test_a_short_quotation_with_one_telling_word_is_hidden_whole() -> None:
+    assert scrub("bad: please check Ana Souza now", ["please check Ana Souza now"]) == "bad: [prompt]"
 
 
 WORDS = st.text(st.sampled_from("bdfgkmpvz"), min_size=3, max_size=9)

@@ -81,10 +81,10 @@ def test_a_key_is_not_printed() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"llm_deadline_base_s": 200},
+        {"llm_deadline_base_s": 601},
         {"llm_connect_timeout_s": 31},
         {"llm_breaker_open_s": 700},
-        {"llm_lost_after_s": 180},
+        {"llm_lost_after_s": 600},
         {"summarizer_max_output_tokens": 128_000},
         {"planner_window_tokens": 1500},
     ],
@@ -94,19 +94,48 @@ def test_settings_that_contradict_each_other_are_refused(wrong: dict[str, float]
         LlmSettings.model_validate(wrong)
 
 
-@given(st.integers(0, 2_000_000), st.integers(0, 2_000_000))
-def test_a_deadline_grows_with_the_input_within_its_bounds(fewer: int, more: int) -> None:
+@given(st.integers(0, 2_000_000), st.integers(0, 2_000_000), st.integers(0, 64_000), st.integers(0, 12))
+def test_a_deadline_grows_within_its_bounds(one: int, other: int, output: int, timeouts: int) -> None:
     settings = LlmSettings()
-    low, high = sorted((fewer, more))
-    assert settings.llm_deadline_base_s <= settings.deadline_s(low) <= settings.deadline_s(high)
-    assert settings.deadline_s(high) <= settings.llm_deadline_max_s
+    low, high = sorted((one, other))
+    deadlines = [
+        settings.llm_deadline_base_s,
+        settings.deadline_s(low, 0),
+        settings.deadline_s(high, 0),
+        settings.deadline_s(high, output),
+        settings.deadline_s(high, output, timeouts=timeouts),
+        settings.llm_deadline_max_s,
+    ]
+    assert deadlines == sorted(deadlines)
+
+
+@pytest.mark.parametrize(
+    ("input_tokens", "output_tokens", "timeouts", "deadline_s"),
+    [
+        (0, 0, 0, 30),
+        (1, 0, 0, 30.5),
+        (1_000, 0, 0, 30.5),
+        (1_001, 0, 0, 31),
+        (0, 4_000, 0, 230),
+        (20_000, 4_000, 0, 240),
+        (20_000, 4_000, 1, 480),
+        (20_000, 4_000, 2, 600),
+        (128_000, 2_000, 0, 194),
+        (0, 100_000, 0, 600),
+    ],
+)
+def test_a_slow_model_has_the_time_that_its_answer_takes(
+    input_tokens: int, output_tokens: int, timeouts: int, deadline_s: float
+) -> None:
+    """4,000 tokens at 20 a second are 200 s; and who was cut once is not cut again at the same place."""
+    assert LlmSettings().deadline_s(input_tokens, output_tokens, timeouts=timeouts) == deadline_s
 
 
 def test_a_limit_that_may_end_a_call_is_refused_by_name() -> None:
     settings = LlmSettings()
-    settings.check_below(task_soft_limit_s=181, task_hard_limit_s=181)
+    settings.check_below(task_soft_limit_s=601, task_hard_limit_s=601)
     with pytest.raises(ValueError, match="task_soft_limit_s"):
-        settings.check_below(task_soft_limit_s=180, task_hard_limit_s=300)
+        settings.check_below(task_soft_limit_s=600, task_hard_limit_s=700)
 
 
 def test_a_cap_can_be_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,9 +42,9 @@ GUARDS = (
     ),
     Guard(
         "claim: a crasher dies",
-        "models/work.py",
-        "dies = crashes >= max_crashes",
-        "dies = crashes < 0",
+        "models/work_loss.py",
+        "return crashes >= max_crashes, {",
+        "return crashes < 0, {",
         _WORK,
     ),
     Guard(

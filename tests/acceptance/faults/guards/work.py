@@ -6,7 +6,7 @@ GUARDS = (
     Guard(
         "work: a failure is put off",
         "workers/jobs/lifecycle.py",
-        "        return _put_off(held, _delay_after(error, held, settings), settings)",
+        "        return _put_off_in_the_end(held, _delay_after(error, held, settings), settings)",
         "        raise",
         (),
     ),
@@ -19,9 +19,9 @@ GUARDS = (
     ),
     Guard(
         "work: a full disk is not its fault",
-        "workers/jobs/lifecycle.py",
-        '("08", "40", "53", "55P03", "57P")',
-        '("08", "40", "55P03", "57P")',
+        "models/database_errors.py",
+        '    "53": Trouble.FULL,\n',
+        "",
         (),
     ),
     Guard(
