@@ -11,9 +11,10 @@ from api.call import BodyCall, IdempotencyKey, SessionId, digest_of, number_in_p
 from api.errors import not_found
 from api.tries import committed
 from api.window.answers import freshness
-from models.conversation import SessionState, find_session, reset_session
+from models.conversation import SessionState, find_session
 from models.freshness import find_standing
 from models.session import Transaction, reading
+from models.session_reset import reset_session
 from models.summary import Summary, activate_version, list_summaries, retire_summaries
 from models.summary_levels import added_ranges
 from models.work import DueWork, WorkKind, find_work

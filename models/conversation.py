@@ -18,7 +18,6 @@ from sqlalchemy import (
     func,
     select,
     text,
-    true,
     update,
 )
 from sqlalchemy.orm import Mapped, mapped_column
@@ -80,9 +79,6 @@ class Session(Base):
     counts_revision: Mapped[int] = mapped_column(SmallInteger, server_default=text("2"))
     resets: Mapped[list[bytes]] = mapped_column(ARRAY(LargeBinary), server_default=text("'{}'"))
 
-
-KEPT_RESETS = 16
-"""So many of the last resets are known again by their key, where they have one."""
 
 NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
 """A session's counters where no summary is in force."""
@@ -370,38 +366,3 @@ def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: Emerg
         return False
     want(db, tenant_id, WorkKind.RECALL, seen.session_id)
     return True
-
-
-def reset_session(
-    db: Transaction, tenant_id: UUID, session_id: str, *, key: bytes | None = None
-) -> SessionState | None:
-    """Start the session empty, keeping its log: work that is under way is out of date from now on.
-
-    Args:
-        db: A transaction.
-        tenant_id: Whose session it is.
-        session_id: The session.
-        key: A digest of what its caller names this reset by; None: it has no name.
-
-    Returns:
-        The session after it; None where there is no such session, or one that this reset was done to before.
-    """
-    mine = (Session.tenant_id == tenant_id, Session.session_id == session_id)
-    named = {} if key is None else {"resets": text(f"(array_prepend(:key, resets))[1:{KEPT_RESETS}]")}
-    is_new = true() if key is None else text("not (:key = any(resets))")
-    row = db.execute(
-        update(Session)
-        .where(*mine, is_new)
-        .values(
-            generation=Session.generation + 1,
-            start_seq=Session.last_seq,
-            **NOTHING_SUMMARIZED,
-            **named,
-            history_tokens=0,
-            cut_seq=0,
-            kept_seq=None,
-        )
-        .returning(*STATE_COLUMNS),
-        {} if key is None else {"key": key},
-    ).one_or_none()
-    return SessionState(*row) if row else None

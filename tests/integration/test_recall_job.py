@@ -9,9 +9,10 @@ from sqlalchemy import text
 from context.emergency import EmergencyCut
 from context.tokens import count_text
 from models import session
-from models.conversation import cut_session, reset_session
+from models.conversation import cut_session
 from models.erase_derived import rewind_index
 from models.recall import Progress, RecallKey, find_progress
+from models.session_reset import reset_session
 from models.settings import RecallSettings
 from models.summary import NewSummary, activate_version, retire_summaries, store_summary
 from models.work import DueWork, WorkKind, WorkState, claim, find_work, want

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from llm.failures import Cause, LlmFailure
 from models import session
-from models.conversation import reset_session
+from models.session_reset import reset_session
 from models.summary import SummaryState, activate_version, retire_summaries
 from models.work import WorkState
 from tests.integration.summarizing import Model, Room, dialogue
