@@ -59,7 +59,7 @@ GUARDS = (
     ),
     Guard(
         "reset: the old log is behind it",
-        "models/conversation.py",
+        "models/session_reset.py",
         "            start_seq=Session.last_seq,\n",
         "",
         (),
