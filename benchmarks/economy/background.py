@@ -19,7 +19,9 @@ _READINGS = """
     select count(*), count(*) filter (where uses > 0), coalesce(sum(uses), 0)::bigint
     from artifact_summary where session_id like %(like)s
 """
-_PLANS = "select count(*) from artifact_plan where session_id like %(like)s and state = 'ready'"
+
+PLAN = "plan"
+"""The purpose of calls that plan artifacts; plans themselves are forgotten soon, so calls are counted."""
 
 
 @dataclass
@@ -93,7 +95,7 @@ def look(database: psycopg.Connection, session_id: str, planned: int) -> Backgro
         found.spent[name] = Spent(calls, read, written)
     made, in_force, refused = _row(database, _SUMMARIES, like)
     readings, used, _ = _row(database, _READINGS, like)
-    (plans,) = _row(database, _PLANS, like)
+    plans = found.spent.get(PLAN, Spent()).calls
     found.made = {"summaries": made, "refused": refused, "readings": readings, "plans": plans}
     found.used = {"summaries": in_force, "readings": used, "plans": planned}
     return found

@@ -133,7 +133,8 @@ def _money(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def _use(rows: Sequence[dict[str, Any]]) -> Table:
-    table = Table("set", "window", "spent by purpose (calls)", *USES, title="Made, and ever shown")
+    heads = ("set", "window", "spent by purpose: tokens a token said (calls)", *USES, "summaries refused")
+    table = Table(*heads, title="Made, and ever shown")
     for row in rows:
         said = max(row["conversation_tokens"], 1)
         spent = ", ".join(
@@ -141,5 +142,6 @@ def _use(rows: Sequence[dict[str, Any]]) -> Table:
             for name, one in row["by_purpose"].items()
         )
         uses = (f"{row['used'].get(name, 0):,} of {row['made'].get(name, 0):,}" for name in USES)
-        table.add_row(row["data"], f"{row['window']:,}", spent or "-", *uses)
+        refused = f"{row['made'].get('refused', 0):,}"
+        table.add_row(row["data"], f"{row['window']:,}", spent or "-", *uses, refused)
     return table
