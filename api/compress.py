@@ -12,6 +12,7 @@ from api.call import BodyCall, SessionId, documented
 from api.errors import ProblemError
 from api.intake import MAX_WINDOW
 from api.tries import committed
+from api.turnstile import CHANGES_SESSION
 from api.window.gather import Filled, Sought, fill_window, gather, load_tail
 from api.window.prepare import Place, prepare
 from api.window.request import ContextRequest, ask, budget_of, read_request, with_known_window
@@ -76,7 +77,11 @@ class _Refusal:
         return min((limit for limit in (self.limit_tokens, known) if limit is not None), default=None)
 
 
-@router.post("/sessions/{session_id}/compress", openapi_extra=documented(CompressRequest))
+@router.post(
+    "/sessions/{session_id}/compress",
+    openapi_extra=documented(CompressRequest),
+    dependencies=CHANGES_SESSION,
+)
 def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with a smaller window than the one that was refused; later reads start from it.
 

@@ -24,6 +24,7 @@ from api.edits import read_edit
 from api.errors import ProblemError, not_found
 from api.intake import CLEANED
 from api.tries import committed
+from api.turnstile import CHANGES_SESSION
 from context.sanitize import clean_text
 from context.types import JsonObject, Message
 from models.conversation import lock_existing
@@ -84,7 +85,11 @@ class EditedMessage(Body):
     message: JsonObject = Field(description="The whole message, in the format of the stored one.")
 
 
-@router.patch("/sessions/{session_id}/messages/{seq}", openapi_extra=documented(EditedMessage))
+@router.patch(
+    "/sessions/{session_id}/messages/{seq}",
+    openapi_extra=documented(EditedMessage),
+    dependencies=CHANGES_SESSION,
+)
 def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     """Put other words in a message's place; all that was made of the old ones is gone with the answer.
 
@@ -112,7 +117,7 @@ def _edit_held(db: Transaction, *, tenant_id: UUID, session_id: str, seq: int, b
     return changed
 
 
-@router.delete("/sessions/{session_id}/messages/{seq}")
+@router.delete("/sessions/{session_id}/messages/{seq}", dependencies=CHANGES_SESSION)
 def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     """Erase a message, with the other half of each tool call or result in it, and all that was made of it.
 
@@ -133,7 +138,7 @@ def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
     return _json(committed(erase))
 
 
-@router.delete("/sessions/{session_id}")
+@router.delete("/sessions/{session_id}", dependencies=CHANGES_SESSION)
 def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
     """Erase a session: its log, all that was made of it, and what was uploaded for it.
 

@@ -130,6 +130,11 @@ def unavailable(error: Exception) -> ProblemError | None:
     return ProblemError("unavailable", f"{REASONS[trouble]}; {_so_far()}, try again", **_outcome())
 
 
+def held() -> ProblemError:
+    """What a caller is told whom nobody let begin, since others hold the same row."""
+    return ProblemError("unavailable", f"{HELD}; {NOTHING}, try again", outcome="none")
+
+
 def fault() -> ProblemError:
     """What a caller is told of a fault of ours: not more than what became of the call."""
     return ProblemError("internal-error", f"{FAULT}; {_so_far()}", **_outcome())
@@ -144,18 +149,18 @@ def _outcome() -> dict[str, str]:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every kind of error with a problem document."""
+    """Answer every kind of error with a problem document, without a thread: all of them may be waiting."""
 
     @app.exception_handler(AfterturnError)
-    def _known(_: Request, error: AfterturnError) -> Response:
-        return problem(error.code, STATUS_OF_CODE.get(error.code, 500), error.message, error.numbers)
+    async def _known(_: Request, error: AfterturnError) -> Response:
+        return _document(error)
 
     @app.exception_handler(RequestValidationError)
-    def _schema(request: Request, error: RequestValidationError) -> Response:
-        return _known(request, validation_error(error))
+    async def _schema(_: Request, error: RequestValidationError) -> Response:
+        return _document(validation_error(error))
 
     @app.exception_handler(HTTPException)
-    def _http(_: Request, error: HTTPException) -> Response:
+    async def _http(_: Request, error: HTTPException) -> Response:
         code = HTTP_CODES.get(error.status_code, "http-error")
         answer = problem(code, error.status_code, _detail(error))
         answer.headers.update(error.headers or {})
@@ -164,9 +169,13 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(PoolTimeoutError)
     @app.exception_handler(DBAPIError)
     @app.exception_handler(Exception)
-    def _unknown(request: Request, error: Exception) -> Response:
+    async def _unknown(_: Request, error: Exception) -> Response:
         told = unavailable(error)
         if told is None:
             log.error("request_failed", **facts_of(error))
             told = fault()
-        return _known(request, told)
+        return _document(told)
+
+
+def _document(error: AfterturnError) -> Response:
+    return problem(error.code, STATUS_OF_CODE.get(error.code, 500), error.message, error.numbers)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
 from fastapi import APIRouter, Response
 from sqlalchemy import text
 
@@ -21,9 +23,23 @@ async def is_alive() -> dict[str, str]:
     return {"status": "ok"}
 
 
+_THREADS = 2
+_threads: RunVar[CapacityLimiter] = RunVar("threads of health")
+"""Threads of its own: who asks whether the process lives must not wait behind those who wait."""
+
+
 @router.get("/readyz")
-def is_ready() -> Response:
+async def is_ready() -> Response:
     """Say whether requests can be served; when each background role was last at work, with which models."""
+    try:
+        threads = _threads.get()
+    except LookupError:
+        threads = CapacityLimiter(_THREADS)
+        _threads.set(threads)
+    return await to_thread.run_sync(_look, limiter=threads)
+
+
+def _look() -> Response:
     checks: dict[str, Any] = {"tokenizer": count_text("ready") > 0}
     signs: dict[str, Sign] = {}
     try:

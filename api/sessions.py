@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 from api.call import BodyCall, IdempotencyKey, SessionId, digest_of, number_in_path, number_schema
 from api.errors import not_found
 from api.tries import committed
+from api.turnstile import CHANGES_SESSION
 from api.window.answers import freshness
 from models.conversation import SessionState, find_session
 from models.freshness import find_standing
@@ -88,7 +89,7 @@ def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
     return _json({"summaries": _summaries(summaries)})
 
 
-@router.post("/summaries/{version}/activate")
+@router.post("/summaries/{version}/activate", dependencies=CHANGES_SESSION)
 def activate_summary(session_id: SessionId, version: Version, call: BodyCall) -> Response:
     """Put an earlier version in force again; the turns after it are raw again."""
     caller = call.caller("write")
@@ -101,7 +102,7 @@ def activate_summary(session_id: SessionId, version: Version, call: BodyCall) ->
     return _json({"summaries": _summaries(committed(activate))})
 
 
-@router.post("/reset")
+@router.post("/reset", dependencies=CHANGES_SESSION)
 def start_over(session_id: SessionId, call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
     """Start the session empty and keep its log; work under way for what it was is thrown away.
 

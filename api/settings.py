@@ -26,6 +26,14 @@ class ApiSettings(BaseSettings):
         500, ge=0, description="Calls of one tenant that may wait beside them; further ones get 429."
     )
     tenant_wait_s: float = Field(5.0, gt=0, description="How long they wait before they get 429.")
+    session_writers: int = Field(
+        4, ge=1, description="Calls of one key that change one session at once; others wait without a thread."
+    )
+    session_patience_s: float = Field(
+        1.0,
+        gt=0,
+        description="Once the first of them has been at it for so long, the next get a 503.",
+    )
     max_body_bytes: int = Field(8 * 2**20, ge=1024, description="The largest request body.")
     max_batch_bytes: int = Field(32 * 2**20, ge=1024, description="The largest body of many turns.")
     mcp_max_body_bytes: int = Field(

@@ -22,6 +22,7 @@ from api.intake import (
 from api.model_limits import raising
 from api.settings import api_settings
 from api.tries import committed
+from api.turnstile import CHANGES_SESSION, CHANGES_SESSIONS
 from api.window.calibration import learning
 from context.errors import AfterturnError
 from models.counting import Counted, count
@@ -34,6 +35,7 @@ router = APIRouter(prefix="/v1", tags=["turns"])
     "/sessions/{session_id}/turns",
     status_code=status.HTTP_202_ACCEPTED,
     openapi_extra=documented(TurnCompleted),
+    dependencies=CHANGES_SESSION,
 )
 def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     """Record a finished turn and the work it makes due; 202 after the commit, 200 for a second delivery."""
@@ -49,7 +51,11 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     return _json(receipt(accepted, intake.notes), code, later)
 
 
-@router.post("/turns", openapi_extra=documented(TurnOfSession, "application/x-ndjson"))
+@router.post(
+    "/turns",
+    openapi_extra=documented(TurnOfSession, "application/x-ndjson"),
+    dependencies=CHANGES_SESSIONS,
+)
 def complete_turns(call: BatchCall) -> Response:
     """Record many turns: newline-delimited JSON, each line with its `session_id`; a result a line."""
     caller = call.caller("write")

@@ -1,0 +1,58 @@
+"""A stranger holds one session's row: its writers wait in a few threads, the rest of the process serves on."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
+
+from api.settings import api_settings
+from models.session import transaction
+from tests.integration.test_tries import TURN
+from tests.waiting import wait_until
+
+WRITERS = 24
+THREADS = 8
+
+
+@pytest.fixture(autouse=True)
+def _few_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name, value in {"API_THREADS": THREADS, "SESSION_WRITERS": 2, "SESSION_PATIENCE_S": 0.5}.items():
+        monkeypatch.setenv(f"AFTERTURN_{name}", str(value))
+    api_settings.cache_clear()
+    yield
+    api_settings.cache_clear()
+
+
+def test_writers_of_a_held_session_do_not_take_the_threads_of_others(client: TestClient) -> None:
+    asked = {"model": "gpt-4o", "max_tokens": 200, "messages": [{"role": "user", "content": "hi"}]}
+    for name in ("held", "other"):
+        assert client.post(f"/v1/sessions/{name}/turns", json=TURN).status_code == 202
+    over = threading.Event()
+
+    def write(number: int) -> int:
+        if over.wait(0):
+            return 0
+        answer = client.post("/v1/sessions/held/turns", json={**TURN, "turn_id": f"w{number}"})
+        assert answer.status_code == 202 or int(answer.headers["Retry-After"]) >= 1
+        return answer.status_code
+
+    with ThreadPoolExecutor(WRITERS) as pool, transaction() as db:
+        db.execute(text("select 1 from session where session_id = 'held' for update"))
+        asking = [pool.submit(write, number) for number in range(WRITERS)]
+        # Lock waits end after five seconds: by then all but two were sent away, without one.
+        wait_until(
+            lambda: sum(one.done() for one in asking) >= WRITERS - 2, within_s=60, what="they are told"
+        )
+        assert {one.result() for one in asking if one.done()} == {503}
+        more = [pool.submit(write, WRITERS + number) for number in range(WRITERS)]
+        for _ in range(3):
+            assert client.get("/readyz").status_code == 200
+            assert client.post("/v1/sessions/other/context", json=asked).status_code == 200
+            assert client.post("/v1/sessions/other/turns", json=TURN).status_code == 200
+        over.set()
+        db.rollback()
+        assert {one.result() for one in more} <= {202, 503}
+    assert client.post("/v1/sessions/held/turns", json={**TURN, "turn_id": "after"}).status_code == 202
