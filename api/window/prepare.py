@@ -84,15 +84,15 @@ def prepare(
         ProblemError: There is no such catalog, or both it and tools are named.
         CatalogOverBudgetError: The tools that must stay are too much alone.
     """
-    offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire)
+    offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire, request.model)
     question = find_question(given.new, place.tail)
-    used = used_tools([*place.tail, *given.new])
+    used = used_tools(offered, [*place.tail, *given.new], request.wire)
     judged = _judge(place, request, offered, question, pinned=used, is_trial=is_trial)
     if Part.FILTERING not in applied:
         judged = replace(judged, found=unfiltered(judged.found))
     found = judged.found
     known = offered.names if offered.tools is not None else KNOWN_TOOLS
-    prompt = trim_skills(request.system_prompt or "", found.tool_allowlist, tools=known)
+    prompt = trim_skills(given.prompt, found.tool_allowlist, tools=known)
     system = system_message(prompt)
     beside = sum(message.tokens for message in given.new) + (system.tokens if system else 0)
     chosen = choose_tools(

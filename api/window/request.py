@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TypeVar
 
 from pydantic import Field
@@ -14,11 +15,12 @@ from api.window.attachments import MOST_ATTACHMENTS, RequestAttachment
 from api.window.tails import system_message
 from api.window.tools import NO_TOOLS_CHOSEN, ChosenTools
 from context.budget import Budget, choose_budget
+from context.contents import PartKind, read_parts
 from context.errors import InvalidInputError
 from context.preflight.types import Kind
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
-from context.types import JsonObject, Message, Wire
+from context.types import JsonObject, Message, Role, Wire
 from context.wire.anthropic_blocks import told_blocks
 from models.freshness import Standing
 
@@ -61,6 +63,7 @@ class Given:
         chosen: These tools, and what was left out.
         judged: What preflight says; None until it was asked.
         unhinted: The messages without the hint that preflight put before their words.
+        prompt: The text of the system prompt, wherever the request had it.
     """
 
     new: list[Message]
@@ -69,6 +72,7 @@ class Given:
     chosen: ChosenTools = NO_TOOLS_CHOSEN
     judged: Judged | None = None
     unhinted: Sequence[Message] = ()
+    prompt: str = ""
 
     @property
     def said(self) -> Sequence[Message]:
@@ -88,10 +92,41 @@ def read_request(request: ContextRequest) -> Given:
         AfterturnError: One of its messages can never be sent, or its output limit leaves no room.
     """
     budget_of(request, None)
-    new = read_messages(request.messages, request.wire)
+    prompt, new = _read_messages(request)
+    if request.wire is not Wire.ANTHROPIC and not request.attachments and all(map(_is_empty, new)):
+        raise InvalidInputError("messages", "say nothing; send text, media or a tool's result in one of them")
     if request.wire is Wire.ANTHROPIC and not request.attachments and not any(map(_tells, new)):
         raise InvalidInputError("messages", "say nothing; send text, media or a tool's result in one of them")
-    return Given(new, system_message(request.system_prompt), NO_TOOLS)
+    return Given(new, system_message(prompt), NO_TOOLS, prompt=prompt or "")
+
+
+def _read_messages(request: ContextRequest) -> tuple[str | None, list[Message]]:
+    """Read the messages; those of the system that lead them are the system prompt.
+
+    Raises:
+        InvalidInputError: There is a system prompt beside them, or nothing but a system prompt.
+    """
+    read = read_messages(request.messages, request.wire)
+    leading = list(takewhile(lambda message: message.role is Role.SYSTEM, read))
+    if not leading:
+        return request.system_prompt, read
+    if request.system_prompt is not None:
+        raise InvalidInputError(
+            "system_prompt",
+            "stands beside messages[0], which is a system message too; send the prompt in one of both",
+            also="messages[0]",
+        )
+    if len(leading) == len(read):
+        raise InvalidInputError("messages", "hold a system prompt alone; send the new message after it")
+    return "\n\n".join(filter(None, map(_words, leading))) or None, read[len(leading) :]
+
+
+def _words(message: Message) -> str:
+    return "\n\n".join(part.text for part in read_parts(message) if part.kind is PartKind.TEXT)
+
+
+def _is_empty(message: Message) -> bool:
+    return "[]" in message.raw and message.role is Role.USER and message.body.get("content") == []
 
 
 def _tells(message: Message) -> bool:

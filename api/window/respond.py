@@ -82,7 +82,12 @@ def respond(answering: Answering) -> Response:
 def _with_tools_left_out(window: Window, given: Given) -> Window:
     """Name the tools that the request does not carry: nothing is left out in silence."""
     left_out = tool_exclusions(given.chosen)
-    if not left_out:
+    if not left_out and not given.chosen.losses:
         return window
     certificate = window.certificate
-    return replace(window, certificate=replace(certificate, excluded=(*certificate.excluded, *left_out)))
+    certificate = replace(
+        certificate,
+        excluded=(*certificate.excluded, *left_out),
+        losses=(*certificate.losses, *given.chosen.losses),
+    )
+    return replace(window, certificate=certificate)

@@ -13,11 +13,13 @@ from api.encoding import encode
 from api.errors import ProblemError
 from api.prior_cache import prior_sets
 from api.window.measured import indexes, ladders, offers
-from context.artifacts.toolcalls import read_calls
+from context.catalog.containers import called_names, pinned_tools
+from context.catalog.convert import convert_tools
 from context.catalog.fit import Compaction
 from context.catalog.offer import Definitions, define_tools
 from context.catalog.size import CatalogBudget
 from context.catalog.tools import ToolLadder, fit_tools, tool_name
+from context.certificate import Carried
 from context.plans.gap import gap_warning
 from context.priors.types import NO_PRIORS, Priors
 from context.profiles.find import catalog_budget
@@ -26,6 +28,7 @@ from context.profiles.types import ModelProfile
 from context.ranking.index import RankingIndex
 from context.ranking.rank import rank
 from context.ranking.tools import index_tools
+from context.tokens import family_of
 from context.types import JsonObject, Message, Wire
 
 log = structlog.get_logger()
@@ -49,6 +52,7 @@ class Offered:
         priors: What history says of the entries of a catalog, for a question.
         missed: The tool that a question asks for and that the catalog had and has no more.
         pipelines: What else the catalog holds, which no request carries.
+        losses: What the format of the request could not carry of them.
     """
 
     tools: Sequence[JsonObject] | None = None
@@ -58,6 +62,7 @@ class Offered:
     priors: Callable[[str], Priors] = lambda _: NO_PRIORS
     missed: Callable[[str, Priors], str | None] = lambda *_: None
     pipelines: tuple[str, ...] = ()
+    losses: tuple[Carried, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -93,6 +98,7 @@ class ChosenTools:
         gap_warning: That nothing among them serves the question; None where something may.
         entry_ids: Which entry of a catalog each name means.
         pipelines: What the catalog holds beside tools; no request carries it.
+        losses: What the format of the request could not carry of their definitions.
     """
 
     tools: list[JsonObject] | None = None
@@ -102,13 +108,14 @@ class ChosenTools:
     gap_warning: str | None = None
     entry_ids: Mapping[str, str] = field(default_factory=dict)
     pipelines: tuple[str, ...] = ()
+    losses: tuple[Carried, ...] = ()
 
 
 NO_TOOLS_CHOSEN = ChosenTools()
 
 
 def offer_tools(
-    tenant_id: UUID, tools: Sequence[JsonObject] | None, catalog: str | None, wire: Wire
+    tenant_id: UUID, tools: Sequence[JsonObject] | None, catalog: str | None, wire: Wire, model: str
 ) -> Offered:
     """Find what a request may be sent with: its own tools, or those of a stored catalog.
 
@@ -116,7 +123,7 @@ def offer_tools(
         ProblemError: It names both, or a catalog that is not there.
     """
     if catalog is None:
-        return _own(tools) if tools else Offered(tools)
+        return _own(tools, wire, model) if tools else Offered(tools)
     if tools is not None:
         raise ProblemError("invalid-input", "catalog: send tools or catalog, and not both", field="catalog")
     loaded = catalogs.find(tenant_id, catalog)
@@ -133,14 +140,25 @@ def offer_tools(
     )
 
 
-def _own(tools: Sequence[JsonObject]) -> Offered:
+def _own(given: Sequence[JsonObject], wire: Wire, model: str) -> Offered:
+    converted = convert_tools(given, wire, family_of(model))
+    tools = converted.tools
     key = hashlib.sha256(encode(tools)).digest()
-    return Offered(tools, key, index=lambda: indexes.find(key, RankingIndex, lambda: index_tools(tools)))
+    return Offered(
+        tools,
+        key,
+        converted.renamed,
+        index=lambda: indexes.find(key, RankingIndex, lambda: index_tools(tools)),
+        losses=tuple(Carried(kind, why, ()) for kind, why in converted.losses),
+    )
 
 
-def used_tools(messages: Sequence[Message]) -> frozenset[str]:
-    """The names of the tools that messages call: a model that sees its calls must see their tools."""
-    return frozenset(call.name for call in read_calls(messages).values())
+def used_tools(offered: Offered, messages: Sequence[Message], wire: Wire) -> frozenset[str]:
+    """The names of the tools that stay: a model that sees its calls must see their tools.
+
+    Tools that hold others stay as well: what they hold, nobody has seen.
+    """
+    return pinned_tools(offered.tools or (), called_names(messages), wire)
 
 
 def best_tools(offered: Offered, question: str, *, most: int = BEST) -> list[str]:
@@ -181,7 +199,8 @@ def choose_tools(
         CatalogOverBudgetError: The pinned tools alone are too much for the window.
     """
     if not offered.tools:
-        return ChosenTools(list(offered.tools) if offered.tools is not None else None)
+        tools = list(offered.tools) if offered.tools is not None else None
+        return ChosenTools(tools, losses=offered.losses)
     stay = None if allowed is None else {*allowed, *pinned, ""}
     filtered = () if stay is None else tuple(name for name in offered.names if name not in stay)
     profile = profiles.find(tenant_id, model)
@@ -206,6 +225,7 @@ def choose_tools(
         gap_warning,
         offered.entry_ids,
         offered.pipelines,
+        offered.losses,
     )
 
 

@@ -1,0 +1,82 @@
+"""Tools whose names do not say what they hold: servers, toolsets, the provider's own tools in history."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from context.catalog.tools import tool_name
+from context.contents import PartKind, read_parts
+from context.types import JsonObject, Message, Wire
+from context.wire.pairing import fit_name
+
+_SINGLE = re.compile(
+    r"(?:web_search|web_fetch|file_search|code_interpreter|code_execution|image_generation|computer|bash|shell"
+    r"|local_shell|apply_patch|text_editor|str_replace|memory|url_context|google_search|google_maps|browser"
+    r"|function|custom)"
+)
+_RUN_BY = {
+    "bash_code_execution": "code_execution",
+    "text_editor_code_execution": "code_execution",
+    "x_search": "web_search",
+}
+"""Calls in history under another name than that of the tool that makes them."""
+
+_CALLS = ('tool_use"', '_call"')
+
+
+def containers(tools: Iterable[JsonObject]) -> frozenset[str]:
+    """Name the tools that stand for others that nobody has seen: they are not filtered by their own name.
+
+    Args:
+        tools: Definitions in any format.
+    """
+    return frozenset(tool_name(tool) for tool in tools if is_container(tool))
+
+
+def is_container(tool: JsonObject) -> bool:
+    """Whether a definition holds tools, or may hold any: it has none of its own name, and an unknown kind."""
+    if isinstance(tool.get("tools"), list) or "functionDeclarations" in tool:
+        return True
+    named = any(isinstance(each, str) and each for each in (tool.get("name"), _inner_name(tool)))
+    kind = tool.get("type")
+    return not named and isinstance(kind, str) and _SINGLE.match(kind) is None
+
+
+def _inner_name(tool: JsonObject) -> object:
+    inner = tool.get("function") or tool.get("custom")
+    return inner.get("name") if isinstance(inner, dict) else None
+
+
+def called_names(messages: Iterable[Message]) -> frozenset[str]:
+    """Name the tools that messages call, those that the provider ran itself included."""
+    found = {
+        part.name
+        for message in messages
+        if message.call_ids or any(sign in message.raw for sign in _CALLS)
+        for part in read_parts(message)
+        if part.kind is PartKind.CALL and part.name
+    }
+    return frozenset(found | {_RUN_BY[name] for name in found & _RUN_BY.keys()})
+
+
+def pinned_tools(tools: Sequence[JsonObject], called: Collection[str], wire: Wire) -> frozenset[str]:
+    """Name the tools that must stay: those that history calls, in any version, and containers.
+
+    Args:
+        tools: Definitions of the request.
+        called: The names that history calls.
+        wire: The format in which definitions and calls go out; it may shape their names.
+
+    Returns:
+        Names as the definitions have them, and the called ones themselves.
+    """
+    used = {*called, *(fit_name(name, wire) for name in called)}
+    versions = {
+        name
+        for name in map(tool_name, tools)
+        if any(name.startswith(f"{each}_") and _is_version(name[len(each) + 1 :]) for each in used)
+    }
+    return frozenset(used | versions | containers(tools))
+
+
+def _is_version(rest: str) -> bool:
+    return re.fullmatch(r"\d{8}|preview(?:_.*)?|use_preview|use", rest) is not None

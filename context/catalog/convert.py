@@ -1,0 +1,149 @@
+"""Tool definitions of a request in the format in which it goes out; what has no place there is named."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from context.catalog.definitions import NO_ARGUMENTS
+from context.tokens.families import ModelFamily
+from context.types import JsonObject, Wire
+from context.wire.neutral import LossKind
+from context.wire.pairing import fit_name
+
+_DATED = re.compile(r"_\d{8}$")
+_OF_ANTHROPIC = frozenset({"mcp_toolset"})
+_OF_RESPONSES = frozenset(
+    (
+        *("web_search", "web_search_preview", "file_search", "code_interpreter", "image_generation", "mcp"),
+        *("computer_use_preview", "computer", "local_shell", "shell", "apply_patch", "namespace"),
+    )
+)
+_INPUT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+_READ = frozenset(
+    (
+        "type",
+        "function",
+        "custom",
+        "name",
+        "description",
+        "parameters",
+        "input_schema",
+        "inputSchema",
+        "strict",
+    )
+)
+
+
+@dataclass
+class ConvertedTools:
+    """Definitions in one format.
+
+    Attributes:
+        tools: Those that the format has a place for; native ones are the same objects.
+        renamed: The name that each shaped name stands for.
+        losses: What was lost, by kind and sentence, each once.
+    """
+
+    tools: list[JsonObject] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    losses: list[tuple[LossKind, str]] = field(default_factory=list)
+
+    def lose(self, kind: LossKind, why: str) -> None:
+        """Note a loss once."""
+        if (kind, why) not in self.losses:
+            self.losses.append((kind, why))
+
+
+def convert_tools(tools: Sequence[JsonObject], wire: Wire, family: ModelFamily) -> ConvertedTools:
+    """Write the tools of a request in its format, like its messages.
+
+    Args:
+        tools: Definitions in any format.
+        wire: The format of the request.
+        family: Whose model reads them: chat completions are served by others than OpenAI too.
+
+    Returns:
+        The definitions, and what had no place in the format.
+    """
+    done = ConvertedTools()
+    for tool in tools:
+        if _is_foreign(tool, wire, family):
+            kind = str(tool.get("type"))[:40]
+            done.lose(LossKind.CONTENT, f"the tool {kind} of another provider was left out")
+        else:
+            done.tools.append(_converted(tool, wire, done))
+    return done
+
+
+def _is_foreign(tool: JsonObject, wire: Wire, family: ModelFamily) -> bool:
+    """Whether a tool is run by the provider of another format."""
+    kind = tool.get("type")
+    if not isinstance(kind, str):
+        return False
+    of_anthropic = _DATED.search(kind) is not None or kind in _OF_ANTHROPIC
+    if wire is Wire.ANTHROPIC:
+        return kind in _OF_RESPONSES
+    return of_anthropic if wire is Wire.RESPONSES else of_anthropic and family is ModelFamily.OPENAI
+
+
+def _converted(tool: JsonObject, wire: Wire, done: ConvertedTools) -> JsonObject:
+    inner = next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
+    name, kind = inner.get("name"), tool.get("type")
+    if not isinstance(name, str) or not name or kind not in {None, "function", "custom"}:
+        return tool
+    fitted = fit_name(name, wire)
+    if fitted != name:
+        done.renamed[fitted] = name
+        done.lose(LossKind.TOOL_NAME, "a tool's name was shaped for this format")
+    if fitted == name and _is_native(tool, wire):
+        return tool
+    for extra in sorted({*tool, *inner} - _READ - {"format"}):
+        done.lose(LossKind.FIELDS, f"a tool's definition has no place for {extra[:40]}")
+    is_free = kind == "custom" and not _schema(inner)
+    return _free_form(inner, fitted, wire, done) if is_free else _function(inner, fitted, wire, done)
+
+
+def _is_native(tool: JsonObject, wire: Wire) -> bool:
+    kind = tool.get("type")
+    if wire is Wire.ANTHROPIC:
+        return kind in {None, "custom"} and "input_schema" in tool
+    if wire is Wire.OPENAI:
+        return isinstance(tool.get(str(kind)), dict)
+    return kind in {"function", "custom"} and "name" in tool and "input_schema" not in tool
+
+
+def _schema(tool: JsonObject) -> JsonObject | None:
+    found = next((tool[key] for key in ("parameters", "input_schema", "inputSchema") if tool.get(key)), None)
+    return found if isinstance(found, dict) else None
+
+
+def _function(tool: JsonObject, name: str, wire: Wire, done: ConvertedTools) -> JsonObject:
+    named: JsonObject = {"name": name}
+    if isinstance(tool.get("description"), str):
+        named["description"] = tool["description"]
+    schema = _schema(tool) or NO_ARGUMENTS
+    if wire is Wire.ANTHROPIC:
+        if tool.get("strict"):
+            done.lose(LossKind.FIELDS, "a tool's definition has no place for strict")
+        return {**named, "input_schema": schema}
+    function = {**named, "parameters": schema}
+    if isinstance(tool.get("strict"), bool):
+        function["strict"] = tool["strict"]
+    return (
+        {"type": "function", "function": function}
+        if wire is Wire.OPENAI
+        else {"type": "function", **function}
+    )
+
+
+def _free_form(tool: JsonObject, name: str, wire: Wire, done: ConvertedTools) -> JsonObject:
+    """Write a tool that takes free text; Anthropic's tools take objects, and its text goes under `input`."""
+    kept = {key: tool[key] for key in ("description", "format") if tool.get(key)}
+    if wire is Wire.OPENAI:
+        return {"type": "custom", "custom": {"name": name, **kept}}
+    if wire is Wire.RESPONSES:
+        return {"type": "custom", "name": name, **kept}
+    done.lose(LossKind.ARGUMENTS, "a free-form tool takes its text under 'input'")
+    if kept.pop("format", None):
+        done.lose(LossKind.FIELDS, "a tool's definition has no place for format")
+    return {"name": name, **kept, "input_schema": _INPUT}

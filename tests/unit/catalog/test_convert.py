@@ -1,0 +1,120 @@
+"""Tool definitions go out in the format of their request, and what has no place there is named."""
+
+from typing import Any
+
+import pytest
+
+from context.catalog.containers import called_names, containers, pinned_tools
+from context.catalog.convert import convert_tools
+from context.tokens.families import ModelFamily
+from context.types import JsonObject, Wire
+from context.wire.neutral import LossKind
+from tests.unit.shape.windows import HELLO, call, calling, said, stored
+
+SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+NAMED: JsonObject = {"name": "find", "description": "Finds."}
+CHAT: JsonObject = {"type": "function", "function": {**NAMED, "parameters": SCHEMA}}
+FLAT: JsonObject = {"type": "function", **NAMED, "parameters": SCHEMA}
+CLAUDE: JsonObject = {**NAMED, "input_schema": SCHEMA}
+MCP: JsonObject = {**NAMED, "inputSchema": SCHEMA}
+FREE_CHAT: JsonObject = {"type": "custom", "custom": {"name": "patch", "description": "Patches."}}
+FREE_FLAT: JsonObject = {"type": "custom", "name": "patch", "description": "Patches."}
+NATIVE = {Wire.OPENAI: CHAT, Wire.RESPONSES: FLAT, Wire.ANTHROPIC: CLAUDE}
+
+
+@pytest.mark.parametrize("wire", list(Wire))
+@pytest.mark.parametrize("tool", [CHAT, FLAT, CLAUDE, MCP, {**CLAUDE, "type": "custom"}])
+def test_a_function_is_written_in_the_format_of_the_request(tool: JsonObject, wire: Wire) -> None:
+    done = convert_tools([tool], wire, ModelFamily.OTHER)
+    native = tool if tool.get("type") == "custom" and wire is Wire.ANTHROPIC else NATIVE[wire]
+    assert done.tools == [native]
+    assert done.losses == []
+
+
+@pytest.mark.parametrize("wire", list(Wire))
+def test_what_is_in_the_format_already_is_the_same_object(wire: Wire) -> None:
+    assert convert_tools([NATIVE[wire]], wire, ModelFamily.OTHER).tools[0] is NATIVE[wire]
+
+
+@pytest.mark.parametrize("tool", [FREE_CHAT, FREE_FLAT])
+def test_a_free_form_tool_is_written_in_every_format(tool: JsonObject) -> None:
+    assert convert_tools([tool], Wire.OPENAI, ModelFamily.OPENAI).tools == [FREE_CHAT]
+    assert convert_tools([tool], Wire.RESPONSES, ModelFamily.OPENAI).tools == [FREE_FLAT]
+    done = convert_tools([tool], Wire.ANTHROPIC, ModelFamily.ANTHROPIC)
+    assert done.tools[0]["input_schema"]["required"] == ["input"]
+    assert done.losses == [(LossKind.ARGUMENTS, "a free-form tool takes its text under 'input'")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "wire", "family", "stays"),
+    [
+        ({"type": "web_search_20250305", "name": "web_search"}, Wire.ANTHROPIC, ModelFamily.ANTHROPIC, True),
+        ({"type": "web_search_20250305", "name": "web_search"}, Wire.RESPONSES, ModelFamily.OPENAI, False),
+        ({"type": "web_search_20250305", "name": "web_search"}, Wire.OPENAI, ModelFamily.OPENAI, False),
+        ({"type": "web_search_20250305", "name": "web_search"}, Wire.OPENAI, ModelFamily.ANTHROPIC, True),
+        ({"type": "mcp_toolset", "mcp_server_name": "s"}, Wire.RESPONSES, ModelFamily.OPENAI, False),
+        ({"type": "mcp", "server_label": "s"}, Wire.RESPONSES, ModelFamily.OPENAI, True),
+        ({"type": "mcp", "server_label": "s"}, Wire.ANTHROPIC, ModelFamily.ANTHROPIC, False),
+        ({"type": "file_search"}, Wire.ANTHROPIC, ModelFamily.ANTHROPIC, False),
+    ],
+)
+def test_a_tool_of_another_provider_is_left_out_and_named(
+    tool: JsonObject, wire: Wire, family: ModelFamily, stays: bool
+) -> None:
+    done = convert_tools([tool, NATIVE[wire]], wire, family)
+    assert (tool in done.tools) is stays
+    kind = tool["type"]
+    said_of_it = [(LossKind.CONTENT, f"the tool {kind} of another provider was left out")]
+    assert done.losses == ([] if stays else said_of_it)
+
+
+def test_a_field_without_a_place_and_a_shaped_name_are_named() -> None:
+    tool: JsonObject = {**CLAUDE, "name": "mcp.find", "cache_control": {"type": "ephemeral"}}
+    done = convert_tools([tool], Wire.OPENAI, ModelFamily.OPENAI)
+    (name,) = done.renamed
+    assert done.renamed == {name: "mcp.find"}
+    assert done.tools[0]["function"]["name"] == name
+    assert (LossKind.FIELDS, "a tool's definition has no place for cache_control") in done.losses
+
+
+TOOLS: list[Any] = [
+    {"type": "mcp", "server_label": "s"},
+    {"type": "mcp_toolset", "mcp_server_name": "s"},
+    {"type": "namespace", "name": "crm", "tools": []},
+    {"type": "web_search_preview"},
+    {"type": "web_search_20250305", "name": "web_search"},
+    {"type": "code_execution_20250825", "name": "code_execution"},
+    {"type": "computer_use_preview"},
+    CHAT,
+]
+
+
+def test_whole_servers_stand_for_tools_that_nobody_has_seen() -> None:
+    assert containers(TOOLS) == {"mcp", "mcp_toolset", "crm"}
+
+
+def test_tools_that_the_provider_ran_itself_are_called_as_well() -> None:
+    blocks = [
+        {"type": "server_tool_use", "id": "s1", "name": "bash_code_execution", "input": {}},
+        {"type": "bash_code_execution_tool_result", "tool_use_id": "s1", "content": []},
+        {"type": "mcp_tool_use", "id": "m1", "name": "echo", "server_name": "s", "input": {}},
+        {"type": "mcp_tool_result", "tool_use_id": "m1", "content": []},
+    ]
+    called = called_names(stored([HELLO, said(blocks)], Wire.ANTHROPIC))
+    assert called >= {"bash_code_execution", "code_execution", "echo"}
+    assert "code_execution" in pinned_tools(TOOLS, called, Wire.ANTHROPIC)
+
+
+def test_a_call_of_responses_pins_its_tool_in_any_version() -> None:
+    items = [{"type": "web_search_call", "id": "ws_1"}, {"type": "computer_call", "id": "c", "call_id": "c"}]
+    pinned = pinned_tools(TOOLS, called_names(stored(items, Wire.RESPONSES)), Wire.RESPONSES)
+    assert pinned >= {"web_search_preview", "computer_use_preview", "mcp"}
+    assert "find" not in pinned
+
+
+def test_a_call_whose_name_was_shaped_pins_the_tool_of_that_name() -> None:
+    messages = stored([HELLO, calling(call("c1", "mcp.find"))], Wire.OPENAI)
+    (name,) = convert_tools(
+        [{**CHAT, "function": {"name": "mcp.find"}}], Wire.OPENAI, ModelFamily.OTHER
+    ).renamed
+    assert name in pinned_tools([], called_names(messages), Wire.OPENAI)
