@@ -1,10 +1,20 @@
 """How many tools a provider takes in one request."""
 
+import re
+
 from context.tokens import ModelFamily, family_of
 
-_MOST_TOOLS = {ModelFamily.OPENAI: 128, ModelFamily.GOOGLE: 512}
-"""As the providers' own refusals name them: "array too long, maximum length 128", "at most 512 function
-declarations". Of the others no such refusal is known."""
+_MOST_TOOLS = {
+    ModelFamily.OPENAI: 128,
+    ModelFamily.GOOGLE: 512,
+    ModelFamily.DEEPSEEK: 128,
+    ModelFamily.XAI: 128,
+}
+"""As the providers' own refusals and pages name them: "array too long, maximum length 128", "at most 512
+function declarations", "a max of 128 functions". Of the others no such limit is known."""
+
+_BY_NAME = re.compile(r"kimi|moonshot|glm|^groq/")
+_MOST_BY_NAME = 128
 
 
 def most_tools(model: str) -> int | None:
@@ -16,4 +26,5 @@ def most_tools(model: str) -> int | None:
     Returns:
         The number, > 0; None where no limit is known.
     """
-    return _MOST_TOOLS.get(family_of(model))
+    known = _MOST_TOOLS.get(family_of(model))
+    return _MOST_BY_NAME if known is None and _BY_NAME.search(model.lower()) else known

@@ -73,7 +73,17 @@ def _without_reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
         bare = bare if len(told) == len(content) else {**bare, "content": told}
     if bare is not body:
         fit.lose_reasoning()
-    return bare
+    return _with_leave(bare, fit)
+
+
+def _with_leave(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Say to Gemini 3 that the first call of a message comes without a thought signature, as it documents."""
+    calls = body.get("tool_calls")
+    if not calls or re.search(r"gemini-(?:[3-9]|\d\d)", fit.target.model.lower()) is None:
+        return body
+    leave = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+    fit.apply(Rule.FOREIGN_REASONING if fit.is_foreign else Rule.REFUSED_REASONING)
+    return {**body, "tool_calls": [{**calls[0], "extra_content": leave}, *calls[1:]]}
 
 
 def _unsigned_call(call: JsonObject) -> JsonObject:

@@ -97,6 +97,7 @@ def check_window(asked: WindowRequest, window: Window, tools: list[JsonObject]) 
     assert sum(block.tokens for block in certificate.blocks) == certificate.input_tokens
     assert certificate.tool_pairs_intact
     assert check_pairs(bodies, asked.wire) == []
+    assert certificate.accepted_shape.faults == ()
     assert certificate.tail_contiguous
     check_suffix(asked, window)
 

@@ -159,3 +159,11 @@ def test_the_sibling_of_a_call_that_is_taken_out_keeps_the_thought_signature(orp
     bodies = [HELLO, calling(call("first", **GEMINI), call("second")), result(answered), said()]
     window = lay(bodies, "gemini-3-pro", made_by="gemini-3-pro")
     assert sent(window)[1]["tool_calls"] == [call(answered, **GEMINI)]
+
+
+@pytest.mark.parametrize(("made_by", "stays"), [("claude-opus-4-5", False), ("gemini-3-pro", True)])
+def test_gemini_is_told_that_calls_of_others_have_no_thought_signature(made_by: str, stays: bool) -> None:
+    bodies = [HELLO, calling(call("c1"), call("c2")), result("c1"), result("c2"), said()]
+    calls = sent(lay(bodies, "gemini-3-pro", made_by=made_by))[1]["tool_calls"]
+    assert ("skip_thought_signature_validator" in json.dumps(calls[0])) is not stays
+    assert calls[1] == call("c2")
