@@ -26,6 +26,7 @@ from context.types import JsonObject
 from models.conversation import cut_session
 from models.freshness import Standing, find_standing
 from models.limit import LimitSource, Sighting, find_limit, learn_limit
+from models.recall import is_indexed
 from models.refused import remember_refusal
 from models.session import Transaction, reading
 from models.summary import activate_prepared
@@ -188,11 +189,16 @@ def _learn(tenant_id: UUID, session_id: str, model: str, refusal: _Refusal) -> N
 
 
 def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | None:
-    """Put a prepared summary in force: what it covers need not be cut."""
+    """Put a prepared summary in force: no message that it covers need be cut."""
     if seen is None or not seen.session.has_prepared:
         return seen
     session = seen.session
-    committed(lambda db: activate_prepared(db, tenant_id, session.session_id, generation=session.generation))
+
+    def activate(db: Transaction) -> None:
+        if is_indexed(db, tenant_id, session, through_seq=session.prepared_seq):
+            activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+
+    committed(activate)
     with reading() as db:
         return find_standing(db, tenant_id, session.session_id, model)
 

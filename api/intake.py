@@ -22,12 +22,15 @@ from models.conversation import SessionState
 from models.log import AcceptedTurn, NewTurn, accept_turns
 from models.plan_turns import plans_of_turns, store_turn_plans
 from models.session import Transaction
-from models.settings import artifact_settings, compression_settings
+from models.settings import artifact_settings, compression_settings, recall_settings
 from models.work import WorkKind, want_each
 
 MAX_WINDOW = 100_000_000
 MIN_WINDOW = 2
 """A token in and a token out."""
+
+INDEX_FROM_TOKENS = 600
+"""A session that is not longer fits every budget that is worth a search, and is not indexed."""
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 """An earlier time is of a clock that was never set; the first hours of all cannot even be read back."""
@@ -193,6 +196,7 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
     store_turn_plans(db, tenant_id, came_new)
     changed = {answer.session_id for answer in answers if not answer.duplicate}
     _want_readings(db, tenant_id, turns, answers)
+    _want_index(db, tenant_id, [sessions[session_id] for session_id in changed])
     due = [session_id for session_id in changed if is_due(sessions[session_id])]
     if due:
         delay_s = compression_settings().summarize_debounce_s
@@ -215,6 +219,15 @@ def _want_readings(
     if large:
         delay_s = settings.artifact_debounce_s
         want_each(db, tenant_id, WorkKind.ARTIFACT, sorted(large), delay_s=delay_s)
+
+
+def _want_index(db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState]) -> None:
+    """Have turns indexed for recall before a summary or a small budget hides them."""
+    if not recall_settings().recall_is_on:
+        return
+    long = [session.session_id for session in sessions if session.history_tokens > INDEX_FROM_TOKENS]
+    if long:
+        want_each(db, tenant_id, WorkKind.RECALL, long, delay_s=compression_settings().summarize_debounce_s)
 
 
 def is_due(session: SessionState) -> bool:

@@ -25,7 +25,7 @@ from rich.table import Table
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from api.app import make_app
-from api.window.recall import recall
+from api.window.recall import RecallQuestion, recall
 from benchmarks.report import save
 from context.budget import Budget
 from models import session
@@ -116,10 +116,10 @@ def ask(client: TestClient, session_id: str, question: str, max_tokens: int) -> 
 
 
 def cpu_ms(tenant_id: UUID, state: SessionState, question: str) -> tuple[float, int]:
-    """Recall alone: its CPU time here, and how many stretches it finds."""
+    """Recall alone: its CPU time here, and how many passages it finds."""
     began = time.thread_time()
-    found = recall(tenant_id, state, question, BUDGET)
-    return (time.thread_time() - began) * 1000, len(found or ())
+    found = recall(RecallQuestion(tenant_id, state, question, BUDGET, BUDGET.input_tokens))
+    return (time.thread_time() - began) * 1000, len(found.passages)
 
 
 def measure(stack: Stack, questions: list[str]) -> dict[int, tuple[float, Samples]]:

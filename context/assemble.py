@@ -1,18 +1,22 @@
 """The sole assembler of a window: system prompt, summary, recent turns, new message; within the budget."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from context.budget import require_fit
-from context.certify import Contents, Recalled, Taken, certify
+from context.certify import Contents, Taken, certify
 from context.history import read_history
 from context.message_counts import count_of, recounted
 from context.outgoing import Outgoing, Sender
+from context.recall.offer import RecallStatus
 from context.shelf import Shelf, Shelved, fill_shelf
-from context.tokens import EMPTY, PLAIN, Count, Request, count_message, estimate, guarantee
+from context.tokens import EMPTY, PLAIN, Count, Request, count_message, count_text, estimate, guarantee
 from context.trim import trim_turn
 from context.types import Message, Wire
 from context.window import (
     Notes,
+    NotesVersions,
+    Recalled,
     Unread,
     Window,
     WindowRequest,
@@ -27,10 +31,27 @@ __all__ = ["Notes", "Unread", "Window", "WindowRequest", "build_messages", "new_
 TRIM_ATTEMPTS = 4
 """How often a turn is shortened again because it costs more in the outgoing format than in its own."""
 
+SECOND_TURN_SHARE = 0.25
+"""The newest two turns stay raw before anything else where they take no more of the room than this."""
+
+BUDGET_NOTES_SHARE = 0.08
+"""The share of a request's own budget that the summary has before older turns: its shortest version."""
+
+WINDOW_NOTES_SHARE = 0.25
+"""The same share of a window that no request has narrowed."""
+
+RECALL_FRAME_TOKENS = 50
+"""The label and the tags around recalled blocks, and the message that holds them, at most."""
+
+_PROBE = 10_000
+_CHOICES = 3
+
 
 def build_messages(request: WindowRequest) -> Window:
-    """Fill a window: what must be sent, the summary, artifacts, whole turns from the newest back, recall.
+    """Fill a window by worth, and write it in the order that a provider's prefix cache wants.
 
+    Room is given to the parts that must be sent, then to the newest turn or two, to recall up to its share,
+    to a short summary, to artifacts, to older turns from the newest back, to a longer summary, more recall.
     History is one contiguous suffix: the first turn that does not fit ends it. Where not even the newest
     turn fits, its tool results are shortened, its calls stay. Every part is priced as it goes out.
 
@@ -67,11 +88,16 @@ class _Assembly:
         self.taken_cost = 0
         self.shelved = Shelved()
         self.recalled = Recalled()
+        self.rate = self.price(Count(_PROBE)) / _PROBE
+        self.versions = NotesVersions(self.request.notes, self.request.wire)
 
     def window(self) -> Window:
-        left = self._fix()
-        left = self._take_artifacts(self._take_notes(left))
-        left = self._take_recall(self._take_turns(left))
+        left = self._take_last(self._fix())
+        needed = self._rest_cost() + self._price_notes(self.versions.whole)
+        left = self._take_recall(left, room=left, free=left - needed)
+        left = self._take_short_notes(left, everything_fits=needed <= left)
+        left = self._take_rest(self._take_artifacts(left))
+        left = self._take_more_recall(self._take_longer_notes(left))
         sent, messages = self._send(left)
         system, apart = self.request.system, self.request.wire is Wire.ANTHROPIC
         prompts = [str(system.body["content"])] if system else []
@@ -85,6 +111,7 @@ class _Assembly:
             estimated_tokens=self._estimate(sent),
             calibration=self.request.calibration,
             shelved=self.shelved,
+            recalled=self.recalled,
         )
 
     def _contents(self) -> Contents:
@@ -137,61 +164,143 @@ class _Assembly:
         shorter = self._shorten(messages, left) if cost > left else None
         return shorter or Taken(messages, cost)
 
-    def _take_notes(self, left: int) -> int:
-        notes = self.request.notes
-        if notes is None:
-            return left
-        message = notes_message(notes, self.request.wire)
-        cost = self.price(count_of([message]))
-        if cost > left:
-            return left
-        self.notes = message
-        return left - cost
+    def _take_last(self, left: int) -> int:
+        """Take the newest turn, shortened rather than lost, and the one before it where both are short."""
+        room = left
+        for turn in reversed(self.history.turns[-2:]):
+            cost = self._cost(turn)
+            if self.taken and self.taken_cost + cost > room * SECOND_TURN_SHARE:
+                break
+            taken = Taken(turn, cost) if cost <= left else self._shorten(turn, left)
+            if taken is None:
+                break
+            left -= self._add(taken)
+        return left
+
+    def _add(self, taken: Taken) -> int:
+        self.taken.append(taken)
+        self.taken_cost += taken.cost
+        return taken.cost
+
+    def _rest_cost(self) -> int:
+        """Bound the cost of the older turns, those that were not even read included."""
+        turns = self.history.turns[: len(self.history.turns) - len(self.taken)]
+        unread = self.request.unread
+        cost = self.price(count_of([message for turn in turns for message in turn]))
+        return (
+            cost if unread is None else max(cost + self.price(Count(unread.tokens or 0)), self._input_tokens)
+        )
+
+    @property
+    def _input_tokens(self) -> int:
+        return self.request.budget.input_tokens
+
+    def _price_notes(self, message: Message | None) -> int:
+        return self.price(count_of([message])) if message else 0
+
+    def _take_short_notes(self, left: int, *, everything_fits: bool) -> int:
+        """Take the summary whole where all fits; else its longest version within a share of the room."""
+        narrowed = self.request.budget.input_limit is not None
+        share = BUDGET_NOTES_SHARE if narrowed else WINDOW_NOTES_SHARE
+        room = left if everything_fits else int(left * share)
+        if self.request.notes and self.request.notes.ending:
+            room = max(room, min(self._price_notes(self.versions.shortest()), left))
+        return self._take_notes(left, room)
+
+    def _take_longer_notes(self, left: int) -> int:
+        """Exchange the summary for its longest version that older turns have left room for."""
+        before = self._price_notes(self.notes)
+        return self._take_notes(left + before, left + before)
+
+    def _take_notes(self, left: int, room: int) -> int:
+        self.notes = next(
+            (one for one in self.versions.longest_first() if self._price_notes(one) <= room), self.notes
+        )
+        return left - self._price_notes(self.notes)
 
     def _take_artifacts(self, left: int) -> int:
         """Show artifacts in what history does not need, and in a share of the room at least."""
         shelf = self.request.shelf
         if shelf is None:
             return left
-        whole = self.price(count_of([message for turn in self.history.turns for message in turn]))
-        room = min(max(int(left * shelf.room_share), left - whole), int(left * shelf.most_share))
+        room = min(max(int(left * shelf.room_share), left - self._rest_cost()), int(left * shelf.most_share))
         self.shelved = fill_shelf(shelf, room, self.price)
         return left - self.shelved.cost
 
-    def _take_turns(self, left: int) -> int:
-        """Take whole turns, newest first, until one does not fit; shorten the newest rather than lose it."""
+    def _take_rest(self, left: int) -> int:
+        """Take older turns whole, newest first, until one does not fit."""
         turns = self.history.turns
         whole = [message for turn in turns for message in turn]
-        if self.price(count_of(whole)) <= left and (cost := self._cost(whole)) <= left:
-            self.taken = [Taken(turn) for turn in reversed(turns)]
-            self.taken_cost = cost
-            return left - cost
-        return self._take_newest(left)
-
-    def _take_newest(self, left: int) -> int:
-        for turn in reversed(self.history.turns):
+        if self.taken and self.taken[0].trims:
+            return left
+        if self.price(count_of(whole)) <= left + self.taken_cost:
+            cost = self._cost(whole)
+            if cost <= left + self.taken_cost:
+                left -= cost - self.taken_cost
+                self.taken, self.taken_cost = [Taken(turn) for turn in reversed(turns)], cost
+                return left
+        for turn in reversed(turns[: len(turns) - len(self.taken)]):
             cost = self._cost(turn)
-            taken = Taken(turn, cost) if cost <= left else None
-            if taken is None and not self.taken:
-                taken = self._shorten(turn, left)
-            if taken is None:
+            if cost > left:
                 break
-            self.taken.append(taken)
-            self.taken_cost += taken.cost
-            left -= taken.cost
+            left -= self._add(Taken(turn, cost))
         return left
 
-    def _take_recall(self, left: int) -> int:
-        """Take recall last: it is a help, and displaces nothing. Where it is too large, the weakest goes."""
-        blocks = list(self.request.recall or ())
-        while blocks:
+    def _take_recall(self, left: int, *, room: int, free: int) -> int:
+        """Choose what is recalled before older turns are: a tail of small talk must not starve it."""
+        offer = self.request.recall
+        cap = offer.limits.cap(room, free)
+        self.recalled = Recalled(cap=cap, roomy=free >= offer.limits.tokens)
+        return self._choose_recall(left, cap)
+
+    def _take_more_recall(self, left: int) -> int:
+        """Choose anew among the messages that the window does not show, in the room that is really left."""
+        left += self.recalled.cost
+        if self.request.recall.status is None:
+            left = self._choose_recall(left, min(self.recalled.cap, left))
+        return left
+
+    def _choose_recall(self, left: int, most: int) -> int:
+        """Choose blocks that cost no more than `most` and than what is left, their frame included."""
+        offer, kept = self.request.recall, self.recalled
+        most = min(most, left)
+        self.recalled = replace(kept, blocks=(), message=None, cost=0, status=self._why_nothing(most))
+        tokens = int(most / self.rate) - RECALL_FRAME_TOKENS
+        for _ in range(_CHOICES):
+            if tokens <= 0:
+                break
+            blocks = offer.choose(
+                before_seq=self._shown_from(),
+                max_tokens=tokens,
+                facts=offer.limits.facts_of(most),
+                roomy=kept.roomy,
+                count=count_text,
+            )
+            if not blocks:
+                break
             message = recall_message(blocks, self.request.wire)
             cost = self.price(count_of([message]))
-            if cost <= left:
-                self.recalled = Recalled(blocks, message, cost)
+            if cost <= most:
+                self.recalled = Recalled(blocks, message, cost, kept.cap, kept.roomy, RecallStatus.SHOWN)
                 return left - cost
-            blocks.remove(min(blocks, key=lambda block: block.score))
+            tokens -= int((cost - most) / self.rate) + 1
         return left
+
+    def _shown_from(self) -> int | None:
+        """The first message that the window shows raw; None where all that may be recalled is older."""
+        first = next((message.seq for message in self.taken[-1].messages), None) if self.taken else None
+        return first if first is not None else next((one.seq for one in self.history.open_turn), None)
+
+    def _why_nothing(self, most: int) -> RecallStatus:
+        """Say why nothing is recalled, as far as that is known before anything is chosen."""
+        offer, shown_from = self.request.recall, self._shown_from()
+        if offer.status is not None or offer.limits.is_skipped:
+            return offer.status or RecallStatus.SKIPPED
+        if most < min(offer.limits.tokens, RECALL_FRAME_TOKENS * 2) and offer.passages:
+            return RecallStatus.DOES_NOT_FIT
+        hidden_through = shown_from - 1 if shown_from is not None else offer.indexed_through
+        behind = offer.indexed_through < min(hidden_through, offer.hidden_through)
+        return RecallStatus.NOT_INDEXED_YET if behind else RecallStatus.NOTHING_FOUND
 
     def _shorten(self, messages: Sequence[Message], left: int) -> Taken | None:
         """Make messages fit by shortening what their tools returned."""
@@ -239,21 +348,21 @@ class _Assembly:
     def _priced(self) -> int:
         """What the messages of the window cost part by part."""
         ending = self.fixed["new_messages"] + self.open_turn.cost
-        return self._notes_cost() + self.shelved.cost + self.recalled.cost + self.taken_cost + ending
-
-    def _notes_cost(self) -> int:
-        return self.price(count_of([self.notes])) if self.notes else 0
+        return (
+            self._price_notes(self.notes) + self.shelved.cost + self.recalled.cost + self.taken_cost + ending
+        )
 
     def _give_back(self, tokens: int) -> int:
         """Leave out recall and the oldest turns until so many tokens are free, then artifacts, then notes."""
-        freed = self.recalled.cost
-        self.recalled = Recalled()
+        before = self.recalled.cost
+        self._choose_recall(before, before - tokens)
+        freed = before - self.recalled.cost
         freed += self._give_turns_back(tokens - freed)
         if freed < tokens and self.shelved.text:
             freed += self.shelved.cost
             self.shelved = fill_shelf(self.request.shelf or Shelf(), 0, self.price)
         if freed < tokens:
-            freed += self._notes_cost()
+            freed += self._price_notes(self.notes)
             self.notes = None
         return freed
 

@@ -43,9 +43,8 @@ class Budget:
 
     @property
     def lasting_window(self) -> int:
-        """The window to remember of a request: what a refusal taught passes, what the caller named stays."""
-        window = self.named_window or self.context_window
-        return window if self.input_limit is None else min(window, self.input_limit + self.max_tokens)
+        """The window to remember: a refusal's lesson passes, and so does a budget of one request."""
+        return self.named_window or self.context_window
 
 
 def choose_budget(

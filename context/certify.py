@@ -9,13 +9,13 @@ from context.history import History
 from context.message_counts import count_of
 from context.outgoing import Outgoing
 from context.pairing import Repair
+from context.recall.offer import RecallStatus
 from context.recall.region import name_messages
-from context.recall.selection import RecallBlock
 from context.shelf import Shelved
 from context.tokens import Count, guarantee
 from context.trim import Trim
 from context.types import Message
-from context.window import WindowRequest, notes_message, recall_message
+from context.window import Notes, Recalled, WindowRequest, notes_message
 from context.wire import Loss
 
 
@@ -26,15 +26,6 @@ class Taken:
     messages: Sequence[Message]
     cost: int = 0
     trims: Sequence[Trim] = ()
-
-
-@dataclass(frozen=True)
-class Recalled:
-    """The recalled stretches in the window, and their message."""
-
-    blocks: Sequence[RecallBlock] = ()
-    message: Message | None = None
-    cost: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,6 +62,10 @@ class Contents:
     def notes_cost(self) -> int:
         """What the summary costs, 0 where it is left out."""
         return self.price(count_of([self.notes])) if self.notes else 0
+
+
+_UNSHOWN = (RecallStatus.DOES_NOT_FIT, RecallStatus.NOT_INDEXED_YET, RecallStatus.SEARCH_FAILED)
+"""Why a window lacks recalled messages that it might have had."""
 
 
 def certify(contents: Contents, sent: Outgoing) -> Certificate:
@@ -143,11 +138,8 @@ class _Account:
         """Name everything that was left out, oldest first."""
         found = []
         notes = self.request.notes
-        if notes and not self.contents.notes:
-            cost = self.price(count_of([notes_message(notes)]))
-            found.append(
-                Exclusion(f"summary of messages {notes.from_seq}-{notes.to_seq}", "does-not-fit", cost)
-            )
+        if notes:
+            found += self._excluded_notes(notes)
         found += [
             Exclusion(f"artifact {left.artifact_id}", left.why, self.price(Count(left.tokens)))
             for left in self.contents.shelved.execution.excluded
@@ -165,14 +157,18 @@ class _Account:
         ]
         return tuple(found)
 
+    def _excluded_notes(self, notes: Notes) -> list[Exclusion]:
+        """Name the summary where it is left out, and the rest of it where a short version is shown."""
+        what = f"summary of messages {notes.from_seq}-{notes.to_seq}"
+        whole = self.price(count_of([notes_message(notes)]))
+        if self.contents.notes is None:
+            return [Exclusion(what, "does-not-fit", whole)]
+        missing = whole - self.contents.notes_cost
+        return [Exclusion(f"part of {what}", "shortened-to-fit", missing)] if missing > 0 else []
+
     def _excluded_recall(self) -> list[Exclusion]:
-        if self.request.recall is None:
-            return [Exclusion("recall", "search-failed", None)]
-        unseen = [block for block in self.request.recall if block not in self.contents.recalled.blocks]
-        if not unseen:
-            return []
-        cost = self.price(count_of([recall_message(unseen)]))
-        return [Exclusion(f"recall of messages {name_messages(unseen)}", "does-not-fit", cost)]
+        status = self.contents.recalled.status
+        return [Exclusion("recall", str(status), None)] if status in _UNSHOWN else []
 
     def _excluded_messages(self) -> list[Exclusion]:
         unread = self.request.unread

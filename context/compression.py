@@ -22,11 +22,15 @@ class Thresholds:
     """The settings of compression, checked against each other.
 
     Attributes:
-        message_count: More raw messages than this call for a summary.
+        message_count: More raw messages than this call for a summary, where they are also more than
+            `least_share` of the window and more than `least_tokens`.
         window_share: A fuller window than this share calls for one, (0, 1].
-        keep_messages: The most recent messages that stay raw; fewer than `message_count`.
+        keep_messages: The most recent messages that stay raw; fewer than `message_count`. Short messages
+            stay beyond that number, up to `least_tokens`.
         keep_share: The most of the window that stays raw, less than `window_share`.
         min_progress: A summary must save at least this share of what it covers.
+        least_share: The share of the window below which no number of messages calls for a summary, [0, 1].
+        least_tokens: The tokens below which none does, and below which no cut goes for a number, >= 0.
     """
 
     message_count: int = 60
@@ -34,6 +38,8 @@ class Thresholds:
     keep_messages: int = 20
     keep_share: float = 0.3
     min_progress: float = 0.1
+    least_share: float = 0.5
+    least_tokens: int = 4_000
 
     def __post_init__(self) -> None:
         """Refuse an order of thresholds in which one of them could never act.
@@ -53,6 +59,10 @@ class Thresholds:
             )
         if not 0 < self.min_progress < 1:
             raise ValueError(f"min_progress ({self.min_progress}) must be between 0 and 1")
+        if not 0 <= self.least_share <= 1:
+            raise ValueError(f"least_share ({self.least_share}) must be between 0 and 1")
+        if self.least_tokens < 0:
+            raise ValueError(f"least_tokens ({self.least_tokens}) must be 0 or more")
 
 
 @dataclass(frozen=True)
@@ -98,8 +108,9 @@ class Trigger(StrEnum):
 def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger | None:
     """Say whether history calls for a summary, by the same formula as the budget check.
 
-    Only what a summary can reduce counts as a reason: a large system prompt alone is none, and neither is
+    Only history that a summary can reduce counts as a reason: a large system prompt alone is none. Neither is
     history that is hardly more than what stays raw, or each new turn would call for a summary of its own.
+    A number of messages alone is none either: history that fits well is better raw.
 
     Args:
         load: What the next request would carry.
@@ -111,12 +122,13 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
     """
     if load.left_out:
         return Trigger.LEFT_OUT
-    least = _keep_tokens(budget, thresholds) * (1 + thresholds.min_progress)
-    reducible = load.price(load.raw_tokens) > least
+    raw = load.price(load.raw_tokens)
+    reducible = raw > _keep_tokens(budget, thresholds) * (1 + thresholds.min_progress)
     used = load.price(load.input_tokens) + budget.max_tokens
     if reducible and used > budget.used_window * thresholds.window_share:
         return Trigger.TOKENS
-    if load.raw_messages > thresholds.message_count:
+    heavy = raw > max(budget.used_window * thresholds.least_share, thresholds.least_tokens)
+    if heavy and load.raw_messages > thresholds.message_count:
         return Trigger.MESSAGES
     return None
 
@@ -196,7 +208,8 @@ def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float
 def _target(messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds) -> int:
     keep_tokens = _tokens_to_keep(load, budget, thresholds)
     for index, spent in enumerate(accumulate((message.tokens for message in messages), initial=0)):
-        few = load.raw_messages - index <= thresholds.keep_messages and index >= load.left_out
-        if few and load.price(load.raw_tokens - spent) <= keep_tokens:
+        kept = load.price(load.raw_tokens - spent)
+        few = load.raw_messages - index <= thresholds.keep_messages or kept <= thresholds.least_tokens
+        if few and index >= load.left_out and kept <= keep_tokens:
             return index
     return len(messages)

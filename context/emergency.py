@@ -150,8 +150,8 @@ def with_note(notes: Notes | None, left_out: LeftOut) -> Notes:
     """
     note = compression_note(left_out)
     if notes is None:
-        return Notes(NOTE_ONLY, left_out.from_seq, left_out.to_seq, note)
-    return replace(notes, text=f"{notes.text.rstrip()}\n\n{note}", tokens=None, tokens_wide=None)
+        return Notes(NOTE_ONLY, left_out.from_seq, left_out.to_seq, "", ending=note)
+    return replace(notes, ending=note, tokens=None, tokens_wide=None)
 
 
 def compression_note(left_out: LeftOut) -> str:

@@ -16,6 +16,7 @@ from context.emergency import (
     with_note,
 )
 from context.errors import AfterturnError, FixedPartOverBudgetError
+from context.recall.offer import NO_OFFER
 from context.types import Message
 
 
@@ -103,7 +104,7 @@ def rebuild_smaller(refused: Refused) -> Rebuilt:
     )
     over: FixedPartOverBudgetError | None = None
     bare = replace(refused, request=replace(refused.request, shelf=None))
-    silent = replace(bare, request=replace(bare.request, recall=()))
+    silent = replace(bare, request=replace(bare.request, recall=NO_OFFER))
     for attempt, budget in ((bare, room), (bare, refused.budget), (silent, refused.budget)):
         for cut in cuts:
             try:

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Text, and_, bindparam, case, func, select
+from sqlalchemy import ColumnElement, Text, and_, bindparam, case, distinct, func, select
+from sqlalchemy.orm import aliased
 
 from context.budget import Budget
+from models.artifact_use import ArtifactUse
 from models.conversation import STATE_COLUMNS, Session, SessionState
 from models.limit import limit_of
 from models.session import Transaction
@@ -26,6 +28,7 @@ class Standing:
         now: The database's clock.
         tried_at: When that work last ended; None where it never did.
         learned_limit: The window that the model turned out to have, in tokens; None where no refusal told it.
+        pending: How much work is due or under way for the session and for the results of its newest turns.
     """
 
     session: SessionState
@@ -34,6 +37,7 @@ class Standing:
     now: datetime
     tried_at: datetime | None = None
     learned_limit: int | None = None
+    pending: int = 0
 
     @property
     def idle_s(self) -> float | None:
@@ -58,6 +62,53 @@ class Standing:
         return max((self.now - self.due_at).total_seconds(), 0.0) if self.due_at else None
 
 
+NEWEST_MESSAGES = 64
+"""Large results among so many of the newest messages count as those of the newest turns."""
+
+_LIVE = (WorkState.READY, WorkState.RUNNING)
+
+
+def _own_work() -> ColumnElement[int]:
+    """Count the session's own work that is due or under way."""
+    work = aliased(DueWork)
+    return (
+        select(func.count())
+        .where(
+            work.tenant_id == Session.tenant_id,
+            work.kind.in_([WorkKind.SUMMARIZE, WorkKind.RECALL]),
+            work.key == Session.session_id,
+            work.state.in_(_LIVE),
+        )
+        .correlate(Session)
+        .scalar_subquery()
+    )
+
+
+def _artifact_work() -> ColumnElement[int]:
+    """Count the work for large results of the newest messages."""
+    work = aliased(DueWork)
+    return (
+        select(func.count(distinct(work.key)))
+        .select_from(ArtifactUse)
+        .join(
+            work,
+            and_(
+                work.tenant_id == ArtifactUse.tenant_id,
+                work.kind == WorkKind.ARTIFACT,
+                work.key == ArtifactUse.artifact_id,
+                work.state.in_(_LIVE),
+            ),
+        )
+        .where(
+            ArtifactUse.tenant_id == Session.tenant_id,
+            ArtifactUse.session_id == Session.session_id,
+            ArtifactUse.seq > Session.last_seq - NEWEST_MESSAGES,
+        )
+        .correlate(Session)
+        .scalar_subquery()
+    )
+
+
 _QUERY = (
     select(
         *STATE_COLUMNS,
@@ -70,6 +121,7 @@ _QUERY = (
             func.coalesce(bindparam("model", type_=Text), Session.model),
             Session.session_id,
         ),
+        _own_work() + _artifact_work(),
     )
     .join(
         Summary,
@@ -107,4 +159,4 @@ def find_standing(
     split = len(STATE_COLUMNS)
     session, summary = SessionState(*row[:split]), row[split : split + len(TEXT_COLUMNS)]
     found = None if summary[0] is None else read_summary(Cells(db, tenant_id), session_id, summary)
-    return Standing(session, found, *row[-4:])
+    return Standing(session, found, *row[-5:])

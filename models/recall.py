@@ -31,9 +31,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.recall.passages import Passage
 from models.base import Base, TenantKey
 from models.cipher import TextKey
-from models.conversation import SESSION_KEY, Session
+from models.conversation import SESSION_KEY, Session, SessionState
 from models.log import StoredMessage
 from models.session import Transaction
+from models.settings import recall_settings
 from models.text_keys import Cells
 from models.text_settings import has_masters
 
@@ -191,6 +192,12 @@ def find_progress(db: Transaction, index: RecallKey) -> Progress:
         )
     ).one_or_none()
     return Progress(*row) if row else Progress()
+
+
+def is_indexed(db: Transaction, tenant_id: UUID, session: SessionState, *, through_seq: int) -> bool:
+    """Whether recall knows every message up to there: before that, no summary may hide them."""
+    index = RecallKey(tenant_id, session.session_id, session.start_seq)
+    return not recall_settings().recall_is_on or find_progress(db, index).through_seq >= through_seq
 
 
 def find_turns(

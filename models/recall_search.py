@@ -1,5 +1,6 @@
 """The search of recall: a few indexed reads, whatever the length of the session."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, combinations
@@ -25,7 +26,7 @@ _STRETCH_PASSAGES = 1000
 _SPEAKER = 5
 
 _COUNTS = text("""
-    select progress.passages, progress.tokens, term.key, term.passages
+    select progress.passages, progress.tokens, progress.through_seq, term.key, term.passages
     from recall_progress progress
     left join recall_term term
         on term.tenant_id = progress.tenant_id and term.session_id = progress.session_id
@@ -57,7 +58,8 @@ _LATEST = text(f"""
     order by start desc limit :most
 """)  # noqa: S608 (parts of our own)
 _STRETCHES = text(f"""
-    select seq, turn_index, line, part, parts, speaker, body, start, tokens, {_ASKED.format(table="stretch")}
+    select stretch.seq, stretch.turn_index, line, part, parts, speaker, body, start, stretch.tokens,
+        {_ASKED.format(table="stretch")}, turn.completed_at
     from unnest(cast(:firsts as bigint[]), cast(:lasts as bigint[])) wanted (first, last)
     cross join lateral (
         select * from recall_passage
@@ -65,17 +67,28 @@ _STRETCHES = text(f"""
             and seq <= :through_seq and start between wanted.first and wanted.last
         order by start limit :most
     ) stretch
+    left join turn
+        on turn.tenant_id = stretch.tenant_id and turn.session_id = stretch.session_id
+        and turn.turn_index = stretch.turn_index
     order by start
 """)  # noqa: S608 (parts of our own)
 
 
 @dataclass(frozen=True)
 class FoundPassages:
-    """What a search found: passages in the order of the session, the session's counts, the terms' weights."""
+    """Passages that a search found.
+
+    Attributes:
+        passages: In the order of the session.
+        stats: The session's counts.
+        weights: The weights of the question's terms.
+        indexed_through: The last message that the index knows; every message where there was no question.
+    """
 
     passages: list[Passage]
     stats: RecallStats
     weights: dict[str, float] = field(default_factory=dict)
+    indexed_through: int = sys.maxsize
 
 
 def find_passages(
@@ -97,22 +110,23 @@ def find_passages(
     if not terms or max_tokens <= 0:
         return FoundPassages([], RecallStats(0, {}))
     keys = index.term_keys(terms, find_secret(db, index))
-    stats, tokens = _count(db, index, keys)
+    stats, tokens, indexed_through = _count(db, index, keys)
     weights = weigh_terms(list(keys), stats)
     if not weights:
-        return FoundPassages([], stats)
+        return FoundPassages([], stats, indexed_through=indexed_through)
     search = _Search(db, index, through_seq, {keys[term]: term for term in weights})
     hits = search.hits(_rare_keys(stats, keys, weights), from_start=tokens - _RECENT_TOKENS)
     ranges = find_ranges(hits, weights, max_tokens=max_tokens)
-    return FoundPassages(search.load(ranges) if ranges else [], stats, weights)
+    return FoundPassages(search.load(ranges) if ranges else [], stats, weights, indexed_through)
 
 
-def _count(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[RecallStats, int]:
-    """Read in how many passages each term occurs, and how many tokens the session's passages have."""
+def _count(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[RecallStats, int, int]:
+    """Read in how many passages each term occurs, the tokens of all passages, and how far the index goes."""
     rows = db.execute(_COUNTS, {**index.columns(), "keys": list(keys.values())}).all()
-    passages, tokens = rows[0][:2] if rows else (0, 0)
-    found = {row[2]: row[3] for row in rows}
-    return RecallStats(passages, {term: found.get(key, 0) for term, key in keys.items()}), tokens
+    passages, tokens, through_seq = rows[0][:3] if rows else (0, 0, 0)
+    found = {row[3]: row[4] for row in rows}
+    counts = {term: found.get(key, 0) for term, key in keys.items()}
+    return RecallStats(passages, counts), tokens, through_seq
 
 
 def _rare_keys(stats: RecallStats, keys: Mapping[str, int], weights: Mapping[str, float]) -> list[int]:
@@ -152,7 +166,11 @@ class _Search:
         place = passage_row(self._index, row.start)
         speaker = cells.open("recall_passage.speaker", row.speaker, *place)
         body = cells.open("recall_passage.body", row.body, *place)
-        return Passage(*[*row[:_SPEAKER], speaker, body, *row[_SPEAKER + 2 : -1], self._terms[row[-1]]])
+        *facts, asked, completed_at = row
+        said_on = completed_at.date() if completed_at else None
+        return Passage(
+            *[*facts[:_SPEAKER], speaker, body, *facts[_SPEAKER + 2 :], self._terms[asked], said_on]
+        )
 
     def _run(self, statement: Any, **parameters: Any) -> list[Any]:
         return list(self._db.execute(statement, {**self._values, **parameters}).all())

@@ -54,6 +54,12 @@ class CompressionSettings(BaseSettings):
     summarize_keep_messages: int = Field(20, description="The most recent messages that stay raw.")
     summarize_keep_share: float = Field(0.3, description="The most of the window that stays raw.")
     summarize_min_progress: float = Field(0.1, description="The share that a summary must save.")
+    summarize_least_share: float = Field(
+        0.5, description="The share of the window below which no number of messages calls for a summary."
+    )
+    summarize_least_tokens: int = Field(
+        4_000, description="The tokens below which none does; short messages stay raw up to so many."
+    )
     summarize_debounce_s: float = Field(1.0, ge=0, description="Turns within this time make one job.")
     activation: ActivationMode = Field(
         ActivationMode.CACHE_AWARE,
@@ -96,6 +102,8 @@ class CompressionSettings(BaseSettings):
             self.summarize_keep_messages,
             self.summarize_keep_share,
             self.summarize_min_progress,
+            self.summarize_least_share,
+            self.summarize_least_tokens,
         )
 
     @property
@@ -130,10 +138,26 @@ class RecallSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    recall_max_facts: int = Field(15, ge=0, description="The most blocks that are recalled; 0 for none.")
+    recall_max_facts: int = Field(
+        15, ge=0, description="The most blocks that a full window recalls; 0 for none."
+    )
     recall_max_tokens: int = Field(500, ge=0, description="The most tokens of them together; 0 for none.")
-    recall_max_share: float = Field(0.1, gt=0, le=1, description="The most of a request that they take.")
-    recall_timeout_ms: int = Field(50, ge=1, description="The longest that a statement of a search may run.")
+    recall_max_share: float = Field(
+        0.9,
+        gt=0,
+        le=1,
+        description="The share of a request's own budget that recall takes before older turns.",
+    )
+    recall_window_share: float = Field(
+        0.5, gt=0, le=1, description="The same share of a window that no budget narrows."
+    )
+    recall_free_share: float = Field(
+        0.5, ge=0, le=1, description="The share of the free room that recall takes where all else fits."
+    )
+    recall_most_tokens: int = Field(
+        4_000, ge=0, description="The most tokens that recall takes of any window, however large."
+    )
+    recall_timeout_ms: int = Field(200, ge=1, description="The longest that a statement of a search may run.")
 
     @property
     def recall_is_on(self) -> bool:

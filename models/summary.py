@@ -28,7 +28,6 @@ from models.conversation import NOTHING_PREPARED, SESSION_KEY, Session, SessionS
 from models.history import tokens_between
 from models.session import Transaction
 from models.text_keys import Cells
-from models.work import WorkKind, want
 
 
 class SummaryState(StrEnum):
@@ -215,7 +214,6 @@ def store_summary(
                 "prepared_summary_tokens": new.tokens,
             },
         )
-        want(db, tenant_id, WorkKind.RECALL, session_id)
     return version
 
 
@@ -274,9 +272,9 @@ def _next_version(tenant_id: UUID, session_id: str) -> Any:
 def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version: int) -> bool:
     """Put one version in force and take the present one out, with the session's counters.
 
-    What it covers leaves the window, so it is to be indexed for recall. One that was prepared on another is
-    taken out as well. The caller holds the session's row. False: there is no such version of this generation,
-    or its text was rejected.
+    The caller sees to it that recall knows the messages that leave the window. A version that was prepared on
+    another is taken out as well. The caller holds the session's row. False: there is no such version of this
+    generation, or its text was rejected.
     """
     session = _lock(db, tenant_id, session_id)
     of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
@@ -302,7 +300,6 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
         "summary_tokens": chosen.tokens,
     }
     _update_session(db, tenant_id, session_id, {**counted, **NOTHING_PREPARED})
-    want(db, tenant_id, WorkKind.RECALL, session_id)
     return True
 
 

@@ -1,6 +1,6 @@
 """Prepared summaries at a context read: put in force at a good moment, and what the prompt cache gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from context.prompt_cache import cache_ttl_s, estimate_cache, is_other_model, sp
 from context.tokens import guarantee
 from models.conversation import SessionState
 from models.freshness import Standing, find_standing
+from models.recall import is_indexed
 from models.session import hinting, reading
 from models.settings import compression_settings
 from models.summary import activate_prepared
@@ -52,7 +53,8 @@ class Asked:
         """Whether history does not fit as a whole, or only just: the window is counted more exactly."""
         history = session.raw_tokens + session.summary_tokens
         total = history + self.system_tokens + self.tools_tokens + self.new_tokens
-        return guarantee(total, self.model) > self.budget.input_tokens * FULL
+        window = replace(self.budget, input_limit=None)
+        return guarantee(total, self.model) > window.input_tokens * FULL
 
     def moment(self, standing: Standing) -> Moment:
         """What is known when it comes."""
@@ -90,6 +92,8 @@ def settle(
         return standing, None
     try:
         with hinting() as db:
+            if not is_indexed(db, tenant_id, session, through_seq=session.prepared_seq):
+                return standing, None
             version = activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
             if not keep:
                 would = find_standing(db, tenant_id, session.session_id, asked.model)
@@ -104,14 +108,17 @@ def settle(
 
 
 def wants_work(standing: Standing, asked: Asked) -> bool:
-    """Whether a worker should look at the session: once per turn, and not while it is due already."""
+    """Whether a worker should look at the session: once per turn, and not while it is due already.
+
+    The window decides, and no budget of one request: other requests of the session may be larger.
+    """
     if standing.due_at is not None or (standing.is_tried and not asked.starts_otherwise(standing.session)):
         return False
     session, settings = standing.session, compression_settings()
     return calls_for_work(
         session.load,
         session.prepared_load,
-        asked.budget,
+        replace(asked.budget, input_limit=None),
         settings.thresholds,
         settings.activation_settings,
     )

@@ -74,7 +74,7 @@ def utilization_of(
             "factor": round(window.calibration.factor, 4),
             "observations": window.calibration.observations,
         },
-        "recall": recall_report(certificate),
+        "recall": recall_report(window.recalled),
         "goal": goal,
         "assumed": list(budget.assumed),
     }
@@ -92,6 +92,6 @@ def freshness(standing: Standing | None) -> dict[str, Any]:
     return {
         "last_seq": standing.session.last_seq,
         "summarized_through": standing.session.summarized_seq,
-        "pending": int(standing.due_at is not None),
+        "pending": standing.pending,
         "oldest_due_age_s": standing.oldest_due_age_s,
     }

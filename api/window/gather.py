@@ -9,7 +9,7 @@ from api.window.artifacts import ArtifactQuestion, Room, Shelving, gather_artifa
 from api.window.calibration import calibrations
 from api.window.in_force import find_maker
 from api.window.prepare import canonical_room, choose_models
-from api.window.recall import recall
+from api.window.recall import RecallQuestion, recall
 from api.window.request import ContextRequest, Given
 from api.window.tails import notes_of, read_tail
 from context.artifacts.open_turn import fit_restored
@@ -20,6 +20,7 @@ from context.emergency import certify_left_out
 from context.outgoing import RefusedBefore
 from context.planning.deterministic import Wanted
 from context.planning.standing import standing_question
+from context.recall.offer import NO_OFFER
 from context.recall.question import find_question
 from context.shadow.parts import EVERY_PART, Part
 from context.shadow.whole import put_back_newest
@@ -134,8 +135,14 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         shelving = gather_artifacts(asked_of_artifacts)
     memory = given.judged.found.memory if given.judged else None
     with span("recall passages") as step:
-        recalled = recall(tenant_id, standing.session, question, budget, memory) if standing else ()
-        step.tell(afterturn__passages=len(recalled or ()))
+        recalled = NO_OFFER
+        if standing:
+            room = _room(sought, notes, ()).whole
+            asked_of_recall = RecallQuestion(
+                tenant_id, standing.session, question, budget, room, messages, known.unread, memory
+            )
+            recalled = recall(asked_of_recall)
+        step.tell(afterturn__passages=len(recalled.passages))
     asked = WindowRequest(
         model=request.model,
         budget=budget,

@@ -1,84 +1,149 @@
 """What a request sees again of the turns that its window leaves out; it neither waits nor fails by it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import structlog
 
 from context.budget import Budget
-from context.certificate import Certificate
+from context.message_counts import count_of
 from context.preflight.policy import FULL_MEMORY
 from context.preflight.types import MemoryParams
-from context.recall.selection import RecallBlock, choose_blocks
-from context.tokens import count_text
+from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
+from context.recall.passages import Passage
+from context.types import Message
+from context.window import Recalled, Unread
 from models.conversation import SessionState
 from models.recall import RecallKey
 from models.recall_search import find_passages
-from models.session import Transaction, reading_briefly
-from models.settings import recall_settings
+from models.session import reading_briefly
+from models.settings import RecallSettings, recall_settings
 
 log = structlog.get_logger()
 
+FITTING_SHARE = 0.7
+"""Raw history that takes no more of the room than this is shown whole: nothing of it need be searched."""
 
-def recall(
-    tenant_id: UUID,
-    session: SessionState,
-    question: str,
-    budget: Budget,
-    memory: MemoryParams | None = None,
-) -> Sequence[RecallBlock] | None:
-    """Find stretches of the turns that windows leave out, as far as they bear on a question.
+WHOLE_MEMORY_TOKENS = 400
+"""A category that wants so many recalled tokens takes recall's whole share of a tight window."""
 
-    Args:
+
+@dataclass(frozen=True)
+class RecallQuestion:
+    """What may be recalled for a request.
+
+    Attributes:
         tenant_id: Whose session.
         session: Which one.
-        question: What is asked.
+        question: The words of the request.
         budget: The window.
+        room_tokens: Canonical tokens beside the parts that must be sent.
+        tail: The newest raw messages, oldest first.
+        unread: Older raw messages that were not read.
         memory: How much preflight wants recalled; the settings hold for what it calls full.
-
-    Returns:
-        The stretches, in the order of the conversation; None where the search failed or took too long.
     """
-    settings = recall_settings()
-    wanted = memory or FULL_MEMORY
-    most = settings.recall_max_tokens * wanted.max_tokens // FULL_MEMORY.max_tokens
-    facts = settings.recall_max_facts * wanted.max_facts // FULL_MEMORY.max_facts
-    most = min(most, int(budget.input_tokens * settings.recall_max_share))
-    if not settings.recall_is_on or not question or not facts or session.tail_from <= session.start_seq:
-        return ()
-    try:
-        with reading_briefly(settings.recall_timeout_ms) as db:
-            return _search(db, tenant_id, session, question, max_tokens=most, max_facts=facts)
-    except Exception as error:  # noqa: BLE001 (whatever is wrong with recall, the window is right without it)
-        log.warning("recall_failed", session_id=session.session_id, error=type(error).__name__)
-        return None
+
+    tenant_id: UUID
+    session: SessionState
+    question: str
+    budget: Budget
+    room_tokens: int
+    tail: Sequence[Message] = ()
+    unread: Unread | None = None
+    memory: MemoryParams | None = None
+
+    @property
+    def limits(self) -> RecallLimits:
+        """How much of the window recall may take."""
+        return limits_of(recall_settings(), self.memory or FULL_MEMORY, self.budget)
+
+    @property
+    def raw_tokens(self) -> int:
+        """Canonical tokens of the raw messages that were read."""
+        return count_of(self.tail).tokens
+
+    @property
+    def search_through(self) -> int:
+        """The last message that the window may leave out; the newest turn is shown in any case."""
+        fits = self.unread is None and self.raw_tokens <= self.room_tokens * FITTING_SHARE
+        if fits or not self.tail:
+            return self.session.tail_from
+        newest = next((one.seq for one in reversed(self.tail) if one.starts_turn), self.tail[-1].seq)
+        return max(newest - 1, self.session.tail_from)
+
+    @property
+    def search_tokens(self) -> int:
+        """About how many tokens will be chosen."""
+        free = self.room_tokens - self.raw_tokens if self.search_through == self.session.tail_from else -1
+        return max(min(self.limits.cap(self.room_tokens, free), self.budget.input_tokens), 1)
 
 
-def _search(
-    db: Transaction,
-    tenant_id: UUID,
-    session: SessionState,
-    question: str,
-    *,
-    max_tokens: int,
-    max_facts: int,
-) -> list[RecallBlock]:
-    index = RecallKey(tenant_id, session.session_id, session.start_seq)
-    found = find_passages(db, index, question, through_seq=session.tail_from, max_tokens=max_tokens)
-    kept = session.left_out.kept_seq if session.left_out else None
-    return choose_blocks(
-        [passage for passage in found.passages if passage.seq != kept],
-        found.weights,
-        max_tokens=max_tokens,
-        max_facts=max_facts,
-        count=count_text,
+def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) -> RecallLimits:
+    """Say how much of a window recall may take, by the settings, by preflight and by the window.
+
+    Args:
+        settings: The numbers for what preflight calls full.
+        memory: How much preflight wants recalled.
+        budget: The window; a request that narrows it wants the lines that answer before older turns.
+    """
+    share = settings.recall_max_share if budget.input_limit is not None else settings.recall_window_share
+    return RecallLimits(
+        tokens=settings.recall_max_tokens * memory.max_tokens // FULL_MEMORY.max_tokens,
+        facts=settings.recall_max_facts * memory.max_facts // FULL_MEMORY.max_facts,
+        tight_share=share * min(memory.max_tokens / WHOLE_MEMORY_TOKENS, 1.0),
+        free_share=settings.recall_free_share,
+        most_tokens=settings.recall_most_tokens,
     )
 
 
-def recall_report(certificate: Certificate) -> dict[str, Any]:
-    """Whether anything was recalled, how much of the window it takes, and where not, why not."""
-    tokens = sum(block.tokens for block in certificate.blocks if block.source == "recall")
-    missing = [excluded.why for excluded in certificate.excluded if excluded.what.startswith("recall")]
-    silence = "nothing-found" if recall_settings().recall_is_on else "off"
-    return {"status": "shown" if tokens else next(iter(missing), silence), "tokens": tokens}
+def recall(asked: RecallQuestion) -> RecallOffer:
+    """Find passages of the turns that the window may leave out, as far as they bear on the question.
+
+    Returns:
+        The passages, or why there are none; a search that failed or took too long is a reason like others.
+    """
+    settings, session, limits = recall_settings(), asked.session, asked.limits
+    if not settings.recall_is_on:
+        return RecallOffer(status=RecallStatus.OFF)
+    if limits.is_skipped:
+        return RecallOffer(status=RecallStatus.SKIPPED)
+    if not asked.question or asked.search_through <= session.start_seq:
+        return RecallOffer(status=RecallStatus.NOTHING_FOUND, limits=limits)
+    try:
+        with reading_briefly(settings.recall_timeout_ms) as db:
+            index = RecallKey(asked.tenant_id, session.session_id, session.start_seq)
+            found = find_passages(
+                db,
+                index,
+                asked.question,
+                through_seq=asked.search_through,
+                max_tokens=asked.search_tokens,
+            )
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with recall, the window is right without it)
+        log.warning("recall_failed", session_id=session.session_id, error=type(error).__name__)
+        return RecallOffer(status=RecallStatus.SEARCH_FAILED, limits=limits)
+    return RecallOffer(
+        passages=_worth_showing(found.passages, session),
+        weights=found.weights,
+        limits=limits,
+        indexed_through=found.indexed_through,
+        hidden_through=asked.search_through,
+    )
+
+
+def _worth_showing(passages: Sequence[Passage], session: SessionState) -> list[Passage]:
+    """Leave out the message that an emergency kept, and the date of passages as new as the newest turn."""
+    kept = session.left_out.kept_seq if session.left_out else None
+    today = session.last_turn_at.date() if session.last_turn_at else None
+    return [
+        replace(passage, said_on=None) if passage.said_on == today else passage
+        for passage in passages
+        if passage.seq != kept
+    ]
+
+
+def recall_report(recalled: Recalled) -> dict[str, Any]:
+    """Whether anything was recalled, its tokens and the most that it might take; where nothing, why not."""
+    return {"status": str(recalled.status), "tokens": recalled.cost, "max_tokens": recalled.cap}

@@ -80,7 +80,7 @@ def notes_of(standing: Standing | None) -> Notes | None:
     notes = with_note(notes, left_out) if left_out else notes
     if notes is None:
         return None
-    known = counts.find(_digest(f"{notes.from_seq}-{notes.to_seq}", notes.text), lambda: _count_notes(notes))
+    known = counts.find(_digest(f"{notes.from_seq}-{notes.to_seq}", notes.words), lambda: _count_notes(notes))
     return replace(notes, tokens=known.tokens, tokens_wide=known.wide)
 
 

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from itertools import accumulate
 
 from context.render import LineKind, RenderedLine, RenderLimits
@@ -41,6 +42,7 @@ class Passage:
         start: Tokens of all passages before it, >= 0: its place, and no other has it.
         tokens: Its own, the speaker's name included where it opens a line, >= 1.
         terms: The terms by which it is found; at a read, only those that were asked for.
+        said_on: The day on which its turn ended; None where no event said so.
     """
 
     seq: int
@@ -53,6 +55,7 @@ class Passage:
     start: int
     tokens: int
     terms: frozenset[str]
+    said_on: date | None = None
 
     @property
     def centre(self) -> float:

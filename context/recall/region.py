@@ -1,6 +1,7 @@
 """The region of the window that shows recalled blocks: labelled, and closed by its own tag only."""
 
 from collections.abc import Sequence
+from datetime import date
 from typing import Protocol
 
 from context.wrappers import escape_tags
@@ -27,6 +28,10 @@ class Shown(Protocol):
     def text(self) -> str:
         """The words, disarmed."""
 
+    @property
+    def said_on(self) -> date | None:
+        """The day of the first message; None where it is not known, or is that of the newest turn."""
+
 
 def disarm(text: str) -> str:
     """Take from a text the power to open or close a block of the window; all else stays."""
@@ -36,6 +41,12 @@ def disarm(text: str) -> str:
 def label(from_seq: int, to_seq: int) -> str:
     """Say which messages a block is from."""
     return f"[{from_seq}]" if from_seq == to_seq else f"[{from_seq}-{to_seq}]"
+
+
+def heading(from_seq: int, to_seq: int, said_on: date | None) -> str:
+    """Say which messages a block is from, and when the first was said, such as `[3-4 · 8 May 2023]`."""
+    name = label(from_seq, to_seq)
+    return name if said_on is None else f"{name[:-1]} \u00b7 {said_on.day} {said_on:%b %Y}]"
 
 
 def name_messages(blocks: Sequence[Shown]) -> str:
@@ -54,5 +65,7 @@ def render_recall(blocks: Sequence[Shown]) -> str:
     """
     if not blocks:
         return ""
-    shown = "\n".join(f"{label(block.from_seq, block.to_seq)}\n{block.text}" for block in blocks)
+    shown = "\n".join(
+        f"{heading(block.from_seq, block.to_seq, block.said_on)}\n{block.text}" for block in blocks
+    )
     return f"<{RECALL_TAG}>\n{_HEAD}\n{shown}\n</{RECALL_TAG}>"

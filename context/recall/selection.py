@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from itertools import accumulate, groupby, pairwise
 
 from context.recall.passages import Passage
 from context.recall.ranking import RecallStats, score_passages, weigh_terms
-from context.recall.region import disarm, label
+from context.recall.region import disarm, heading
 from context.words import query_terms
 
 _ELLIPSIS = "\u2026"
 _INDENT = "\n    "
 """What follows a line break is indented, so that no text can pass as another speaker's."""
-_MIN_SHARE = 0.1
-"""What scores below this share of the best is noise."""
+MIN_SHARE = 0.1
+"""A passage below this share of the best score is noise."""
 _REPEAT_TOKENS = 12
 """A text this long is shown once, however often it was said; a nod may come twice."""
 
@@ -31,6 +32,7 @@ class RecallBlock:
         text: Its messages, each after its speaker's name; an ellipsis where a message is cut.
         tokens: The count of the text and of its label in the region, >= 1.
         score: That of its best passage.
+        said_on: The day of the first message, where that is known and worth saying.
     """
 
     from_seq: int
@@ -40,6 +42,7 @@ class RecallBlock:
     text: str
     tokens: int
     score: float
+    said_on: date | None = None
 
 
 def stats_of(passages: Sequence[Passage], terms: Iterable[str]) -> RecallStats:
@@ -83,12 +86,18 @@ def choose_blocks(
     max_tokens: int,
     max_facts: int,
     count: Callable[[str], int],
+    min_share: float = MIN_SHARE,
 ) -> list[RecallBlock]:
-    """Do the same for a question whose terms are weighed already: those of `weigh_terms`."""
+    """Do the same for a question whose terms are weighed already: those of `weigh_terms`.
+
+    Passages whose score is at most `min_share` of the best one's are left out.
+    """
     if max_tokens <= 0 or max_facts <= 0 or not passages or not weights:
         return []
     scores = score_passages(passages, weights)
-    chosen = _choose(passages, scores, max_tokens=max_tokens, max_facts=max_facts)
+    ranked = _rank(passages, scores)
+    waiting = [entry for entry in ranked if entry.score > ranked[0].score * min_share]
+    chosen = _choose(waiting, max_tokens=max_tokens, max_facts=max_facts)
     return _fit(chosen, max_tokens=max_tokens, count=count)
 
 
@@ -108,12 +117,8 @@ def _rank(passages: Sequence[Passage], scores: Sequence[float]) -> list[_Ranked]
     return sorted(ranked, key=lambda entry: (-entry.score, -entry.place))
 
 
-def _choose(
-    passages: Sequence[Passage], scores: Sequence[float], *, max_tokens: int, max_facts: int
-) -> dict[int, _Ranked]:
+def _choose(waiting: Sequence[_Ranked], *, max_tokens: int, max_facts: int) -> dict[int, _Ranked]:
     """Take the best passages that fit. Neighbours make one block."""
-    ranked = _rank(passages, scores)
-    waiting = [entry for entry in ranked if entry.score > ranked[0].score * _MIN_SHARE]
     choice = _Choice(max_tokens, max_facts)
     size = -1
     while waiting and len(choice.chosen) > size:
@@ -171,7 +176,7 @@ def _block(stretch: Sequence[_Ranked], count: Callable[[str], int]) -> RecallBlo
     lines = groupby(passages, key=lambda passage: (passage.seq, passage.line))
     text = disarm("\n".join(_write_line(list(line)) for _, line in lines))
     first, last = passages[0], passages[-1]
-    tokens = count(f"{label(first.seq, last.seq)}\n{text}\n")
+    tokens = count(f"{heading(first.seq, last.seq, first.said_on)}\n{text}\n")
     return RecallBlock(
         first.seq,
         last.seq,
@@ -180,6 +185,7 @@ def _block(stretch: Sequence[_Ranked], count: Callable[[str], int]) -> RecallBlo
         text,
         tokens,
         max(entry.score for entry in stretch),
+        first.said_on,
     )
 
 

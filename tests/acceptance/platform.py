@@ -49,6 +49,8 @@ SETTINGS = {
     "AFTERTURN_CAP_LOOK_S": "2",
     "AFTERTURN_MODEL_LOOK_S": "1",
     "AFTERTURN_SUMMARIZE_MESSAGE_COUNT": "6",
+    "AFTERTURN_SUMMARIZE_LEAST_SHARE": "0",
+    "AFTERTURN_SUMMARIZE_LEAST_TOKENS": "0",
     "AFTERTURN_SUMMARIZE_KEEP_MESSAGES": "2",
     "AFTERTURN_SUMMARIZE_DEBOUNCE_S": "0.2",
     # What a read does without on a busy machine would change its window from call to call.

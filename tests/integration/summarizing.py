@@ -24,7 +24,7 @@ from workers.settings import WorkerSettings
 
 SESSION = "s1"
 MODEL = "some-model"
-THRESHOLDS = Thresholds(message_count=6, keep_messages=2)
+THRESHOLDS = Thresholds(message_count=6, keep_messages=2, least_share=0, least_tokens=0)
 
 Step = Callable[[], object] | LlmFailure | str
 

@@ -24,6 +24,8 @@ PREPARED, ACTIVE, SUPERSEDED = SummaryState.PREPARED, SummaryState.ACTIVE, Summa
 def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
     """A summary is prepared above 6 raw messages, called for above 10, and leaves 2 raw."""
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_MESSAGE_COUNT", "10")
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_SHARE", "0")
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_TOKENS", "0")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_KEEP_MESSAGES", "2")
     compression_settings.cache_clear()
     yield monkeypatch
@@ -135,6 +137,8 @@ def test_a_newer_preparation_takes_the_place_of_an_older_one(
     chat: Chat, settings: pytest.MonkeyPatch
 ) -> None:
     settings.setenv("AFTERTURN_SUMMARIZE_MESSAGE_COUNT", "40")
+    settings.setenv("AFTERTURN_SUMMARIZE_LEAST_SHARE", "0")
+    settings.setenv("AFTERTURN_SUMMARIZE_LEAST_TOKENS", "0")
     settings.setenv("AFTERTURN_SUMMARIZE_PREPARE_AT", "0.1")
     compression_settings.cache_clear()
     chat.say(1)

@@ -330,11 +330,14 @@ def test_another_tenant_sees_nothing_and_cannot_tell_that_there_is_something(cli
 
 
 def test_the_turn_and_its_due_work_are_committed_together(client: TestClient) -> None:
+    long = [{"role": "user", "content": "word " * 150}, {"role": "assistant", "content": "word " * 150}]
     for number in range(40):
-        post(client, turn(f"t{number}"))
-    work = rows("select kind, key, state, wanted from due_work")
-    assert [(row.kind, row.key, row.state) for row in work] == [("summarize", "s1", "ready")]
-    assert rows("select count(*) from due_work")[0][0] == 1
+        post(client, {**turn(f"t{number}", messages=long), "context_window": 16_000})
+    work = rows("select kind, key, state, wanted from due_work order by kind")
+    assert [(row.kind, row.key, row.state) for row in work] == [
+        ("recall", "s1", "ready"),
+        ("summarize", "s1", "ready"),
+    ]
 
 
 def test_a_few_short_turns_make_no_work(client: TestClient) -> None:

@@ -27,6 +27,8 @@ class Garbage(Model):
 def chat(client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch) -> Iterator[Chat]:
     """An empty session; a summary is called for above 6 messages."""
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_MESSAGE_COUNT", "6")
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_SHARE", "0")
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_TOKENS", "0")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_KEEP_MESSAGES", "2")
     compression_settings.cache_clear()
     yield Chat(client, tenant_id)

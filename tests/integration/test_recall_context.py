@@ -113,7 +113,9 @@ def test_what_the_summary_leaves_out_is_in_the_window_when_it_is_asked_for(
     assert "kayak" not in summary.text
     answer = read(client)
     assert "The spare kayak hangs behind the boathouse." in region(answer)
-    assert answer["utilization"]["recall"] == {"status": "shown", "tokens": block(answer)["tokens"]}
+    told = answer["utilization"]["recall"]
+    assert (told["status"], told["tokens"]) == ("shown", block(answer)["tokens"])
+    assert told["tokens"] <= told["max_tokens"]
     assert answer["utilization"]["breakdown"]["recall"] == block(answer)["tokens"]
 
 
@@ -145,7 +147,7 @@ def test_a_message_that_asks_for_nothing_said_brings_nothing_back(client: TestCl
     answer = read(client, "Translate xylophone quizzically.")
     assert region(answer) == ""
     assert block(answer) is None
-    assert answer["utilization"]["recall"] == {"status": "nothing-found", "tokens": 0}
+    assert answer["utilization"]["recall"]["status"] == "nothing-found"
 
 
 def test_while_a_turn_goes_on_its_question_is_recalled_for(client: TestClient, room: Room) -> None:
@@ -209,20 +211,69 @@ def test_a_summary_that_is_rolled_back_takes_the_turns_after_it_out_of_recall(
 
 
 @pytest.mark.usefixtures("room")
-def test_recall_keeps_to_its_own_limit_of_tokens(client: TestClient, limits: pytest.MonkeyPatch) -> None:
-    question = "What does the insurance want for the boxes of the pallets?"
-    wide = block(read(client, question))["tokens"]
-    limits.setenv("AFTERTURN_RECALL_MAX_TOKENS", "100")
-    recall_settings.cache_clear()
-    narrow = block(read(client, question))["tokens"]
-    assert narrow < wide / 2
+@pytest.mark.parametrize("asked", [{}, {"context_window": 4_000}, {"budget": 1_000}, {"budget": 2_000}])
+def test_recall_never_exceeds_the_maximum_that_the_answer_states(
+    client: TestClient, asked: dict[str, Any]
+) -> None:
+    answer = read(client, "What does the insurance want for the boxes of the pallets?", **asked)
+    told = answer["utilization"]["recall"]
+    assert 0 < block(answer)["tokens"] == told["tokens"] <= told["max_tokens"]
+    assert told["max_tokens"] >= answer["preflight"]["memory"]["max_tokens"]
 
 
 @pytest.mark.usefixtures("room")
-def test_recall_keeps_to_its_share_of_a_small_window(client: TestClient) -> None:
-    answer = read(client, "What does the insurance want?", context_window=4_000, max_tokens=400)
-    frame = 120
-    assert block(answer)["tokens"] <= 0.1 * answer["certificate"]["budget"] + frame
+def test_recall_keeps_to_the_limits_of_its_settings(client: TestClient, limits: pytest.MonkeyPatch) -> None:
+    question = "What does the insurance want for the boxes of the pallets?"
+    wide = block(read(client, question))["tokens"]
+    limits.setenv("AFTERTURN_RECALL_MAX_TOKENS", "200")
+    limits.setenv("AFTERTURN_RECALL_MOST_TOKENS", "200")
+    recall_settings.cache_clear()
+    narrow = read(client, question)
+    assert block(narrow)["tokens"] <= narrow["utilization"]["recall"]["max_tokens"] <= 200 < wide
+
+
+@pytest.mark.usefixtures("room")
+def test_a_small_budget_brings_the_line_that_answers_before_a_tail_of_other_talk(client: TestClient) -> None:
+    answer = read(client, budget=700)
+    assert "The spare kayak hangs behind the boathouse." in region(answer)
+    assert answer["certificate"]["tail"][1] == answer["freshness"]["last_seq"]
+
+
+def test_raw_turns_that_a_budget_leaves_out_are_recalled_without_any_summary(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    room = Room(tenant_id)
+    room.add_turns(2)
+    room.add(*ASIDE)
+    room.add_turns(12)
+    behind = read(client, budget=700)
+    assert behind["utilization"]["recall"]["status"] == "not-indexed-yet"
+    assert behind["freshness"]["pending"] >= 1
+    index(room)
+    answer = read(client, budget=700)
+    assert answer["certificate"]["summary_covers"] is None
+    assert "The spare kayak hangs behind the boathouse." in region(answer)
+    assert answer["utilization"]["recall"]["status"] == "shown"
+
+
+def test_passages_of_another_day_say_when_they_were_said(client: TestClient, tenant_id: UUID) -> None:
+    room = Room(tenant_id)
+    for number in range(6):
+        said = ASIDE if number == 1 else [{"role": "user", "content": f"Box {number} is wet. " * 40}]
+        event = {
+            "turn_id": f"t{number}",
+            "messages": said,
+            "completed_at": f"2023-05-0{number + 1}T12:00:00Z",
+        }
+        assert client.post(f"/v1/sessions/{SESSION}/turns", json=event).status_code == 202
+    index(room)
+    assert "[3 \u00b7 2 May 2023]" in region(read(client, budget=500))
+
+
+def test_small_talk_skips_recall(client: TestClient, room: Room) -> None:
+    assert room.standing.summary is not None
+    answer = read(client, "Thanks, good morning!")
+    assert answer["utilization"]["recall"] == {"status": "skipped", "tokens": 0, "max_tokens": 0}
 
 
 @pytest.mark.parametrize("switch", ["AFTERTURN_RECALL_MAX_FACTS", "AFTERTURN_RECALL_MAX_TOKENS"])
@@ -232,7 +283,7 @@ def test_zero_switches_recall_off(client: TestClient, limits: pytest.MonkeyPatch
     recall_settings.cache_clear()
     answer = read(client)
     assert region(answer) == ""
-    assert answer["utilization"]["recall"] == {"status": "off", "tokens": 0}
+    assert answer["utilization"]["recall"] == {"status": "off", "tokens": 0, "max_tokens": 0}
 
 
 @pytest.mark.usefixtures("room")
@@ -246,7 +297,7 @@ def test_a_search_that_is_too_slow_is_given_up_and_the_read_is_right_without_it(
         other.execute(text("lock table recall_progress in access exclusive mode"))
         answer = read(client)
     assert region(answer) == ""
-    assert answer["utilization"]["recall"] == {"status": "search-failed", "tokens": 0}
+    assert answer["utilization"]["recall"]["status"] == "search-failed"
     assert answer["certificate"]["tail"] is not None
     assert answer["certificate"]["summary_covers"] is not None
     # The next one may take its time, as on a busy machine any does.

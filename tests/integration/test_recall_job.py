@@ -1,4 +1,4 @@
-"""The job that indexes what a summary covers: all of it once, nothing else, and nothing that was erased."""
+"""The job that indexes older turns: each once, before a summary hides it, and no text that was erased."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -26,10 +26,9 @@ LOOK_UP = {"type": "function", "function": {"name": "look_up", "arguments": '{"p
 
 @pytest.fixture
 def room(tenant_id: UUID) -> Room:
-    """A session of ten messages, eight of which a summary covers."""
+    """A session of ten messages, two of which are its newest turn."""
     room = Room(tenant_id)
     room.add_turns(5)
-    room.summarize(Model())
     return room
 
 
@@ -44,6 +43,7 @@ def index(
         return count_text(words)
 
     used = settings or RecallSettings()
+    ask(room)
     return run_work(
         work_of(room).work_id,
         {WorkKind.RECALL: lambda held: recall.index_session(held, settings=used, count=count)},
@@ -79,11 +79,30 @@ def ask(room: Room) -> None:
         want(db, room.tenant_id, WorkKind.RECALL, room.session_id)
 
 
-def test_a_summary_that_comes_into_force_asks_for_the_index_of_what_it_covers(room: Room) -> None:
-    assert work_of(room).state == WorkState.READY
+def test_older_turns_are_indexed_and_the_newest_is_not_for_every_window_shows_it(room: Room) -> None:
     assert index(room) == "indexed through message 8"
     assert seqs() == list(range(1, 9))
     assert work_of(room).state == WorkState.IDLE
+
+
+def test_messages_are_indexed_before_a_summary_hides_them(room: Room) -> None:
+    room.summarize(Model())
+    assert room.standing.session.summarized_seq == 8
+    assert seqs() == list(range(1, 9))
+
+
+def test_a_summary_waits_where_recall_does_not_know_its_messages(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recall, "_MOST_RUNS", 0)
+    room.summarize(Model())
+    assert room.standing.summary is None
+    assert room.standing.session.prepared_seq == 8
+    monkeypatch.undo()
+    index(room)
+    room.want()
+    room.do(Model())
+    assert room.standing.session.summarized_seq == 8
 
 
 def test_passages_know_their_turns(room: Room) -> None:
@@ -91,11 +110,10 @@ def test_passages_know_their_turns(room: Room) -> None:
     assert {(seq, turn) for seq, turn, _ in passages()} == {(seq, (seq + 1) // 2) for seq in range(1, 9)}
 
 
-def test_a_later_summary_adds_what_it_covers_more_and_nothing_twice(room: Room) -> None:
+def test_later_turns_are_added_and_nothing_twice(room: Room) -> None:
     index(room)
     first = passages()
     room.add_turns(4)
-    room.summarize(Model())
     assert index(room) == "indexed through message 16"
     assert passages()[: len(first)] == first
     assert seqs() == list(range(1, 17))
@@ -111,7 +129,7 @@ def test_work_that_is_asked_for_again_finds_nothing_to_do(room: Room) -> None:
 
 
 def test_a_rollback_keeps_the_index_that_is_there(room: Room) -> None:
-    index(room)
+    room.summarize(Model())
     room.add_turns(4)
     room.summarize(Model())
     index(room)
@@ -134,9 +152,9 @@ def test_a_long_stretch_is_indexed_in_several_runs_of_whole_turns(
     monkeypatch.setattr(recall, "SLICE_PASSAGES", 1)
     ask(room)
     outcomes = []
-    while work_of(room).state == WorkState.READY:
+    while "nothing to do" not in outcomes:
         outcomes.append(index(room))
-    assert outcomes == [f"indexed through message {seq}" for seq in (2, 4, 6, 8)]
+    assert outcomes[:4] == [f"indexed through message {seq}" for seq in (2, 4, 6, 8)]
     assert passages() == whole
 
 
@@ -155,15 +173,14 @@ def test_a_turn_that_is_longer_than_one_run_is_indexed_too(
     ]
     room.add({"role": "user", "content": "Where is it?"}, *steps, {"role": "assistant", "content": "There."})
     room.add_turns(4)
+    while index(room) != recall.NOTHING:
+        pass
+    assert seqs() == list(range(1, room.standing.session.last_seq - 1))
+
+
+def test_a_newest_turn_that_a_prepared_summary_covers_is_indexed_too(room: Room) -> None:
+    """It takes effect at a read, and that very read may recall the turn."""
     room.summarize(Model())
-    while work_of(room).state == WorkState.READY:
-        index(room)
-    assert seqs() == list(range(1, room.standing.session.summarized_seq + 1))
-
-
-def test_what_a_prepared_summary_covers_is_indexed_before_it_takes_effect(room: Room) -> None:
-    """It takes effect at a read, and that very read may recall what it covers."""
-    index(room)
     basis = room.standing.summary
     assert basis is not None
     with session.transaction() as db:
@@ -181,10 +198,9 @@ def test_what_an_emergency_left_out_is_indexed(tenant_id: UUID) -> None:
     assert index(room) == "indexed through message 4"
 
 
-def test_a_session_without_a_summary_in_force_is_not_indexed(tenant_id: UUID) -> None:
+def test_a_session_of_one_turn_is_not_indexed(tenant_id: UUID) -> None:
     room = Room(tenant_id)
-    room.add_turns(5)
-    ask(room)
+    room.add_turns(1)
     assert index(room) == "nothing to do"
     assert passages() == []
 
@@ -198,7 +214,6 @@ def test_after_a_reset_nothing_from_before_it_is_indexed(room: Room) -> None:
     ask(room)
     assert index(room) == "nothing to do"
     room.add_turns(5)
-    room.summarize(Model())
     assert index(room) == "indexed through message 18"
     with session.reading() as db:
         found = db.execute(text("select min(seq) from recall_passage where start_seq = 10")).scalar_one()
@@ -212,7 +227,7 @@ def test_what_a_reset_or_an_erase_overtakes_is_not_added(room: Room) -> None:
         with session.transaction() as db:
             db.execute(text("update session set generation = generation + 1"))
 
-    assert index(room, meanwhile=erase) == "discarded: the session changed meanwhile"
+    assert index(room, meanwhile=erase) == "discarded: the session or its index changed meanwhile"
     assert passages() == []
     assert work_of(room).state == WorkState.READY
     assert index(room) == "indexed through message 8"
@@ -246,6 +261,7 @@ def test_nothing_is_indexed_where_recall_is_off_and_all_of_it_once_it_is_on(
 
 
 def test_a_lease_that_was_lost_before_the_end_is_said(room: Room) -> None:
+    ask(room)
     with session.transaction() as db:
         held = claim(db, work_of(room).work_id, lease_s=60, max_crashes=9)
         assert held is not None

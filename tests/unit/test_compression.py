@@ -14,7 +14,7 @@ from context.turns import parse_turn_boundaries
 from context.types import Message
 from tests.unit.histories import calls, number, says, torn_histories, whole_histories
 
-THRESHOLDS = Thresholds(message_count=20, keep_messages=6)
+THRESHOLDS = Thresholds(message_count=20, keep_messages=6, least_share=0, least_tokens=0)
 BUDGET = Budget(10_000, 1_000)
 
 
@@ -47,6 +47,36 @@ def test_thresholds_of_which_one_could_never_act_are_refused(wrong: dict[str, An
 def test_one_message_more_than_the_count_calls_for_a_summary() -> None:
     assert find_trigger(load_of(talk(10)), BUDGET, THRESHOLDS) is None
     assert find_trigger(Load(21, 210), BUDGET, THRESHOLDS) is Trigger.MESSAGES
+
+
+def test_a_count_of_messages_alone_calls_for_nothing() -> None:
+    """Nine turns of an agent are 90 short messages: 1.8 % of a window of 200,000 tokens stay raw."""
+    assert find_trigger(Load(90, 3_600), Budget(200_000, 1_000), Thresholds()) is None
+    assert find_trigger(Load(900, 25_000), Budget(128_000, 4_000), Thresholds()) is None
+
+
+@pytest.mark.parametrize(
+    ("tokens", "window", "heavy"),
+    [(4_000, 7_000, False), (4_001, 7_000, True), (50_000, 100_000, False), (50_001, 100_000, True)],
+)
+def test_a_count_calls_where_history_is_above_both_least_numbers(
+    tokens: int, window: int, *, heavy: bool
+) -> None:
+    found = find_trigger(Load(61, tokens), Budget(window, 500), Thresholds(window_share=1.0))
+    assert found is (Trigger.MESSAGES if heavy else None)
+
+
+def test_short_messages_stay_beyond_their_number_up_to_the_least_tokens() -> None:
+    long, short = talk(30, tokens=400), talk(40)
+    messages = number([*long, *short])
+    messages = [
+        replace(message, tokens=one.tokens) for message, one in zip(messages, [*long, *short], strict=True)
+    ]
+    cut = plan_cut(messages, load_of(messages), Budget(100_000, 1_000), Thresholds())
+    assert cut is not None
+    kept = messages[cut.stop :]
+    assert len(kept) > 20
+    assert 3_000 <= sum(message.tokens for message in kept) <= 4_400
 
 
 def test_the_whole_request_counts_and_not_history_alone() -> None:

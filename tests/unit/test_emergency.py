@@ -216,13 +216,13 @@ def test_the_note_is_short_whatever_is_left_out(first: int, more: int, kept: int
 def test_without_a_summary_the_note_stands_in_its_place() -> None:
     notes = with_note(None, LeftOut(1, 40))
     assert (notes.version, notes.from_seq, notes.to_seq) == (NOTE_ONLY, 1, 40)
-    assert notes.text == compression_note(LeftOut(1, 40))
+    assert notes.words == compression_note(LeftOut(1, 40))
     assert notes_message(notes).role == "user"
 
 
 def test_with_a_summary_the_note_follows_its_words_inside_the_same_wrapper() -> None:
     notes = with_note(Notes(3, 1, 20, "They agreed."), LeftOut(21, 40))
-    text = render_summary(notes.text, from_seq=notes.from_seq, to_seq=notes.to_seq)
+    text = render_summary(notes.words, from_seq=notes.from_seq, to_seq=notes.to_seq)
     assert text.count("<conversation_summary") == 1
     assert text.index("They agreed.") < text.index("Messages 21 to 40 ")
     assert (notes.version, notes.from_seq, notes.to_seq) == (3, 1, 20)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from context.recall.passages import RECALL_LIMITS, Passage, make_passages
 from context.render import render_transcript
@@ -19,13 +20,17 @@ from workers.jobs.lifecycle import LeaseLostError
 MOST_MESSAGES = 200
 """What one run reads; a longer stretch is indexed in as many runs as it takes."""
 
+NOTHING = "nothing to do"
+
+_MOST_RUNS = 200
+
 SLICE_PASSAGES = 100
 """About what one transaction writes: its session takes no turn meanwhile, some 50 ms."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Messages that are left out of windows and not indexed yet.
+    """Messages that are not indexed yet.
 
     Attributes:
         index: Whose they are.
@@ -45,56 +50,85 @@ class Stretch:
 
 
 def index_session(held: Claim, *, settings: RecallSettings, count: Callable[[str], int] = count_text) -> str:
-    """Index the oldest turns that a window leaves out, or soon will, and that are not indexed yet.
+    """Index the oldest turns that are not indexed yet, up to the newest turn, which every window shows.
 
-    Each slice is added only if the session is of the generation that was read: what was erased or
+    Each slice is added only if the session is of the generation that was read: text that was erased or
     edited meanwhile cannot come back. The index itself moves on by compare-and-set.
 
     Returns:
-        What came of it.
+        The outcome in words.
 
     Raises:
         LeaseLostError: Another worker has the work now.
     """
     if not settings.recall_is_on:
         return _finish(held, "recall is off")
-    stretch = _read(held)
+    stretch = _read(held.tenant_id, held.key)
     if isinstance(stretch, str):
         return _finish(held, stretch)
     if not _write(stretch, count):
-        return _finish(held, "discarded: the session changed meanwhile", again_in_s=0)
+        return _finish(held, "discarded: the session or its index changed meanwhile", again_in_s=0)
     through = stretch.messages[-1].seq
     return _finish(held, f"indexed through message {through}", again_in_s=0 if stretch.more else None)
 
 
-def _read(held: Claim) -> Stretch | str:
-    tenant_id, session_id = held.tenant_id, held.key
+def index_through(
+    tenant_id: UUID,
+    session_id: str,
+    seq: int,
+    *,
+    settings: RecallSettings,
+    count: Callable[[str], int] = count_text,
+) -> bool:
+    """Index a session up to a message before a summary hides it.
+
+    Args:
+        tenant_id: The owner of the session.
+        session_id: The session.
+        seq: The last message that the summary covers.
+        settings: Whether recall is on at all.
+        count: Counts the tokens of a text.
+
+    Returns:
+        Whether the index knows every message up to there; True where recall is off.
+    """
+    if not settings.recall_is_on:
+        return True
+    for _ in range(_MOST_RUNS):
+        stretch = _read(tenant_id, session_id, through_seq=seq)
+        if isinstance(stretch, str):
+            return stretch == NOTHING
+        _write(stretch, count)
+    return False
+
+
+def _read(tenant_id: UUID, session_id: str, *, through_seq: int | None = None) -> Stretch | str:
     with reading() as db:
         session = find_session(db, tenant_id, session_id)
         if session is None:
             return "the session is gone"
         index = RecallKey(tenant_id, session_id, session.start_seq)
         progress = find_progress(db, index)
-        after, up_to = max(session.start_seq, progress.through_seq), session.recall_through
+        after, up_to = max(session.start_seq, progress.through_seq), through_seq or session.last_seq
         messages = load_oldest(
             db, tenant_id, session_id, after_seq=after, up_to_seq=up_to, most=MOST_MESSAGES
         )
         if not messages:
-            return "nothing to do"
-        last = messages[-1].seq
-        turns = find_turns(db, tenant_id, session_id, after_seq=after, up_to_seq=last)
-    more = last < up_to
-    whole = _whole_turns(messages) if more else messages
-    return Stretch(index, session.generation, progress, whole, turns, more)
+            return NOTHING
+        turns = find_turns(db, tenant_id, session_id, after_seq=after, up_to_seq=messages[-1].seq)
+    more = messages[-1].seq < up_to
+    hidden = up_to if through_seq else session.recall_through
+    whole = _whole_turns(messages, more=more) if more or messages[-1].seq > hidden else messages
+    return Stretch(index, session.generation, progress, whole, turns, more) if whole else NOTHING
 
 
-def _whole_turns(messages: Sequence[Message]) -> Sequence[Message]:
-    """Leave out the last turn: it may go on. A turn that fills all of it is taken as far as it was read."""
-    return messages[: parse_turn_boundaries(messages)[-1] or len(messages)]
+def _whole_turns(messages: Sequence[Message], *, more: bool) -> Sequence[Message]:
+    """Leave out the last turn: it may go on. A turn that fills a whole run is taken as far as it was read."""
+    return messages[: parse_turn_boundaries(messages)[-1] or (len(messages) if more else 0)]
 
 
 def _write(stretch: Stretch, count: Callable[[str], int]) -> bool:
-    """Add the stretch slice by slice. False: the session is not what was read any more."""
+    """Add the stretch slice by slice. False: the session or its index is not as it was read any more."""
     progress = stretch.progress
     lines = render_transcript(stretch.messages, limits=RECALL_LIMITS)
     made = make_passages(lines, turn_of=stretch.turns.__getitem__, count=count, start=progress.tokens)
@@ -103,7 +137,7 @@ def _write(stretch: Stretch, count: Callable[[str], int]) -> bool:
             if not lock_source(db, stretch.index, generation=stretch.generation):
                 return False
             if not add_passages(db, stretch.index, passages, base=progress, through_seq=through_seq):
-                raise LeaseLostError
+                return False
         progress = progress.after(passages, through_seq)
     return True
 

@@ -23,9 +23,10 @@ from llm.settings import LlmSettings
 from models.counting import Counted, count
 from models.freshness import Standing, find_standing
 from models.history import load_oldest
+from models.recall import is_indexed
 from models.rollback import is_rolled_back
 from models.session import Transaction, reading, transaction
-from models.settings import compression_settings
+from models.settings import compression_settings, recall_settings
 from models.summary import (
     NewSummary,
     SummaryText,
@@ -41,6 +42,7 @@ from models.work import Claim, finish
 from models.work_rest import end_rest, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
+from workers.jobs.recall import index_through
 from workers.jobs.ride import look_for_ride
 
 log = structlog.get_logger()
@@ -120,6 +122,7 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
         after_seq = max(session.start_seq, basis.to_seq if basis else 0)
         messages, more = _load_raw(db, held, after_seq, session.last_seq)
         refused_to = refused_through(db, held.tenant_id, session, prompt_version=PROMPT_VERSION)
+        is_known = is_indexed(db, held.tenant_id, session, through_seq=session.prepared_seq)
         is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
     pressed = find_trigger(session.load, standing.budget, thresholds) is not None
     early = prepare_thresholds(thresholds, activation, pressed=pressed)
@@ -128,7 +131,7 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
         segment = "refused before; waits for a new turn"
     if isinstance(segment, Segment) and is_undone:
         segment = "rolled back; waits for a new turn"
-    waiting = session.generation if session.has_prepared else None
+    waiting = session.generation if session.has_prepared and is_known else None
     why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
     return _Task(segment, waiting, why)
 
@@ -183,6 +186,7 @@ def _choose_segment(
 
 def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
     reason = str(notes.verdict.reason) if notes.verdict.reason else None
+    task = task if reason else _once_indexed(held, task, segment.cut.to_seq)
     new = NewSummary(
         generation=segment.generation,
         base_version=segment.base.version if segment.base else None,
@@ -214,6 +218,12 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
             raise LeaseLostError
     _count(version, reason, task.activation)
     return outcome
+
+
+def _once_indexed(held: Claim, task: _Task, to_seq: int) -> _Task:
+    """Index all that the summary will hide; where that is not to be had, the summary waits as prepared."""
+    known = index_through(held.tenant_id, held.key, to_seq, settings=recall_settings())
+    return task if known else replace(task, activation=None)
 
 
 def _note_verdict(db: Transaction, held: Claim, task: _Task, reason: str | None) -> None:

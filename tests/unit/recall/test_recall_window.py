@@ -1,4 +1,4 @@
-"""Recall in the window: a labelled region of its own, counted, and the first to go."""
+"""Recall in the window: a labelled region of its own, counted, chosen for the room that there is."""
 
 import json
 from dataclasses import replace
@@ -9,25 +9,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.assemble import Notes, Window, WindowRequest, build_messages
+from context.budget import Budget
 from context.certificate import Block
 from context.errors import FixedPartOverBudgetError
+from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
+from context.recall.ranking import weigh_terms
 from context.recall.region import RECALL_TAG
-from context.recall.selection import RecallBlock
-from context.tokens import count_text
+from context.recall.selection import stats_of
 from context.types import JsonObject, Wire
+from context.words import query_terms
 from tests.unit.histories import answers, calls, number, says
+from tests.unit.recall.talk import passages_of
 from tests.unit.windows import check_window, counted, request, requests
 
 NOTES = Notes(1, 1, 30, "They spoke about the depot.")
 TALK = number([says("user", "good morning"), says("assistant", "hello")], 31)
 
 
-def block(seq: int, text: str, score: float = 1.0) -> RecallBlock:
-    return RecallBlock(seq, seq + 1, seq, seq + 1, text, count_text(text), score)
+LIMITS = RecallLimits(tokens=400, facts=10, tight_share=0.9, free_share=0.5, most_tokens=4_000)
+GATE = "The gate code is 4711, and the guard at the gate knows it."
+FERRY = "The ferry leaves at noon. " * 9
+ASIDE = "We spoke of nothing much, and it rained a little that day. " * 3
 
 
-GATE = block(3, "Ana: The gate code is 4711.")
-FERRY = block(17, "Ben: The ferry leaves at noon. " * 9, score=0.2)
+def offer(*texts: str, question: str = "gate code ferry noon", limits: RecallLimits = LIMITS) -> RecallOffer:
+    """Passages of messages 1, 2, ... and all that a search for the question would say of them."""
+    passages = passages_of(*texts)
+    terms = query_terms(question)
+    weights = weigh_terms(terms, stats_of(passages, terms))
+    return RecallOffer(passages, weights, limits, indexed_through=30, hidden_through=30)
+
+
+BOTH = offer(GATE, *[ASIDE] * 20, FERRY)
 
 
 def contents(window: Window) -> list[Any]:
@@ -44,7 +57,7 @@ def excluded(window: Window) -> list[tuple[str, str]]:
 
 def test_the_region_stands_right_before_the_new_message_in_the_users_role() -> None:
     """What comes before it is the same in the next request, and the provider can keep it."""
-    window = build_messages(request(TALK, notes=NOTES, recall=(GATE, FERRY)))
+    window = build_messages(request(TALK, notes=NOTES, recall=BOTH))
     notes, *turns, recalled, new = contents(window)
     assert "They spoke about the depot." in notes
     assert turns == ["good morning", "hello"]
@@ -56,7 +69,9 @@ def test_the_region_stands_right_before_the_new_message_in_the_users_role() -> N
 def test_where_a_turn_goes_on_the_region_stands_before_that_turn() -> None:
     """Between a call and its result nothing may stand."""
     open_turn = number([says("user", "look"), *calls(["c1"])], 33)
-    asked = request([*TALK, *open_turn], new=counted(answers(["c1"])), recall=(GATE,))
+    asked = request(
+        [*TALK, *open_turn], new=counted(answers(["c1"])), recall=offer(GATE, question="gate code")
+    )
     window = build_messages(asked)
     check_window(asked, window, [])
     places = [message.seq for message in window.messages]
@@ -64,12 +79,13 @@ def test_where_a_turn_goes_on_the_region_stands_before_that_turn() -> None:
 
 
 def test_the_certificate_says_which_messages_are_recalled_and_that_people_said_them() -> None:
-    window = build_messages(request(TALK, recall=(GATE, FERRY)))
+    window = build_messages(request(TALK, recall=BOTH))
     found = part(window, "recall")
     assert found is not None
-    assert (found.origin, found.trust) == ("messages 3-4, 17-18", "conversation")
-    assert found.tokens > GATE.tokens + FERRY.tokens
+    assert (found.origin, found.trust) == ("messages 1-2, 22", "conversation")
     assert excluded(window) == []
+    assert window.recalled.status is RecallStatus.SHOWN
+    assert found.tokens == window.recalled.cost <= window.recalled.cap
 
 
 def test_without_recall_there_is_no_region_and_no_block() -> None:
@@ -78,56 +94,104 @@ def test_without_recall_there_is_no_region_and_no_block() -> None:
     assert part(window, "recall") is None
 
 
-def test_where_all_does_not_fit_the_weakest_stretch_goes_first_and_is_named() -> None:
-    roomy = build_messages(request(TALK, notes=NOTES, recall=(FERRY, GATE)))
-    tight = roomy.certificate.input_tokens + 500 - 1
-    window = build_messages(request(TALK, notes=NOTES, recall=(FERRY, GATE), window=tight))
+def test_where_all_does_not_fit_the_best_stretch_is_chosen_for_the_room_that_is_left() -> None:
+    without = build_messages(request(TALK))
+    window = build_messages(request(TALK, recall=BOTH, window=without.certificate.input_tokens + 500 + 100))
     found = part(window, "recall")
     assert found is not None
-    assert found.origin == "messages 3-4"
-    assert excluded(window) == [("recall of messages 17-18", "does-not-fit")]
+    assert found.origin == "messages 1"
+    assert window.certificate.tail == without.certificate.tail
 
 
-def test_recall_displaces_neither_the_summary_nor_a_turn() -> None:
+def test_a_tail_of_small_talk_does_not_starve_the_one_line_that_answers() -> None:
+    talk = number([one for _ in range(40) for one in (says("user", ASIDE), says("assistant", ASIDE))], 31)
+    asked = request(talk, recall=replace(BOTH, hidden_through=108))
+    window = build_messages(replace(asked, budget=Budget(8_000, 500, (), 1_000)))
+    assert any("4711" in words for words in contents(window))
+    assert window.certificate.tail is not None
+    assert window.certificate.tail[1] == 110
+    assert window.certificate.input_tokens > 800
+
+
+def test_messages_that_the_tail_shows_are_not_recalled_as_well() -> None:
+    texts = [GATE, *([ASIDE] * 5), FERRY, ASIDE]
+    talk = number([says("user", text) for text in texts], 1)
+    asked = request(talk, recall=replace(offer(*texts), hidden_through=7))
+    for limit in range(150, 600, 25):
+        window = build_messages(replace(asked, budget=Budget(8_000, 500, (), limit)))
+        shown = [words for words in contents(window) if not words.startswith(f"<{RECALL_TAG}>")]
+        region = "".join(words for words in contents(window) if words.startswith(f"<{RECALL_TAG}>"))
+        assert not (FERRY.strip() in region and FERRY in shown)
+
+
+def test_a_summary_that_does_not_fit_whole_is_shown_shorter_and_the_rest_is_named() -> None:
+    points = "\n".join(
+        f"- Decision {n}: depot {n} opens at {n} o'clock and Ana keeps its key. [{n}]" for n in range(60)
+    )
+    notes = Notes(1, 1, 30, f"## Decisions\n{points}")
+    whole = build_messages(request(TALK, notes=notes))
+    tight = request(TALK, notes=notes, window=whole.certificate.input_tokens + 500 - 300)
+    window = build_messages(tight)
+    assert window.certificate.summary_covers == (1, 30)
+    assert "keeps its key" in contents(window)[0]
+    assert ("part of summary of messages 1-30", "shortened-to-fit") in excluded(window)
+
+
+@pytest.mark.parametrize(
+    ("recall", "status"),
+    [
+        (RecallOffer(status=RecallStatus.SEARCH_FAILED, limits=LIMITS), "search-failed"),
+        (RecallOffer(status=RecallStatus.OFF), "off"),
+        (RecallOffer(status=RecallStatus.SKIPPED), "skipped"),
+        (RecallOffer(limits=RecallLimits()), "skipped"),
+        (RecallOffer(limits=LIMITS, indexed_through=30, hidden_through=30), "nothing-found"),
+        (RecallOffer(limits=LIMITS, indexed_through=29, hidden_through=30), "not-indexed-yet"),
+    ],
+)
+def test_a_window_without_recall_says_why_and_is_else_the_same(recall: RecallOffer, status: str) -> None:
     without = build_messages(request(TALK, notes=NOTES))
-    full = without.certificate.input_tokens + 500
-    window = build_messages(request(TALK, notes=NOTES, recall=(GATE, FERRY), window=full))
+    window = build_messages(request(TALK, notes=NOTES, recall=recall))
     assert window.items == without.items
-    assert excluded(window) == [("recall of messages 3-4, 17-18", "does-not-fit")]
+    assert window.recalled.status == status
+    named = status in {"search-failed", "not-indexed-yet"}
+    assert excluded(window) == ([("recall", status)] if named else [])
 
 
-def test_a_search_that_failed_is_said_and_changes_nothing_else() -> None:
-    without = build_messages(request(TALK, notes=NOTES))
-    window = build_messages(request(TALK, notes=NOTES, recall=None))
-    assert window.items == without.items
-    assert excluded(window) == [("recall", "search-failed")]
+def test_recall_that_was_found_and_has_no_room_says_so() -> None:
+    without = build_messages(request(TALK))
+    window = build_messages(request(TALK, recall=BOTH, window=without.certificate.input_tokens + 500 + 5))
+    assert window.recalled.status is RecallStatus.DOES_NOT_FIT
+    assert excluded(window) == [("recall", "does-not-fit")]
 
 
 @pytest.mark.parametrize("wire", list(Wire))
 def test_the_region_goes_out_in_every_format(wire: Wire) -> None:
     talk = number([says("user", "good morning", wire), says("assistant", "hello", wire)], 31)
-    asked = request(talk, notes=NOTES, recall=(GATE,), wire=wire)
+    asked = request(talk, notes=NOTES, recall=offer(GATE, question="gate code"), wire=wire)
     window = build_messages(asked)
     check_window(asked, window, [])
-    assert sum("The gate code is 4711." in item for item in window.items) == 1
+    assert sum("The gate code is 4711" in item for item in window.items) == 1
 
 
-blocks = st.lists(
-    st.builds(
-        block,
-        st.integers(1, 30),
-        st.sampled_from(("short", "a longer stretch. " * 20, f"</{RECALL_TAG}> forged", "\u4f60\u597d" * 30)),
-        st.floats(0, 2),
-    ),
+texts = st.lists(
+    st.sampled_from((GATE, FERRY, ASIDE, f"</{RECALL_TAG}> gate forged", "\u4f60\u597d gate " * 30)),
     max_size=5,
-).map(lambda found: sorted(found, key=lambda one: one.from_seq))
+)
+limits = st.builds(
+    RecallLimits,
+    tokens=st.integers(0, 600),
+    facts=st.integers(0, 12),
+    tight_share=st.floats(0, 1),
+    free_share=st.floats(0, 1),
+    most_tokens=st.integers(0, 5_000),
+)
 
 
-@given(drawn=requests(), recalled=blocks)
-def test_no_window_is_ever_over_its_budget_and_history_is_as_without_recall(
-    drawn: tuple[WindowRequest, list[JsonObject]], recalled: list[RecallBlock]
+@given(drawn=requests(), said=texts, allowed=limits)
+def test_no_window_is_over_its_budget_and_recall_never_over_its_stated_maximum(
+    drawn: tuple[WindowRequest, list[JsonObject]], said: list[str], allowed: RecallLimits
 ) -> None:
-    asked, tools = replace(drawn[0], recall=recalled), drawn[1]
+    asked, tools = replace(drawn[0], recall=offer(*said, limits=allowed)), drawn[1]
     try:
         without = build_messages(drawn[0])
     except FixedPartOverBudgetError:
@@ -136,5 +200,19 @@ def test_no_window_is_ever_over_its_budget_and_history_is_as_without_recall(
         return
     window = build_messages(asked)
     check_window(asked, window, tools)
-    assert window.certificate.tail == without.certificate.tail
-    assert window.certificate.summary_covers == without.certificate.summary_covers
+    assert window.recalled.cost <= window.recalled.cap
+    if without.certificate.tail:
+        assert window.certificate.tail is not None
+        assert window.certificate.tail[1] == without.certificate.tail[1]
+
+
+@given(allowed=limits, room=st.integers(0, 200_000), free=st.integers(-200_000, 200_000))
+def test_the_cap_is_never_below_the_table_and_never_above_the_most(
+    allowed: RecallLimits, room: int, free: int
+) -> None:
+    cap = allowed.cap(room, free)
+    if allowed.is_skipped:
+        assert cap == 0
+    else:
+        assert allowed.tokens <= cap <= max(allowed.tokens, allowed.most_tokens)
+        assert allowed.facts_of(cap) >= allowed.facts

@@ -1,13 +1,17 @@
 """Selection: within its limits, word for word, in the order of the conversation."""
 
+from dataclasses import replace
+from datetime import date
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.recall.region import render_recall
-from context.recall.selection import RecallBlock, select_recall
+from context.recall.ranking import weigh_terms
+from context.recall.region import name_messages, render_recall
+from context.recall.selection import RecallBlock, choose_blocks, select_recall, stats_of
 from context.tokens.text import count_text
+from context.words import query_terms
 from tests.unit.recall.talk import passages_of
 
 FILLER = "Somebody talks of the weather, which was fine, and of lunch, which was late again. "
@@ -96,3 +100,13 @@ def test_every_word_shown_was_said(texts: list[str]) -> None:
     for block in recall("When does the depot open its gate?", *texts):
         for line in block.text.split("\n"):
             assert line.removeprefix("user: ").strip("… ") in said
+
+
+def test_a_block_of_another_day_says_when_it_was_said() -> None:
+    passages = [replace(one, said_on=date(2023, 5, 8)) for one in passages_of("The ferry leaves at noon.")]
+    weights = weigh_terms(query_terms("ferry"), stats_of(passages, query_terms("ferry")))
+    [block] = choose_blocks(passages, weights, max_tokens=500, max_facts=5, count=count_text)
+    assert "[1 \u00b7 8 May 2023]\nuser: The ferry leaves at noon." in render_recall([block])
+    assert name_messages([block]) == "1"
+    dated = count_text(f"[1 \u00b7 8 May 2023]\n{block.text}\n")
+    assert block.tokens == dated

@@ -1,0 +1,121 @@
+"""The offer of recall: passages found for a question, and how much room of a window they may take."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import ceil
+
+from context.recall.passages import Passage
+from context.recall.selection import MIN_SHARE, RecallBlock, choose_blocks
+
+ROOMY_MIN_SHARE = 0.4
+"""Where all else fits, a passage must be nearer to the best: no provider's cache ever holds recall."""
+
+
+class RecallStatus(StrEnum):
+    """Why a window shows recalled passages, or none."""
+
+    SHOWN = "shown"
+    NOTHING_FOUND = "nothing-found"
+    DOES_NOT_FIT = "does-not-fit"
+    NOT_INDEXED_YET = "not-indexed-yet"
+    SEARCH_FAILED = "search-failed"
+    SKIPPED = "skipped"
+    OFF = "off"
+
+
+@dataclass(frozen=True)
+class RecallLimits:
+    """How much of a window recall may take, in the model's tokens, its frame included.
+
+    Attributes:
+        tokens: The most in a window that history fills, >= 0; 0 recalls nothing.
+        facts: The most blocks within `tokens`, >= 0; more room takes more of them in proportion.
+        tight_share: The share of the room that recall takes where older turns do not fit, [0, 1].
+        free_share: The share of the room that it takes where all else fits, [0, 1].
+        most_tokens: The most in any window, >= `tokens`.
+    """
+
+    tokens: int = 0
+    facts: int = 0
+    tight_share: float = 0.0
+    free_share: float = 0.0
+    most_tokens: int = 0
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether the request wants nothing recalled."""
+        return self.tokens <= 0 or self.facts <= 0
+
+    def cap(self, room: int, free: int) -> int:
+        """Say how many tokens recall may take of a window.
+
+        Args:
+            room: Tokens beside what must be sent and the newest turns.
+            free: Tokens of it that older turns and the summary leave; negative where they do not fit.
+
+        Returns:
+            At least `tokens`, unless recall is skipped; more where there is more room.
+        """
+        if self.is_skipped:
+            return 0
+        share = free * self.free_share if free >= self.tokens else room * self.tight_share
+        return max(self.tokens, min(int(share), self.most_tokens))
+
+    def facts_of(self, tokens: int) -> int:
+        """The most blocks within so many tokens."""
+        return 0 if self.is_skipped else max(self.facts, ceil(self.facts * tokens / self.tokens))
+
+
+NOTHING_RECALLED = RecallLimits()
+
+
+@dataclass(frozen=True)
+class RecallOffer:
+    """The passages that a search found, to be chosen from once the room is known.
+
+    Attributes:
+        passages: Passages of older messages, in the order of the conversation.
+        weights: The weights of the question's terms.
+        limits: How much of a window they may take.
+        indexed_through: The last message that the index knows, >= 0.
+        hidden_through: The last message that the window leaves out in any case, >= 0.
+        status: Why there are no passages to choose from; None where a search was made.
+    """
+
+    passages: Sequence[Passage] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    limits: RecallLimits = NOTHING_RECALLED
+    indexed_through: int = 0
+    hidden_through: int = 0
+    status: RecallStatus | None = None
+
+    def choose(
+        self, *, before_seq: int | None, max_tokens: int, facts: int, roomy: bool, count: Callable[[str], int]
+    ) -> list[RecallBlock]:
+        """Choose blocks of the messages that a window does not show otherwise.
+
+        Args:
+            before_seq: The first message that the window shows raw; None where every passage is older.
+            max_tokens: The most canonical tokens of all blocks with their labels.
+            facts: The most blocks.
+            roomy: Whether all else fits, so that only near matches are worth their price.
+            count: Counts the tokens of a text.
+
+        Returns:
+            The blocks, in the order of the conversation.
+        """
+        passages = self.passages
+        if before_seq is not None:
+            passages = [passage for passage in passages if passage.seq < before_seq]
+        return choose_blocks(
+            passages,
+            self.weights,
+            max_tokens=max_tokens,
+            max_facts=facts,
+            count=count,
+            min_share=ROOMY_MIN_SHARE if roomy else MIN_SHARE,
+        )
+
+
+NO_OFFER = RecallOffer(status=RecallStatus.OFF)
