@@ -70,6 +70,8 @@ _ALIASES = {
     Section.PEOPLE: "people|participants|speakers",
 }
 _HEADING_MARK = re.compile(r"\A\s{0,3}(?:(#{1,6})\s++|\*\*|__)?")
+_NUMBER = re.compile(r"\A[\d.)\s]+")
+_CLOSING = ":：*_#"
 _MOST_TITLE_CHARS = 80
 _INLINE = re.compile(
     r"\A\s{0,3}(?:[-*•]\s+)?(?:\*\*|__)(.{1,80}?)\s*(?:[:：]\s*(?:\*\*|__)|(?:\*\*|__)\s*[:：])\s*(\S.*)\Z"
@@ -217,4 +219,7 @@ def _titles_known() -> dict[str, Section]:
 
 def _plain(title: str) -> str:
     folded = unicodedata.normalize("NFKC", title).casefold()
-    return re.sub(r"\A[\d.)\s]+|[\s:：*_#]+\Z", "", folded).strip()
+    end = len(folded)
+    while end and (folded[end - 1].isspace() or folded[end - 1] in _CLOSING):
+        end -= 1
+    return _NUMBER.sub("", folded[:end], count=1).strip()
