@@ -267,7 +267,7 @@ def test_passages_of_another_day_say_when_they_were_said(client: TestClient, ten
         }
         assert client.post(f"/v1/sessions/{SESSION}/turns", json=event).status_code == 202
     index(room)
-    assert "[3 \u00b7 2 May 2023]" in region(read(client, budget=500))
+    assert "\u00b7 2 May 2023]" in region(read(client, budget=500))
 
 
 def test_small_talk_skips_recall(client: TestClient, room: Room) -> None:
