@@ -1,4 +1,6 @@
-"""Roll the built-in model over real conversations: what the gate says, and what is kept.
+"""Roll the built-in model over real conversations: what the gate says, what is kept, and who does better.
+
+Beside it stand the first, every n-th, the longest and the most central sentences, at the same length.
 
 Run it from the repository's root: `python -m benchmarks.extractive_summaries [--json FILE]`.
 """
@@ -12,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 
+from benchmarks.extractive_peers import BUDGETS, MOST_SHARE, compare, print_comparison, to_message
 from context.gate import Covered, Draft, Verdict, covered_identifiers, judge_summary
 from context.identifiers import identifier_recall
 from context.language import main_language
@@ -34,6 +37,7 @@ class Tally:
     """What was measured over one data set."""
 
     verdicts: list[Verdict] = field(default_factory=list)
+    used: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
     recalls: dict[int, list[float]] = field(default_factory=dict)
     user_recalls: dict[int, list[float]] = field(default_factory=dict)
@@ -48,6 +52,7 @@ class Tally:
             "accepted": round(mean(verdict.accepted for verdict in self.verdicts), 4),
             "refused": dict(refused),
             "over_budget": self.over_budget,
+            "budget_used": round(mean(self.used), 4),
             "tokens_kept": round(mean(self.ratios), 4) if self.ratios else None,
             "recall": {k: [round(mean(v), 3), len(v)] for k, v in self.recalls.items()},
             "user_recall": {k: [round(mean(v), 3), len(v)] for k, v in self.user_recalls.items()},
@@ -67,14 +72,7 @@ def read_conversations(name: str) -> Iterator[list[JsonObject]]:
 
 def to_messages(bodies: Sequence[JsonObject]) -> list[Message]:
     """Wrap OpenAI messages, counted and numbered from 1."""
-    return [_to_message(seq, body) for seq, body in enumerate(bodies, start=1)]
-
-
-def _to_message(seq: int, body: JsonObject) -> Message:
-    raw = json.dumps(body, ensure_ascii=False)
-    made = tuple(call["id"] for call in body.get("tool_calls") or [])
-    answered = (body["tool_call_id"],) if body.get("tool_call_id") else ()
-    return Message(seq, Role(body["role"]), count_text(raw), raw, made, answered)
+    return [to_message(seq, body) for seq, body in enumerate(bodies, start=1)]
 
 
 def segments(messages: Sequence[Message], least_tokens: int) -> Iterator[list[Message]]:
@@ -116,6 +114,8 @@ def _step(
     tally.times_s.append(time.perf_counter() - started)
     spent = count_text(text)
     tally.over_budget += spent > budget_tokens
+    room = min(budget_tokens, int(MOST_SHARE * sum(count_text(line.text) for line in lines)))
+    tally.used.append(min(spent / max(room, 1), 1.0))
     covered = Covered(lines, tokens + count_text(previous or ""), previous, language)
     verdict = judge_summary(Draft(text, spent, "stop"), covered)
     tally.verdicts.append(verdict)
@@ -150,8 +150,11 @@ def main() -> None:
         print(name)
         for key, value in row.items():
             print(f"  {key:<14} {value}")
+    compared = {name: compare(name) for name in BUDGETS if (DATA / name).is_dir()}
+    for name, found in compared.items():
+        print_comparison(name, found)
     if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+        arguments.json.write_text(json.dumps({"rolled": rows, "compared": compared}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -170,7 +170,8 @@ def _item(line: str) -> tuple[Section | None, str]:
 
 def find_section(title: str) -> Section | None:
     """Name the section that a heading stands for, in any language that is known; None for another heading."""
-    return _titles_known().get(_plain(title))
+    title = title.strip()
+    return _titles_known().get(_plain(title)) if len(title) <= _MOST_TITLE_CHARS else None
 
 
 def is_bullet(line: str) -> bool:

@@ -2,20 +2,22 @@
 """The built-in model: a deterministic summary of what the conversation itself says."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from context.clip import one_line
 from context.cues import is_question, is_strong_rule
 from context.gate import GateSettings, covered_identifiers, protected_identifiers
 from context.identifiers import extract_identifiers, identifier_recall, normal
 from context.prompts import SummaryInput
 from context.render import LineKind, RenderedLine
-from context.sections import Section, read_sections, section_titles, write_sections
+from context.sections import PROTECTED, Section, read_sections, section_titles, write_sections
 from context.sentences import split_sentences
 from context.tokens.text import count_text
 from context.types import Role
-from llm.points import Point, find_points
+from llm.choosing import LINE_CHARS, LINE_TOKENS, Choice, shares_line
+from llm.point import Point
+from llm.points import find_points
+from llm.statements import shorten
 
 MODEL = "extractive"
 """The name under which settings choose this model."""
@@ -39,15 +41,6 @@ _WHAT_IT_IS = {
     "he": "רשימות מצוטטות: שורות שנבחרו מהשיחה ללא מודל שפה.",
     "hi": "चयनित टिप्पणियाँ: बातचीत से बिना भाषा मॉडल के चुनी गई पंक्तियाँ।",
 }
-_SHARES = {
-    Section.CONSTRAINTS: 0.32,
-    Section.OPEN: 0.2,
-    Section.OBJECTIVE: 0.12,
-    Section.DECISIONS: 0.12,
-    Section.DONE: 0.16,
-    Section.PEOPLE: 0.08,
-}
-"""What each section may take before the rest goes to the best of all; identifiers have their own share."""
 _NAMES_SHARES = (0.22, 0.35, 0.5)
 _SPARE = 0.08
 """Above what the gate wants: it may be set a little stricter."""
@@ -64,16 +57,22 @@ _CARRIED_WORTH = {
     Section.PEOPLE: 2.0,
 }
 _STRONG_BONUS = 3.0
-_URGENT = {Section.CONSTRAINTS: 3.0, Section.OPEN: 2.0, Section.OBJECTIVE: -2.0}
 _FIRST_OBJECTIVE_BONUS = 2.0
 _NEWER_BONUS = 0.05
 _USER_NAME_BONUS = 3.0
 """What a user told about himself, an id or an address, is needed to the end."""
 _OPEN_CALL = re.compile(r"(?:[^:\[\n]{1,80}: )?([^\s(:]+)\(.* -> (?:error|\?)", re.DOTALL)
+_SAID = re.compile(r"\[\d{1,9}[^\]]{0,40}\] ([^:\n]{1,80}):")
+_FIGURE = re.compile(r"\W*[\d.,]+\s?\W*\w{0,8}")
+"""An amount without its thing: a point that says both is better."""
 _MAX_NAMES = 60
 _NAMES_A_LINE = 12
-_LINE_TOKENS = 3
-_CARRIED_CHARS = 420
+_CARRIED_CHARS = LINE_CHARS
+_ROUNDS = 4
+"""Tries at using the budget: a line costs a little less than its parts."""
+_SPARE_SHARE = 0.03
+_LEAST_UNSPENT = 4
+_LEAST_CUT = 20
 
 
 def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text) -> str:
@@ -92,31 +91,83 @@ def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text
     """
     header = _WHAT_IT_IS.get(request.language, _WHAT_IT_IS["en"])
     covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
-    material = _Material(
-        points=_dedupe([*_carried(request), *find_points(request.lines)]),
-        covered=covered,
-        names=_names(request, covered),
-        titles=section_titles(request.language),
-    )
-    budget = _budget(request, count)
-    while budget > 0:
-        body = _write(material, request, count, budget - count(header) - _LINE_TOKENS)
+    titles = {
+        section: count(title) + 2 * LINE_TOKENS for section, title in section_titles(request.language).items()
+    }
+    points = _dedupe([*_carried(request), *find_points(request.lines)])
+    writer = _Writer(request, covered, Choice(points, titles, count), _names(request, covered), count)
+    return _fitted(writer, header, _budget(request, count))
+
+
+def _fitted(writer: "_Writer", header: str, most: int) -> str:
+    """Write as much as fits: lines cost a little less or more than their parts."""
+    budget, best, round_ = most, "", 0
+    while budget > 0 and round_ < _ROUNDS:
+        body = writer.write(budget - writer.count(header) - LINE_TOKENS)
         text = f"{header}\n\n{body}" if body else ""
-        over = count(text) - request.budget_tokens
-        if over <= 0:
-            return text
-        budget -= max(over, budget // 10, 1)
-    return ""
+        spare = most - writer.count(text)
+        if spare >= 0 and len(text) >= len(best):
+            best = text
+        if 0 <= spare <= most * _SPARE_SHARE or (spare >= 0 and not body):
+            break
+        round_ += bool(best)
+        budget += spare if spare > 0 else min(spare, -(budget // _LEAST_CUT) - 1)
+    return best
 
 
 @dataclass(frozen=True)
-class _Material:
-    """What a summary could be made of."""
+class _Writer:
+    """All that a summary is made of."""
 
-    points: Sequence[Point]
+    request: SummaryInput
     covered: Sequence[str]
+    choice: Choice
     names: Sequence[str]
-    titles: Mapping[Section, str]
+    count: Callable[[str], int]
+
+    def write(self, budget: int) -> str:
+        """Write with the usual share for names, or with a larger one where too many of them would be lost."""
+        body = ""
+        old = protected_identifiers(self.request.previous_summary or "", limit=_GATE.max_protected)
+        new = self.covered[: _GATE.max_identifiers]
+        for share in _NAMES_SHARES:
+            body = self._write(budget, int(budget * share))
+            if (
+                identifier_recall(body, old) >= _GATE.min_protected + _SPARE
+                and identifier_recall(body, new) >= _GATE.min_identifiers + _SPARE
+            ):
+                break
+        return body
+
+    def _write(self, budget: int, most_names: int) -> str:
+        """Choose points, and name what they leave unsaid; what names leave goes to points again."""
+        if budget <= 0:
+            return ""
+        chosen = self.choice.choose(budget - most_names)
+        names = self._names(chosen, most_names)
+        spent = sum(map(self.count, names)) + (self.choice.title(Section.IDENTIFIERS) if names else 0)
+        if most_names - spent > most_names // _LEAST_UNSPENT:
+            chosen = self.choice.choose(budget - spent)
+            names = self._names(chosen, spent)
+        items = {section: _lines(chosen, section) for section in Section}
+        items[Section.IDENTIFIERS] = names
+        return write_sections(items, self.request.language)
+
+    def _names(self, chosen: Sequence[Point], most: int) -> list[str]:
+        """List the names that no point says, first ones first."""
+        told = normal("\n".join(point.text for point in chosen if point.section in PROTECTED))
+        said = normal("\n".join(point.text for point in chosen))
+        spent = self.choice.title(Section.IDENTIFIERS) + LINE_TOKENS
+        fitting: list[str] = []
+        for name in self.names:
+            cost = self.count(f"`{name}`, ") + 1
+            if spent + cost > most or normal(name) in (said if _FIGURE.fullmatch(name) else told):
+                continue
+            if not any(longer.endswith(("/" + name, "." + name)) for longer in fitting):
+                spent += cost
+                fitting.append(name)
+        starts = range(0, len(fitting), _NAMES_A_LINE)
+        return [", ".join(f"`{name}`" for name in fitting[start : start + _NAMES_A_LINE]) for start in starts]
 
 
 def _budget(request: SummaryInput, count: Callable[[str], int]) -> int:
@@ -125,95 +176,21 @@ def _budget(request: SummaryInput, count: Callable[[str], int]) -> int:
     return min(int(request.budget_tokens * share), int(covered * _TARGET_SHARE))
 
 
-def _write(material: _Material, request: SummaryInput, count: Callable[[str], int], budget: int) -> str:
-    """Write with the usual share for names, or with a larger one where too many of them would be lost."""
-    body = ""
-    old = protected_identifiers(request.previous_summary or "", limit=_GATE.max_protected)
-    new = material.covered[: _GATE.max_identifiers]
-    for share in _NAMES_SHARES:
-        body = _write_once(material, request.language, count, (budget, share))
-        if (
-            identifier_recall(body, old) >= _GATE.min_protected + _SPARE
-            and identifier_recall(body, new) >= _GATE.min_identifiers + _SPARE
-        ):
-            break
-    return body
-
-
-def _write_once(
-    material: _Material, language: str, count: Callable[[str], int], limits: tuple[int, float]
-) -> str:
-    budget, names_share = limits
-    room = _Room(
-        budget,
-        {section: count(title) + 2 * _LINE_TOKENS for section, title in material.titles.items()},
-        count,
-    )
-    reserved = int(budget * names_share)
-    room.left -= reserved
-    chosen = sorted(_choose(material.points, room, room.left), key=lambda point: point.order)
-    room.left += reserved
-    items = {section: [point.text for point in chosen if point.section is section] for section in Section}
-    told = normal("\n".join(items[Section.CONSTRAINTS] + items[Section.OPEN]))
-    items[Section.IDENTIFIERS] = room.take_names(
-        [name for name in material.names if normal(name) not in told]
-    )
-    return write_sections(items, language)
-
-
-def _choose(points: Sequence[Point], room: "_Room", budget: int) -> list[Point]:
-    """Fill each section's share with its best points, then the rest with the best of all."""
-    by_worth = sorted(points, key=lambda point: (-point.score, -point.order))
-    chosen: list[Point] = []
-    for section, share in _SHARES.items():
-        floor = room.left - int(budget * share)
-        chosen.extend(
-            point for point in by_worth if point.section is section and room.take(point, floor=floor)
-        )
-    taken = set(map(id, chosen))
-    rest = [point for point in by_worth if id(point) not in taken]
-    rest.sort(key=lambda point: -(point.score + _URGENT.get(point.section, 0.0)))
-    chosen.extend(point for point in rest if room.take(point))
-    return chosen
-
-
-class _Room:
-    """The tokens that are left, and the titles that are paid for."""
-
-    def __init__(self, budget: int, titles: dict[Section, int], count: Callable[[str], int]) -> None:
-        self.left = budget
-        self._titles = titles
-        self._count = count
-        self._costs: dict[str, int] = {}
-
-    def take(self, point: Point, *, floor: int = 0) -> bool:
-        """Spend what a point costs, if that leaves at least `max(floor, 0)`."""
-        cost = self._cost(point.text) + self._titles.get(point.section, 0)
-        if self.left - cost < max(floor, 0):
-            return False
-        self._titles.pop(point.section, None)
-        self.left -= cost
-        return True
-
-    def take_names(self, names: Sequence[str]) -> list[str]:
-        """Spend all that is left on a list of names, first ones first."""
-        most = self.left
-        spent = self._titles.get(Section.IDENTIFIERS, 0) + _LINE_TOKENS
-        fitting: list[str] = []
-        for name in names:
-            cost = self._count(f"`{name}`, ") + 1
-            if spent + cost <= most and not any(
-                longer.endswith(("/" + name, "." + name)) for longer in fitting
-            ):
-                spent += cost
-                fitting.append(name)
-        starts = range(0, len(fitting), _NAMES_A_LINE)
-        return [", ".join(f"`{name}`" for name in fitting[start : start + _NAMES_A_LINE]) for start in starts]
-
-    def _cost(self, text: str) -> int:
-        if text not in self._costs:
-            self._costs[text] = self._count(text) + _LINE_TOKENS
-        return self._costs[text]
+def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
+    """Write the points of a section; those of one message share its label, and a gap is marked."""
+    lines: list[str] = []
+    last: Point | None = None
+    for point in chosen:
+        if point.section is not section:
+            continue
+        is_next = last is not None and bool(point.head) and last.head == point.head and shares_line(section)
+        if last and is_next and len(lines[-1]) + len(point.body) <= LINE_CHARS:
+            gap = " " if point.place == last.place + 1 else " … "
+            lines[-1] += gap + point.body
+        else:
+            lines.append(point.text)
+        last = point
+    return lines
 
 
 def _carried(request: SummaryInput) -> list[Point]:
@@ -234,7 +211,7 @@ def _carried(request: SummaryInput) -> list[Point]:
 
 def _carried_items(section: Section | None, items: Sequence[str]) -> Iterable[str]:
     if section is not None:
-        return [one_line(item, _CARRIED_CHARS) for item in items]
+        return [shorten(" ".join(item.split()), _CARRIED_CHARS) for item in items]
     own = set(_WHAT_IT_IS.values())
     return [sentence for item in items if item not in own for sentence in split_sentences(item)]
 
@@ -257,9 +234,12 @@ def _is_settled(section: Section, item: str, lines: Sequence[RenderedLine]) -> b
         return any(
             line.kind is LineKind.RESULT and not line.failed and line.speaker == call[1] for line in lines
         )
-    asker = Role.USER if "(user):" in item or "] user:" in item else Role.ASSISTANT
+    asker = _SAID.match(item)
+    role = Role.USER if "(user):" in item or "] user:" in item else Role.ASSISTANT
     return is_question(item) and any(
-        line.kind is LineKind.TEXT and line.role in {Role.USER, Role.ASSISTANT} and line.role is not asker
+        line.kind is LineKind.TEXT
+        and line.role in {Role.USER, Role.ASSISTANT}
+        and (line.speaker != asker[1] if asker else line.role is not role)
         for line in lines
     )
 

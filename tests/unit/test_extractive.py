@@ -128,6 +128,69 @@ def test_a_pasted_number_in_brackets_is_no_evidence() -> None:
     assert "(9999)" in summary
 
 
+GROUP = (
+    said(1, "Which port does the new gateway listen on?"),
+    said(2, "The new gateway listens on port 8443.", "Bob (user)"),
+    said(3, "It must have been a long day for you, Bob."),
+    *(said(n, f"Note {n}: the {w} was moved to shelf {n} today.", "Bob (user)") for n, w in
+      enumerate(("lamp", "chair", "table", "clock", "radio", "carpet", "mirror", "ladder") * 9, 4)),
+)  # fmt: skip
+
+
+def test_a_question_is_settled_by_any_other_speaker_and_stands_beside_its_answer() -> None:
+    summary = ask(GROUP, budget=900)
+    assert (
+        "[1] Ana (user): Which port does the new gateway listen on? "
+        "-> [2] Bob (user): The new gateway listens on port 8443." in summary
+    )
+    assert Section.OPEN not in read_sections(summary)
+
+
+def test_a_guess_is_no_constraint() -> None:
+    assert Section.CONSTRAINTS not in read_sections(ask(GROUP, budget=900))
+
+
+def test_the_last_question_of_a_group_is_open() -> None:
+    assert "Who has the key?" in points(ask((*GROUP, said(99, "Who has the key?"))), Section.OPEN)
+
+
+def test_a_carried_question_is_settled_by_another_person() -> None:
+    previous = "## Open work\n- [9] Ana (user): Who has the key of the depot?"
+    assert "Who has the key" not in points(
+        ask((said(20, "I do.", "Bob (user)"), *FILLER), previous=previous), Section.OPEN
+    )
+    own = [replace(line, speaker="Ana (user)") for line in FILLER]
+    assert "Who has the key" in points(ask(own, previous=previous), Section.OPEN)
+
+
+def test_a_value_that_changed_shows_its_newest_and_the_one_before() -> None:
+    lines = (
+        said(1, "My mortgage was pre-approved for $350,000 by the bank."),
+        *FILLER,
+        said(90, "My mortgage was pre-approved for $400,000 by the bank."),
+    )
+    summary = ask(lines, budget=500)
+    assert "($350,000 [1] -> $400,000 [90])" in summary
+    assert "[1] Ana (user): My mortgage" not in summary
+
+
+def test_the_same_words_about_two_things_are_no_change() -> None:
+    lines = (said(1, "The flight HAT023 costs $364 a seat."), said(2, "The flight HAT134 costs $580 a seat."))
+    assert "->" not in ask((*lines, *FILLER), budget=900)
+
+
+def test_every_stretch_of_a_talk_is_spoken_for_and_the_budget_is_used() -> None:
+    topics = ("harbour", "library", "bakery", "airport", "theatre", "museum")
+    lines = [
+        said(20 * place + n, f"The {topic} has {topic} matter {topic}-{n} to settle with its {topic} staff.")
+        for place, topic in enumerate(topics)
+        for n in range(1, 20)
+    ]
+    summary = ask(lines, budget=600)
+    assert all(topic in summary for topic in topics)
+    assert count_text(summary) >= 0.9 * 600
+
+
 CONVERSATIONS = {
     "de": (
         "Bitte verschiebe die Rechnung INV-2041 nach /srv/billing. Du darfst sie auf keinen Fall löschen.",

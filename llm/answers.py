@@ -1,0 +1,137 @@
+"""Who said what after whom: which questions are settled, and what came of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from context.cues import Cue, find_cues, is_question
+from context.render import LineKind, RenderedLine
+from context.types import Role
+from context.words import content_terms
+from llm.point import label_of
+from llm.statements import read_statements, shorten
+
+_LOOKED_AT = 6
+"""Words of others after a question among which its answer is looked for."""
+_ANSWER_CHARS = 220
+_LAST_WORDS = 3
+_QUESTION_BYTES = 12
+_LEAST_BYTES = 40
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """Words of a message, with their place among all words."""
+
+    line: RenderedLine
+    place: int
+
+    @cached_property
+    def statements(self) -> list[str]:
+        """What is said, statement by statement."""
+        return read_statements(self.line.text)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a question: who said it where, and the words."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Talk:
+    """The words of a transcript, in order.
+
+    Attributes:
+        spoken: Who says something: system messages do not.
+        first: The first message.
+        last: The last message.
+        last_other: The place of the last words of anybody but who speaks last; -1 where there are none.
+    """
+
+    spoken: Sequence[Spoken]
+    first: int
+    last: int
+    last_other: int
+
+    @classmethod
+    def of(cls, lines: Sequence[RenderedLine]) -> "Talk":
+        """Read a transcript."""
+        words = [line for line in lines if line.kind is LineKind.TEXT and line.role is not Role.SYSTEM]
+        spoken = [Spoken(line, place) for place, line in enumerate(words)]
+        seqs = [line.seq for line in lines] or [0]
+        last = words[-1].speaker if words else ""
+        others = [place for place, line in enumerate(words) if line.speaker != last]
+        return cls(spoken, min(seqs), max(seqs), max(others, default=-1))
+
+    @cached_property
+    def has_assistant(self) -> bool:
+        """Whether a model takes part."""
+        return any(one.line.role is Role.ASSISTANT for one in self.spoken)
+
+    @cached_property
+    def first_by_user(self) -> Spoken | None:
+        """The first words of a user that are more than a greeting."""
+        own = [one for one in self.spoken if one.line.role is Role.USER]
+        long = (one for one in own[:_LOOKED_AT] if len(one.line.text.encode()) >= _LEAST_BYTES)
+        return next(long, own[0] if own else None)
+
+    @cached_property
+    def objective_place(self) -> int:
+        """Which statement of those words says what is wanted; the first one where none does."""
+        said = self.first_by_user.statements[: 2 * _LOOKED_AT] if self.first_by_user else []
+        return next((place for place, one in enumerate(said) if Cue.WISH in find_cues(one)), 0)
+
+    @cached_property
+    def last_by_user(self) -> Spoken | None:
+        """The last words of a user."""
+        return next((one for one in reversed(self.spoken) if one.line.role is Role.USER), None)
+
+    def recency(self, seq: int) -> float:
+        """Say how late in the transcript a message is, in [0, 1]."""
+        return (seq - self.first) / max(self.last - self.first, 1)
+
+    def is_last(self, spoken: Spoken) -> bool:
+        """Tell whether nobody else speaks after these words."""
+        return not self.is_settled(spoken)
+
+    def is_settled(self, spoken: Spoken) -> bool:
+        """Tell whether somebody else speaks after these words: any other speaker, not only another role."""
+        if spoken.line.speaker != self.spoken[-1].line.speaker:
+            return True
+        return spoken.place < self.last_other or (self.last_other < 0 and self._went_on(spoken))
+
+    def _went_on(self, spoken: Spoken) -> bool:
+        """Where one speaks alone, no answer is to be seen: what is asked last may still be open."""
+        return spoken.place < len(self.spoken) - _LAST_WORDS
+
+    def asks_something(self, question: str) -> bool:
+        """Tell a question from a sound: "Hmm?" asks nothing that could stay open."""
+        return len(question.encode()) >= _QUESTION_BYTES and bool(content_terms(question))
+
+    def answer(self, asked: Spoken, question: str) -> Answer | None:
+        """Find what came of a question: the words of others after it that are most about it.
+
+        Args:
+            asked: The words in which it was asked.
+            question: The question itself.
+
+        Returns:
+            The first of them where none is about it; None where nobody answers.
+        """
+        terms = set(content_terms(question))
+        if not self.asks_something(question):
+            return None
+        following = self.spoken[asked.place + 1 : asked.place + 1 + 2 * _LOOKED_AT]
+        others = [one for one in following if one.line.speaker != asked.line.speaker][:_LOOKED_AT]
+        best: tuple[int, Answer] | None = None
+        for other in others:
+            for statement in other.statements[: 2 * _LOOKED_AT]:
+                if is_question(statement):
+                    continue
+                shared = len(terms.intersection(content_terms(statement)))
+                if best is None or shared > best[0]:
+                    best = shared, Answer(label_of(other.line), shorten(statement, _ANSWER_CHARS))
+        return best[1] if best else None
