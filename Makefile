@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: venv lock demo up test lint format bench soak soak-properties soak-fuzz soak-load soak-chaos soak-faults soak-points soak-guards clean
+.PHONY: venv lock demo up test lint format bench soak soak-properties soak-fuzz soak-load soak-backlog soak-chaos soak-faults soak-points soak-guards clean
 
 venv: $(STAMP)
 
@@ -46,7 +46,7 @@ bench: venv
 	$(PY) -m benchmarks
 
 # What takes too long for `make test`. A run that found something repeats: make soak-fuzz FUZZ="--seed N --round R".
-soak: soak-properties soak-fuzz soak-load soak-chaos soak-faults soak-points soak-guards
+soak: soak-properties soak-fuzz soak-load soak-backlog soak-chaos soak-faults soak-points soak-guards
 
 # Every property with examples that `make test` does not draw; a failure prints the example, to be kept as a test.
 soak-properties: venv
@@ -62,6 +62,12 @@ LOAD ?= --minutes 10 --search
 
 soak-load: venv
 	$(PY) -m benchmarks.soak $(LOAD)
+
+# A backlog is done as fast with thousands of stale messages in the broker as without, on busy cores.
+BACKLOG ?=
+
+soak-backlog: venv
+	$(PY) -m benchmarks.backlog $(BACKLOG)
 
 # A storm of faults over a stack with several clients; it repeats: make soak-chaos CHAOS="--seed N".
 CHAOS ?= --seconds 300

@@ -141,6 +141,17 @@ def look(db: Transaction, kinds: Sequence[WorkKind], *, isolated: bool, most: in
     return Due(rows[0].at, pieces)
 
 
+_NAMED = text("select tenant_id, name from tenant where name = any(cast(:names as text[]))")
+
+
+def find_shares(db: Transaction, named: Mapping[str, int]) -> dict[UUID, int]:
+    """The shares of tenants by their ids; a name that nobody has is passed over."""
+    if not named:
+        return {}
+    rows = db.execute(_NAMED, {"names": list(named)})
+    return {row.tenant_id: named[row.name] for row in rows}
+
+
 @dataclass
 class Turns:
     """Whose turn it is, as one worker process remembers it; every process goes round by itself.
@@ -151,11 +162,15 @@ class Turns:
         after: The tenant that was served last, of each group.
         last: The kind that was served last.
         taken: How many pieces were taken.
+        shares: How many pieces a tenant gets in its turn, >= 1; one where it is not named.
+        turn: Whose turn it is in each group, and how many pieces are left of it.
     """
 
     after: dict[Group, UUID] = field(default_factory=dict)
     last: WorkKind | None = None
     taken: int = 0
+    shares: Mapping[UUID, int] = field(default_factory=dict)
+    turn: dict[Group, tuple[UUID, int]] = field(default_factory=dict)
 
     def order(self, groups: Sequence[Group]) -> list[Group]:
         """The groups in the order in which they are tried: awaited work first, but not every time."""
@@ -168,7 +183,10 @@ class Turns:
         )
 
     def serve(self, group: Group, tenant_id: UUID) -> None:
-        """Note who was served; the next in the same group is another."""
+        """Note who was served; the next in the same group is another, unless the turn has pieces left."""
+        whose, left = self.turn.get(group, (tenant_id, 0))
+        goes_on = whose == tenant_id and left > 0
+        self.turn[group] = (tenant_id, (left if goes_on else self.shares.get(tenant_id, 1)) - 1)
         self.after[group] = tenant_id
         self.last = group.kind
         self.taken += 1
@@ -231,13 +249,21 @@ def _take(db: Transaction, group: Group, turns: Turns, values: Mapping[str, Any]
     if group.kind is None:
         return lease(_HEAD_OF_ISOLATED.bindparams(known=_KNOWN).columns(work_id=BigInteger))
     of_group = {"kind": group.kind.value, "awaited": group.awaited}
+
+    def lease_of(tenant_id: UUID) -> Row[Any] | None:
+        head = _HEAD_OF_TENANT.bindparams(**of_group, tenant_id=tenant_id)
+        return lease(head.columns(work_id=BigInteger))
+
+    whose, left = turns.turn.get(group, (FIRST, 0))
+    if left > 0 and (row := lease_of(whose)) is not None:
+        return row
     for _ in range(MOST_MISSES):
         tenant_id = _next_tenant(db, group, turns)
         if tenant_id is None:
             break
         turns.after[group] = tenant_id
-        head = _HEAD_OF_TENANT.bindparams(**of_group, tenant_id=tenant_id)
-        row = lease(head.columns(work_id=BigInteger))
+        turns.turn.pop(group, None)
+        row = lease_of(tenant_id)
         if row is not None:
             return row
     return lease(_HEAD.bindparams(**of_group).columns(work_id=BigInteger))

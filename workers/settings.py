@@ -1,7 +1,7 @@
 """How the background works: leases, hints, retries, and the broker behind them."""
 
 from functools import lru_cache
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -28,6 +28,9 @@ class WorkerSettings(BaseSettings):
     )
     drain_pieces: int = Field(100, ge=1, description="After so many pieces of work a worker listens again.")
     drain_s: float = Field(10, gt=0, description="After this, too, between two pieces of work.")
+    tenant_shares: dict[str, Annotated[int, Field(ge=1, le=1_000)]] = Field(
+        {}, description="Pieces of work in a turn of a tenant, by its name, as JSON; others get one."
+    )
     max_crashes: int = Field(3, ge=1, description="Work that killed so many workers is dead.")
     max_losses: int = Field(
         10, ge=1, description="Work whose whole pool went away so often while it ran is dead."

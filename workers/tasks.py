@@ -17,11 +17,11 @@ from llm.settings import llm_settings
 from models.budget import budget_settings
 from models.clock import present
 from models.dead_work import redrive
-from models.due import Next, Turns, claim_next
+from models.due import Next, Turns, claim_next, find_shares
 from models.learning_settings import learning_settings
 from models.retention_run import OPERATOR, RETENTION
 from models.retention_settings import retention_settings
-from models.session import transaction
+from models.session import reading, transaction
 from models.settings import artifact_settings, compression_settings, recall_settings
 from models.shadow_settings import shadow_settings
 from models.tenant import ensure_tenant
@@ -117,6 +117,9 @@ def hear(queue: str, rung_at: datetime | None) -> str:
             )
 
     try:
+        if settings.tenant_shares:
+            with reading() as db:
+                _turns.shares = find_shares(db, settings.tenant_shares)
         drained = drain(
             _ear, take, lambda held: _do(held, handlers, settings), settings, is_over=asked_to_stop
         )

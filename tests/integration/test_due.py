@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from models.due import MOST_STEPS, PLAIN_EVERY, Group, Turns
+from models.due import MOST_STEPS, PLAIN_EVERY, Group, Turns, find_shares
 from models.tenant import ensure_tenant
 from models.work import Claim, WorkKind, want
 from tests.integration.works import Clock, row, take_next, what_is_due
@@ -68,6 +68,24 @@ def test_tenants_take_turns_whatever_each_has_waiting(backlog: Connection, other
     third = ensure_tenant(backlog, "third")
     fill(backlog, third, 5)
     assert set(Counter(held.tenant_id for held in taken(backlog, 15)).values()) == {5}
+
+
+@pytest.mark.parametrize("share", [1, 2, 3])
+def test_a_tenant_with_a_larger_share_gets_as_many_pieces_in_its_turn(
+    backlog: Connection, tenant: UUID, other: UUID, share: int
+) -> None:
+    fill(backlog, other, 20)
+    shares = find_shares(backlog, {"first": share, "nobody": 9})
+    assert shares == {tenant: share}
+    done = Counter(held.tenant_id for held in taken(backlog, 4 * (share + 1), Turns(shares=shares)))
+    assert done == {tenant: 4 * share, other: 4}
+
+
+def test_a_turn_ends_with_the_work_of_its_tenant(db: Connection, tenant: UUID, other: UUID) -> None:
+    fill(db, tenant, 2)
+    fill(db, other, 2)
+    done = taken(db, 9, Turns(shares={tenant: 5}))
+    assert len({held.work_id for held in done}) == len(done) == 4
 
 
 def test_every_process_goes_round_by_itself_and_all_is_done_once(backlog: Connection, other: UUID) -> None:
