@@ -28,9 +28,8 @@ class Planner(ScriptedServer):
         """Choose the answer by what the request asks for."""
         recorded, number = super().record({"model": body.get("model", "")})
         self.requests.clear()
-        text = plan_of(body) or notes_for_others(body)
-        step = Step(Mode.SUMMARY if text is None else Mode.OK, text=text)
-        return replace(recorded, step=step), number
+        text = plan_of(body) or quoted(notes_for_others(body) or summarize_prompt(body))
+        return replace(recorded, step=Step(Mode.OK, text=text)), number
 
 
 def plan_of(body: JsonObject) -> str | None:
@@ -67,6 +66,18 @@ def notes_for_others(body: JsonObject) -> str | None:
         return None
     source = f"<{TRANSCRIPT_TAG}>\n{said}\n</{TRANSCRIPT_TAG}>"
     return summarize_prompt({**body, "messages": [{"role": "user", "content": source}]})
+
+
+def quoted(notes: str) -> str:
+    """Put what speakers said in quotation marks, so that no note speaks for itself in the first person."""
+    lines = []
+    for line in notes.split("\n"):
+        is_point = line.startswith("- ") and " " in line[2:].strip()
+        who, colon, words = line[2:].partition(": ")
+        said = (words if colon else who).strip('"').replace('"', "'")
+        head = f"- {who}: " if colon else "- "
+        lines.append(f'{head}"{said}"' if is_point else line)
+    return "\n".join(lines)
 
 
 def _strategy(place: int) -> str:

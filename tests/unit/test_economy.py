@@ -11,7 +11,7 @@ from benchmarks.economy.account import TARIFFS, Bill, Till, cached_tokens, cut_h
 from benchmarks.economy.background import Background, Spent
 from benchmarks.economy.beside import fitting, run_peers
 from benchmarks.economy.lockstep import Live, Outcome, _moment
-from benchmarks.economy.model import notes_for_others, plan_of
+from benchmarks.economy.model import notes_for_others, plan_of, quoted
 from benchmarks.economy.shown import peer_rows, row_of, total
 from benchmarks.economy.talks import course, documents, helped, told
 from context.planning.deterministic import Wanted
@@ -157,6 +157,13 @@ def test_the_model_reads_what_other_systems_wrap_otherwise_and_leaves_ours_alone
         assert "Create a summary" not in notes
     assert notes_for_others({"messages": [user("<transcript>\nx\n</transcript>")]}) is None
     assert notes_for_others({"messages": [user("alone")]}) is None
+
+
+def test_what_speakers_said_is_quoted_once() -> None:
+    notes = '## Objective\n- [1] user: I want "this"\n- and more of it\n- GW-3'
+    once = '## Objective\n- [1] user: "I want \'this"\n- "and more of it"\n- GW-3'
+    assert quoted(notes) == once
+    assert quoted(once) == once
 
 
 def test_a_request_of_others_that_does_not_fit_is_cut_at_its_head() -> None:
