@@ -11,6 +11,7 @@ from api.call import Body, BodyCall, check_id, documented
 from api.errors import ProblemError
 from api.preflight import Policy, load_factors, load_policy, policies, preflight_for
 from api.tries import committed
+from context.catalog.containers import containers
 from context.catalog.tools import tool_name
 from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.config import read_config, write_config
@@ -83,6 +84,7 @@ def classify_message(call: BodyCall) -> Response:
         attachments=attachment_kinds(request.attachments or ()),
         tools=tool_names(request.tools) if request.tools is not None else None,
         kind=request.kind,
+        pinned=containers(tool for tool in request.tools or () if isinstance(tool, dict)),
     )
     answer = _json(preflight_json(judged.found))
     answer.background = judged.recording

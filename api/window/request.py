@@ -18,6 +18,7 @@ from context.budget import Budget, choose_budget
 from context.contents import PartKind, read_parts
 from context.errors import InvalidInputError
 from context.preflight.types import Kind
+from context.shape.fitting import is_blank
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Role, Wire
@@ -126,7 +127,9 @@ def _words(message: Message) -> str:
 
 
 def _is_empty(message: Message) -> bool:
-    return "[]" in message.raw and message.role is Role.USER and message.body.get("content") == []
+    """Whether a user's message holds no parts, or blank ones alone."""
+    content = message.body.get("content")
+    return message.role is Role.USER and isinstance(content, list) and all(map(is_blank, content))
 
 
 def _tells(message: Message) -> bool:

@@ -73,8 +73,10 @@ def _pass(native: Message, items: list[str], losses: list[Loss]) -> None:
 
 
 def is_empty(message: Message) -> bool:
-    """Whether a stored message says nothing that a provider would take back."""
-    if message.role is Role.TOOL or message.call_ids or (message.role is Role.USER and not message.seq):
+    """Whether a message says nothing that a provider takes back; a new empty text is the caller's word."""
+    if message.role is Role.TOOL or message.call_ids:
+        return False
+    if message.role is Role.USER and not message.seq and "[]" not in message.raw:
         return False
     if len(message.raw) > _BLANK_CHARS and "null" not in message.raw and "[]" not in message.raw:
         return False

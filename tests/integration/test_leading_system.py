@@ -35,8 +35,12 @@ def test_a_system_prompt_alone_asks_nothing(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("wire", ["openai", "responses"])
-def test_a_new_message_of_no_parts_asks_nothing(client: TestClient, wire: str) -> None:
-    assert context(client, {"role": "user", "content": []}, wire=wire).status_code == 422
+@pytest.mark.parametrize("parts", [[], [{"type": "text", "text": " "}]])
+def test_a_new_message_of_no_parts_asks_nothing(client: TestClient, wire: str, parts: list[Any]) -> None:
+    empty = {"role": "user", "content": parts}
+    assert context(client, empty, wire=wire).status_code == 422
+    answer = context(client, empty, HELLO, wire=wire).json()
+    assert answer["messages"] == [HELLO]
 
 
 def test_tools_of_another_format_are_converted_and_what_is_lost_is_named(client: TestClient) -> None:
@@ -61,3 +65,5 @@ def test_a_whole_server_of_tools_is_not_filtered_by_its_type(client: TestClient)
         wire="responses",
     ).json()
     assert tools[0] in answer["tools"]
+    said = client.post("/v1/preflight", json={"message": "What does bitcoin cost today?", "tools": tools})
+    assert "mcp" in (said.json()["tool_allowlist"] or ["mcp"])
