@@ -81,8 +81,9 @@ def _erase(db: Transaction, tenant_id: UUID, session_id: str, session: SessionSt
     release(db, tenant_id, {*used, *attached}, receipt)
     forget_titles(db, tenant_id, attached, receipt)
     receipt.count("shadow_read", unlink_reads(db, tenant_id, session_id))
-    receipt.count("llm_call", forget_session(db, tenant_id, session_id))
     gone = _delete_rows(db, "session", tenant_id, session_id)
+    # Last: whoever writes a call down holds the session's row, so all that name it are to be seen by now.
+    receipt.count("llm_call", forget_session(db, tenant_id, session_id))
     if session is not None:
         receipt.count("session", gone)
         _remember(db, tenant_id, session.generation)

@@ -1,7 +1,7 @@
 """The ledger: one row per call to a model, written before the call and settled after it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -168,7 +168,8 @@ class DayUsage:
 def reserve(db: Transaction, call: Reservation, *, caps: Caps, now: datetime) -> UUID:
     """Write the call down before it is made, if the caps leave room for it.
 
-    Reservations of one tenant take turns, so that two of them cannot both take the last of a cap.
+    Reservations of one tenant take turns, so that two of them cannot both take the last of a cap. A session
+    that was erased meanwhile is not named: its row is held, so an erasure finds this call or is found by it.
 
     Args:
         db: A short transaction of its own, committed before the call.
@@ -182,6 +183,7 @@ def reserve(db: Transaction, call: Reservation, *, caps: Caps, now: datetime) ->
     Raises:
         BudgetDeniedError: A cap would be exceeded; nothing was written.
     """
+    call = _of_what_stands(db, call)
     if caps.any_set:
         db.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"llm_call {call.tenant_id}", 0))))
         _check_caps(db, call, caps, now)
@@ -197,6 +199,20 @@ def reserve(db: Transaction, call: Reservation, *, caps: Caps, now: datetime) ->
         created_at=now,
     )
     return db.execute(row.returning(LlmCall.call_id)).scalar_one()
+
+
+_HOLD_SESSION = text(
+    "select from session where tenant_id = :tenant_id and session_id = :session_id for key share"
+)
+
+
+def _of_what_stands(db: Transaction, call: Reservation) -> Reservation:
+    """The call without its session where that is gone: erased since its work was begun, or never there."""
+    if call.session_id is None:
+        return call
+    named = {"tenant_id": call.tenant_id, "session_id": call.session_id}
+    stands = db.execute(_HOLD_SESSION, named).first() is not None
+    return call if stands else replace(call, session_id=None)
 
 
 def _check_caps(db: Transaction, call: Reservation, caps: Caps, now: datetime) -> None:
@@ -306,7 +322,11 @@ def sweep_lost(db: Transaction, *, older_than_s: float) -> int:
         update(LlmCall)
         .where(LlmCall.state == CallState.RESERVED)
         .where(LlmCall.created_at < func.now() - timedelta(seconds=older_than_s))
-        .values(state=CallState.LOST, settled_at=func.now())
+        .values(
+            state=CallState.LOST,
+            settled_at=func.now(),
+            session_id=case((_HAS_SESSION, LlmCall.session_id), else_=None),
+        )
     )
     return db.execute(lost).rowcount
 

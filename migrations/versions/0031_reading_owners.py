@@ -1,7 +1,7 @@
 """Remember whose words a summary of an artifact was asked in, also before their session has a turn.
 
-Locks: ACCESS EXCLUSIVE on artifact_summary for an instant, and SHARE while the index of its users is built,
-which is empty then.
+Locks: ACCESS EXCLUSIVE on artifact_summary for an instant, and on session, since a foreign key to it goes;
+SHARE on artifact_summary while the index of its users is built, which is empty then.
 Old code: names no user, and sessions that are there, as before.
 Back: drops the column; entries of sessions that have no turn are made again.
 """

@@ -11,6 +11,7 @@ from afterturn.stack.request import Addresses
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from api.app import make_app
+from api.settings import api_settings
 from api.window import in_force
 from models import row_security, session, settings
 from models.tenant import SCOPES, create_key, ensure_tenant
@@ -73,6 +74,15 @@ def _patient_recall(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settings.recall_settings.cache_clear()
     yield
     settings.recall_settings.cache_clear()
+
+
+@pytest.fixture
+def long_wait_ms(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """How long a call may be told to wait: so long that a busy machine's slowness is no wait."""
+    monkeypatch.setenv("AFTERTURN_MAX_WAIT_MS", "120000")
+    api_settings.cache_clear()
+    yield 120_000
+    api_settings.cache_clear()
 
 
 @pytest.fixture

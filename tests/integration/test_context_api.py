@@ -293,18 +293,20 @@ def test_a_summary_that_does_not_fit_is_left_out_and_said(client: TestClient, ro
     assert answer["certificate"]["excluded"][0]["what"].startswith("summary of messages 1-")
 
 
-def test_an_answer_that_waits_returns_as_soon_as_the_work_is_done(client: TestClient, room: Room) -> None:
+def test_an_answer_that_waits_returns_as_soon_as_the_work_is_done(
+    client: TestClient, room: Room, long_wait_ms: int
+) -> None:
     room.add_turns(8)
     room.want()
     worker = threading.Timer(0.3, lambda: room.do(Model()))
     worker.start()
     started = time.monotonic()
-    answer = window(client, wait_ms=10_000)
+    answer = window(client, wait_ms=long_wait_ms)
     spent_s = time.monotonic() - started
     worker.join()
     assert answer["freshness"]["summarized_through"] > 0
     assert answer["certificate"]["summary_covers"] is not None
-    assert spent_s < 9
+    assert spent_s < long_wait_ms / 1_500
 
 
 def test_an_answer_never_waits_longer_than_it_was_told(client: TestClient, room: Room) -> None:
@@ -312,17 +314,17 @@ def test_an_answer_never_waits_longer_than_it_was_told(client: TestClient, room:
     room.want()
     started = time.monotonic()
     answer = window(client, wait_ms=400)
-    assert 0.4 <= time.monotonic() - started < 9
+    assert 0.4 <= time.monotonic() - started < 80
     assert answer["freshness"]["pending"] >= 1
     assert answer["freshness"]["oldest_due_age_s"] > 0
     check(answer)
 
 
-def test_nobody_waits_where_nothing_is_pending(client: TestClient, room: Room) -> None:
+def test_nobody_waits_where_nothing_is_pending(client: TestClient, room: Room, long_wait_ms: int) -> None:
     room.add_turns(1)
     started = time.monotonic()
-    window(client, wait_ms=10_000)
-    assert time.monotonic() - started < 9
+    window(client, wait_ms=long_wait_ms)
+    assert time.monotonic() - started < long_wait_ms / 1_500
 
 
 def test_waiting_for_work_that_runs_does_not_ask_for_it_again(client: TestClient, room: Room) -> None:

@@ -31,13 +31,15 @@ def places() -> Iterator[tuple[str, str]]:
             )
 
 
-@pytest.mark.parametrize(("method", "place"), [place for place in places() if "{" in place[1]])
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_no_path_and_no_query_is_a_fault(client: TestClient, method: str, place: str, text: str) -> None:
-    path = re.sub(r"\{(seq|version)\}", "1", place)
-    path = re.sub(r"\{[^}]+\}", lambda _: text, path)
-    body: Any = {} if method in {"POST", "PUT", "PATCH"} else None
-    answer = client.request(method, path, json=body)
-    assert answer.status_code < 500, answer.text
-    if answer.is_client_error:
-        assert answer.headers["content-type"] == "application/problem+json"
+def test_no_path_and_no_query_is_a_fault(client: TestClient, text: str) -> None:
+    asked = [place for place in places() if "{" in place[1]]
+    assert len(asked) > 20
+    for method, place in asked:
+        path = re.sub(r"\{(seq|version)\}", "1", place)
+        path = re.sub(r"\{[^}]+\}", lambda _: text, path)
+        body: Any = {} if method in {"POST", "PUT", "PATCH"} else None
+        answer = client.request(method, path, json=body)
+        assert answer.status_code < 500, (method, place, answer.text)
+        if answer.is_client_error:
+            assert answer.headers["content-type"] == "application/problem+json", (method, place)

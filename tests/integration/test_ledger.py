@@ -1,16 +1,18 @@
 """The ledger and its caps, on a real database."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from models.budget import BudgetDeniedError, Caps
+from models.conversation import lock_sessions
 from models.erase_session import erase_session
 from models.ledger import (
     CallState,
@@ -26,6 +28,7 @@ from models.ledger import (
 )
 from models.tenant import ensure_tenant
 from tests.integration.works import plant_work
+from tests.waiting import wait_until
 
 NOW = datetime(2026, 3, 9, 22, 30, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 3, 10, tzinfo=UTC)
@@ -158,8 +161,11 @@ def test_a_call_larger_than_its_cap_never_fits_and_says_so(db: Connection, tenan
 
 def test_one_session_does_not_use_up_anothers_cap(db: Connection, tenant: UUID) -> None:
     caps = Caps(session_tokens_per_day=150)
+    lock_sessions(db, tenant, ["a", "b"])
     reserve(db, wanted(tenant, session_id="a"), caps=caps, now=NOW)
     reserve(db, wanted(tenant, session_id="b"), caps=caps, now=NOW)
+    with pytest.raises(BudgetDeniedError):
+        reserve(db, wanted(tenant, session_id="a"), caps=caps, now=NOW)
 
 
 def test_one_tenant_does_not_use_up_anothers_cap(db: Connection, tenant: UUID) -> None:
@@ -226,7 +232,69 @@ def test_a_lost_call_that_answers_late_is_settled_with_the_truth(db: Connection,
     assert row_of(db, call_id).state == CallState.OK
 
 
+def test_a_call_for_a_session_that_is_gone_names_none(db: Connection, tenant: UUID) -> None:
+    erase_session(db, tenant, "s")
+    row = row_of(db, reserve(db, wanted(tenant), caps=Caps(session_tokens_per_day=10**6), now=NOW))
+    assert (row.session_id, row.charged_tokens) == (None, 100)
+
+
+def test_a_call_that_is_lost_forgets_a_session_that_is_gone(db: Connection, tenant: UUID) -> None:
+    long_ago = datetime.now(UTC) - timedelta(seconds=1000)
+    gone, kept = (reserve(db, wanted(tenant, session_id=name), caps=NO_CAPS, now=long_ago) for name in "ss")
+    db.execute(update(LlmCall).where(LlmCall.call_id == gone).values(session_id="gone"))
+    assert sweep_lost(db, older_than_s=900) == 2
+    assert (row_of(db, gone).session_id, row_of(db, kept).session_id) == (None, "s")
+
+
+@pytest.fixture
+def talking(empty_db: Engine, committed_tenant: UUID) -> UUID:
+    """A tenant with a session that others see."""
+    with empty_db.begin() as db:
+        plant_work(db, committed_tenant, "s", 7)
+    return committed_tenant
+
+
+def waits(engine: Engine) -> bool:
+    """Whether somebody waits for a lock."""
+    with engine.connect() as db:
+        return bool(db.execute(text("select 1 from pg_locks where not granted")).first())
+
+
+def named_sessions(engine: Engine) -> list[str | None]:
+    with engine.connect() as db:
+        return list(db.execute(select(LlmCall.session_id)).scalars())
+
+
+def test_a_call_written_down_during_an_erasure_names_no_session(empty_db: Engine, talking: UUID) -> None:
+    def ask() -> None:
+        with empty_db.begin() as db:
+            reserve(db, wanted(talking), caps=NO_CAPS, now=NOW)
+
+    with ThreadPoolExecutor() as pool:
+        with empty_db.begin() as db:
+            erase_session(db, talking, "s")
+            asked = pool.submit(ask)
+            wait_until(lambda: waits(empty_db), within_s=60, what="the call waits for the erasure")
+        asked.result()
+    assert named_sessions(empty_db) == [None]
+
+
+def test_an_erasure_sees_a_call_that_is_being_written_down(empty_db: Engine, talking: UUID) -> None:
+    def erase() -> None:
+        with empty_db.begin() as db:
+            erase_session(db, talking, "s")
+
+    with ThreadPoolExecutor() as pool:
+        with empty_db.begin() as db:
+            reserve(db, wanted(talking), caps=NO_CAPS, now=NOW)
+            erased = pool.submit(erase)
+            wait_until(lambda: waits(empty_db), within_s=60, what="the erasure waits for the call")
+        erased.result()
+    assert named_sessions(empty_db) == [None]
+
+
 def test_an_erased_session_leaves_its_cost_but_not_its_name(db: Connection, tenant: UUID) -> None:
+    lock_sessions(db, tenant, ["gone"])
     call_id = reserve(db, wanted(tenant, session_id="gone"), caps=NO_CAPS, now=NOW)
     assert forget_session(db, tenant, "gone") == 1
     row = row_of(db, call_id)

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -34,6 +34,9 @@ STEPS: list[Script] = [*ScriptDirectory.from_config(config("")).walk_revisions()
 ALTERS = next(step for step in STEPS if step.down_revision and "alter table" in Path(step.path).read_text())
 """A step that changes a table which is there."""
 
+STOPS_WRITERS = ("SHARE", "SHARE ROW EXCLUSIVE", "EXCLUSIVE", "ACCESS EXCLUSIVE")
+"""Modes of locks in the order of their strength: who names the strongest has said all."""
+
 RECORD = """
     insert into seen select txid_current(), current_setting('lock_timeout'),
         (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid())"""
@@ -56,6 +59,30 @@ def database_url(postgres_url: str) -> Iterator[str]:
     """An empty database of the test's own."""
     with new_database(postgres_url) as url:
         yield url
+
+
+class Walk:
+    """One database that is taken from step to step: to begin anew for each would take minutes."""
+
+    def __init__(self, url: str) -> None:
+        """Begin with an empty one."""
+        self.url = url
+        self._at = "base"
+
+    def to(self, revision: str) -> None:
+        """Bring it to a step, from wherever a test left it."""
+        places = {name: place for place, name in enumerate(("base", *(step.revision for step in STEPS)))}
+        if places[revision] != places[self._at]:
+            go = upgrade if places[revision] > places[self._at] else downgrade
+            go(self.url, revision)
+        self._at = revision
+
+
+@pytest.fixture(scope="module")
+def walk(postgres_url: str) -> Iterator[Walk]:
+    """A database that the tests of single steps share."""
+    with new_database(postgres_url) as url:
+        yield Walk(url)
 
 
 @pytest.fixture
@@ -112,18 +139,17 @@ def advisory_lock() -> int:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.revision)
-def test_every_step_can_be_taken_back_and_taken_again(database_url: str, step: Script) -> None:
+def test_every_step_can_be_taken_back_and_taken_again(walk: Walk, step: Script) -> None:
     before = str(step.down_revision or "base")
-    if step.down_revision:
-        upgrade(database_url, before)
+    walk.to(before)
     catalogs = []
-    for go, revision in ((upgrade, step.revision), (downgrade, before), (upgrade, step.revision)):
-        with connected(database_url) as db:
+    for revision in (step.revision, before, step.revision):
+        with connected(walk.url) as db:
             catalogs.append(read_catalog(db))
-        go(database_url, revision)
+        walk.to(revision)
     without, with_it, without_again = catalogs
     assert differences(without, without_again) == []
-    with connected(database_url) as db:
+    with connected(walk.url) as db:
         assert differences(with_it, read_catalog(db)) == []
 
 
@@ -139,21 +165,40 @@ def test_the_migrations_make_what_the_models_say(database_url: str, postgres_url
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.revision)
-def test_a_docstring_names_every_lock_that_stops_writers(database_url: str, step: Script) -> None:
-    if step.down_revision:
-        upgrade(database_url, str(step.down_revision))
+def test_a_docstring_names_every_lock_that_stops_writers(walk: Walk, step: Script) -> None:
+    walk.to(str(step.down_revision or "base"))
     told = re.search(r"^Locks: (.*?)^Old code:", step.longdoc, re.DOTALL | re.MULTILINE)
     assert told
-    with connected(database_url) as db:
+    with connected(walk.url) as db:
         existing = db.execute(text("select relname from pg_class where relkind = 'r'")).scalars().all()
-    with create_engine(database_url, poolclass=NullPool).connect() as db:
+    strongest: dict[str, str] = {}
+    for table, mode in locks_of(walk.url, step):
+        strongest[table] = max(strongest.get(table, mode), mode, key=STOPS_WRITERS.index)
+    for table, mode in strongest.items():
+        if table in existing:
+            assert mode in told[1], f"{mode} on {table}"
+            assert re.search(rf"\b{table}\b", told[1]), f"{mode} on {table}"
+
+
+def test_the_locks_of_a_step_are_seen(walk: Walk) -> None:
+    walk.to(str(ALTERS.down_revision))
+    assert "ACCESS EXCLUSIVE" in {mode for _, mode in locks_of(walk.url, ALTERS)}
+
+
+class _TakenBackError(Exception):
+    """Ends a step that was only looked at."""
+
+
+def locks_of(url: str, step: Script) -> list[tuple[str, str]]:
+    """Take a step, look at its locks while it holds them, and take it back."""
+    held: list[tuple[str, str]] = []
+    with create_engine(url, poolclass=NullPool).connect() as db, suppress(_TakenBackError):
         steps = MigrationContext.configure(db, opts={"transaction_per_migration": True})
         with steps.begin_transaction(_per_migration=True), Operations.context(steps):
             step.module.upgrade()
-        for table, mode in locks_held(db):
-            if table in existing:
-                assert mode in told[1]
-                assert re.search(rf"\b{table}\b", told[1]), f"{mode} on {table}"
+            held = locks_held(db)
+            raise _TakenBackError
+    return held
 
 
 def locks_held(db: Connection) -> list[tuple[str, str]]:

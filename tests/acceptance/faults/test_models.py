@@ -1,5 +1,8 @@
 """The model is slow, down, overrun, rude or wrong: history stays as it was, and nobody asks in a loop."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 
 from afterturn.stack.roles import Role
@@ -17,8 +20,16 @@ PASSING = {
     "cut connection": Step(Mode.RESET, times=2),
     "half an answer": Step(Mode.TRUNCATED_JSON),
     "slower than its deadline": Step(Mode.DRIP, drip_s=60),
+    "silent": Step(Mode.HANG),
 }
 """What passes by itself: the work waits as long as it should, then it is done."""
+
+SELDOM = {
+    *("out of order", "half an answer", "silent"),
+    *("no choice", "in another language", "an error as text", "a tool call as text", "filtered"),
+    "nothing but thoughts",
+}
+"""What another of the same kind, or a test of the gate or of the gateway, tells as well and sooner."""
 
 USELESS = {
     "empty": Step(Mode.EMPTY),
@@ -35,7 +46,12 @@ USELESS = {
 """Answers that the gate turns away."""
 
 
-@pytest.mark.parametrize("fault", PASSING)
+def usual_and_seldom(faults: Iterable[str]) -> list[Any]:
+    """All of them; `make test` leaves the seldom ones to `make soak-faults`."""
+    return [pytest.param(fault, marks=[pytest.mark.soak] if fault in SELDOM else []) for fault in faults]
+
+
+@pytest.mark.parametrize("fault", usual_and_seldom(PASSING))
 def test_a_fault_that_passes_delays_a_summary_and_no_more(platform: Platform, fault: str) -> None:
     """A failure is put off for a while, as no crash; a wait that would never end is ended by the deadline.
 
@@ -54,7 +70,7 @@ def test_a_fault_that_passes_delays_a_summary_and_no_more(platform: Platform, fa
     assert platform.model.count - before <= MOST_TRIES
 
 
-@pytest.mark.parametrize("fault", USELESS)
+@pytest.mark.parametrize("fault", usual_and_seldom(USELESS))
 def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fault: str) -> None:
     """The gate judges before the commit: without it this text would stand for the conversation.
 
@@ -75,7 +91,7 @@ def test_an_answer_that_is_no_summary_leaves_history_raw(platform: Platform, fau
     assert platform.model.count - before <= MOST_TRIES
 
 
-@pytest.mark.parametrize("fault", [Mode.SERVER_ERROR, Mode.ERROR_TEXT])
+@pytest.mark.parametrize("fault", [Mode.SERVER_ERROR, pytest.param(Mode.ERROR_TEXT, marks=pytest.mark.soak)])
 def test_an_earlier_summary_stays_in_force_while_the_model_fails(platform: Platform, fault: Mode) -> None:
     """What is in force is superseded by the commit of a better one, and by nothing else.
 

@@ -226,7 +226,15 @@ def test_an_api_killed_in_the_middle_of_its_traffic(platform: Platform) -> None:
             platform.kill(Role.API)
 
 
-@pytest.mark.parametrize("role", [Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT])
+@pytest.mark.parametrize(
+    "role",
+    [
+        Role.API,
+        Role.WORKER,
+        pytest.param(Role.DISPATCHER, marks=pytest.mark.soak),
+        pytest.param(Role.BEAT, marks=pytest.mark.soak),
+    ],
+)
 def test_a_process_asked_to_stop_under_load(platform: Platform, role: Role) -> None:
     """It ends what it has begun, in time; another takes its place.
 

@@ -10,7 +10,7 @@ from tests.integration.fuzz.ledger import Promised, check_log
 from tests.integration.fuzz.run import fuzz_platform
 from tests.integration.fuzz.windows import check_window
 
-REQUESTS = 1_150
+REQUESTS = 600
 SAID = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": "In hall seven."}]
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from context.catalog.fit import Fitted, fit_catalog
 from context.catalog.ladder import Ladder
 from context.plans.filter import (
-    MOST_PICKS,
     count_kept,
     filter_lines,
     order_with_picks,
@@ -178,7 +177,10 @@ def test_picks_are_ids_of_the_catalog(reply: str | None, picks: tuple[str, ...] 
 
 def test_more_picks_than_asked_for_are_cut() -> None:
     ids = [entry.entry_id for entry in large_catalog().entries]
-    assert read_picks(json.dumps({"ids": ids}), large_catalog()) == tuple(ids[:MOST_PICKS])
+    assert len(ids) > 13
+    for asked in (11, 12, 13, len(ids)):
+        picked = read_picks(json.dumps({"ids": ids[:asked]}), large_catalog())
+        assert picked == tuple(ids[: min(asked, 12)])
 
 
 def test_picks_and_lexical_survivors_are_kept() -> None:

@@ -47,6 +47,21 @@ def test_every_passage_of_a_message_is_found_by_its_speaker() -> None:
     assert all({"ana", "lima"} <= passage.terms for passage in passages)
 
 
+def test_a_passage_is_counted_as_it_is_shown_the_first_with_its_speaker() -> None:
+    line = RenderedLine(1, LineKind.TEXT, Role.USER, "Ana Lima (user)", SENTENCE * 30, 1)
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return count_text(text)
+
+    passages = make_passages([line], turn_of=lambda seq: seq, count=count)
+    first, second = passages[:2]
+    assert first.tokens == count_text(f"Ana Lima: {first.text}") > count_text(first.text)
+    assert second.tokens == count_text(second.text)
+    assert f"Ana Lima: {first.text}" in counted
+
+
 def test_a_role_is_not_a_name() -> None:
     assert "user" not in passages_of("The depot opens at six.")[0].terms
 
