@@ -201,16 +201,14 @@ def reserve(db: Transaction, call: Reservation, *, caps: Caps, now: datetime) ->
     return db.execute(row.returning(LlmCall.call_id)).scalar_one()
 
 
-_HOLD_SESSION = text(
-    "select from session where tenant_id = :tenant_id and session_id = :session_id for key share"
-)
+_HOLD_SESSION = text("select from session where tenant_id = :tenant and session_id = :name for key share")
 
 
 def _of_what_stands(db: Transaction, call: Reservation) -> Reservation:
     """The call without its session where that is gone: erased since its work was begun, or never there."""
     if call.session_id is None:
         return call
-    named = {"tenant_id": call.tenant_id, "session_id": call.session_id}
+    named = {"tenant": call.tenant_id, "name": call.session_id}
     stands = db.execute(_HOLD_SESSION, named).first() is not None
     return call if stands else replace(call, session_id=None)
 

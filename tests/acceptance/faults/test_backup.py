@@ -65,6 +65,7 @@ def window(client: httpx.Client) -> tuple[object, object]:
     return answer["messages"], answer["certificate"]
 
 
+@pytest.mark.soak
 def test_a_dump_is_restored_and_its_conversations_go_on(platform: Platform, tmp_path: Path) -> None:
     """Postgres is all there is: what was under way when it was dumped has a lease there that runs out.
 

@@ -129,6 +129,7 @@ def test_hints_of_older_code_delivered_three_times(platform: Platform) -> None:
     assert platform.model.count == before + 1
 
 
+@pytest.mark.soak
 def test_a_broker_that_comes_later_than_everybody_else(platform: Platform, tmp_path: Path) -> None:
     """Who finds no broker tries again; nobody would start these processes anew.
 
@@ -191,6 +192,7 @@ def test_connections_that_swallow_everything(platform: Platform, tmp_path: Path)
     _work_through_a_broken_wire(platform, tmp_path, "half-open", swallow)
 
 
+@pytest.mark.soak
 def test_connections_that_are_reset(platform: Platform, tmp_path: Path) -> None:
     """Workers consume again over new connections, by themselves.
 

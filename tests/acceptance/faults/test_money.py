@@ -21,6 +21,7 @@ CAPPED = {
 }
 
 
+@pytest.mark.soak
 def test_a_cap_that_is_reached_in_the_middle_stops_calls_and_loses_no_work(
     platform: Platform, tmp_path: Path
 ) -> None:

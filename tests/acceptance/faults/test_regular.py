@@ -42,6 +42,7 @@ def test_a_night_that_is_announced_twice_is_learned_once(platform: Platform) -> 
     wait_until(lambda: platform.rows(done, before + 1), within_s=SOON_S, what="the night is learned")
 
 
+@pytest.mark.soak
 def test_a_job_that_outlasts_the_brokers_patience_is_done_once(platform: Platform, tmp_path: Path) -> None:
     """The broker gives the bell to another process while the first is at it: the lease admits nobody else.
 

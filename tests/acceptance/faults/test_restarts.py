@@ -12,6 +12,7 @@ pytestmark = pytest.mark.usefixtures("one_day")
 ROUNDS, SEED = 4, 20
 
 
+@pytest.mark.soak
 def test_dispatcher_and_beat_started_and_ended_again_and_again(platform: Platform, tmp_path: Path) -> None:
     """Asked to stop or killed, at work or while they start: turns are taken, work is done, a night is one.
 

@@ -51,6 +51,7 @@ def slow_erasures(platform: Platform) -> Iterator[None]:
             database.execute(NOT_SLOW)
 
 
+@pytest.mark.soak
 def test_a_worker_killed_while_it_deletes_what_is_old(platform: Platform) -> None:
     """Each session is one transaction, with its line in the log of what went: all of it, or nothing.
 
