@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 import psycopg
+import pytest
 
 from afterturn.stack.roles import Role, dispatcher_command, worker_command
 from afterturn.stack.servers import postgres_program

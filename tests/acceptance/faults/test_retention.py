@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
+import pytest
 
 from afterturn.stack.roles import Role
 from tests.acceptance.platform import SOON_S, Platform, children_of, dialogue
