@@ -17,7 +17,7 @@ _SHARES = {
 }
 """What each section may take by worth alone, before the rest goes to those that tell most."""
 _FACTS_SHARE = 0.4
-_SEGMENT_TOKENS = 90
+_SEGMENT_TOKENS = 150
 """One stretch of the conversation for each so many tokens of the summary is spoken for at least once."""
 _MOST_SEGMENTS = 60
 _WINDOW = 6

@@ -8,6 +8,7 @@ from context.addressed import is_addressed_rule
 from context.cues import Cue, find_cues, is_question, is_strong_rule
 from context.identifiers import extract_identifiers
 from context.render import RenderedLine
+from context.rules import find_rules
 from context.sections import Section
 from context.types import Role
 from llm.answers import Spoken, Talk
@@ -27,6 +28,7 @@ _WORTH = {
     "user": 3.0,
     "assistant": 1.5,
     "name": 0.5,
+    "demanded": 14.0,
     "strong_rule": 4.0,
     "rule": 1.5,
     "weak_rule": 0.5,
@@ -59,9 +61,24 @@ def find_points(lines: Sequence[RenderedLine]) -> list[Point]:
     """
     talk = Talk.of(lines)
     said = [point for spoken in talk.spoken for point in _points_of_words(spoken, talk)]
-    points = [*with_changes(said), *call_points(lines, recency=talk.recency)]
-    points.sort(key=lambda point: point.order)
-    return list({point.text: point for point in points}.values())
+    demanded = list(_demanded(lines))
+    said = [point for point in said if not any(_repeats(point, rule) for rule in demanded)]
+    points = [*demanded, *with_changes(said), *call_points(lines, recency=talk.recency)]
+    points.sort(key=lambda point: (point.order, point.place))
+    return list({point.text: point for point in reversed(points)}.values())[::-1]
+
+
+def _repeats(point: Point, rule: Point) -> bool:
+    """Tell whether a point says little more than a rule of its message."""
+    return point.order == rule.order and rule.body in point.body and 2 * len(rule.body) > len(point.body)
+
+
+def _demanded(lines: Sequence[RenderedLine]) -> Iterator[Point]:
+    """Give the strong rules of users, without which no summary is accepted, word for word."""
+    for rule in find_rules(lines):
+        head = f"[{rule.seq}] {rule.speaker}: "
+        text = head + plain_numbers(rule.text)
+        yield Point(Section.CONSTRAINTS, text, _WORTH["demanded"], rule.seq, head)
 
 
 def _points_of_words(spoken: Spoken, talk: Talk) -> Iterator[Point]:
