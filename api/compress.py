@@ -99,7 +99,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     with reading() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
         known = find_limit(db, tenant_id, request.model, session_id)
-    request = with_known_window(request, seen)
+    request = with_known_window(tenant_id, request, seen)
     tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
     given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget_of(request, known))
     limit = refusal.within(known)
@@ -142,7 +142,7 @@ def _without_refused(
         committed(lambda db: remember_refusal(db, tenant_id, session, most_images=most))
         with reading() as db:
             seen = find_standing(db, tenant_id, session_id, request.model)
-    request = with_known_window(request, seen)
+    request = with_known_window(tenant_id, request, seen)
     budget = budget_of(request, known)
     tail = load_tail(tenant_id, seen, request.model, budget)
     given = prepare(Place(tenant_id, session_id, tail.messages), request, read_request(request), budget)

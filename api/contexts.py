@@ -68,7 +68,7 @@ def answer_context(
     with span("load standing"), reading() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
         limit = standing.learned_limit if standing else find_limit(db, tenant_id, request.model, session_id)
-    request = with_known_window(request, standing)
+    request = with_known_window(tenant_id, request, standing)
     budget, shadow, read = budget_of(request, limit), shadow_of(tenant_id), given
     shown = as_shown(standing, shadow.applied)
     tail = load_tail(tenant_id, shown, request.model, budget)

@@ -14,6 +14,7 @@ from starlette.background import BackgroundTask
 from context.preflight.classify import classify, is_follow_up
 from context.preflight.config import PreflightConfig, read_config
 from context.preflight.decide import TOO_UNSURE
+from context.preflight.policy import TOOLS
 from context.preflight.replay import past_categories
 from context.preflight.types import Category, Kind, Preflight, Previous, Weights
 from context.priors.categories import factors_from_bytes
@@ -34,6 +35,9 @@ log = structlog.get_logger()
 
 MOST_ASKED = 4
 """How many of the newest user messages are looked at for the task that is under way."""
+
+KNOWN_MEMORY = frozenset(TOOLS[Category.MEMORY]) - frozenset(TOOLS[Category.CASUAL])
+"""Tools that recall: a session that called one has recalled something."""
 
 ALL_PASSED = {"tools.all_when_unsure": "unsure", "tools.all_for_complex": "complex"}
 """Why all tools passed, as it is counted."""
@@ -130,7 +134,8 @@ def preflight_for(
     *,
     attachments: Sequence[str] = (),
     tools: Sequence[str] | None = None,
-    pinned: Collection[str] = (),
+    called: Collection[str] = (),
+    best: Collection[str] = (),
     kind: Kind = Kind.USER,
     is_trial: bool = False,
 ) -> Judged:
@@ -142,13 +147,14 @@ def preflight_for(
         text: What the user says.
         attachments: The media type or the name of each thing attached.
         tools: The names of the caller's tools, after its own denials; None where it does not say.
-        pinned: Tools that stay in any case: those that were called in the kept history.
+        called: Tools that were called in the kept history; they stay in any case.
+        best: Tools that the message's own words point at; those that no category speaks of stay too.
         kind: What the request comes from.
         is_trial: Whether nothing comes of it: it is neither counted nor logged nor recorded.
     """
     began = time.perf_counter()
     policy = policies.find(tenant_id)
-    topic, previous = None, None
+    topic, previous, pinned = None, None, {*called, *(set(best) - policy.config.known_tools)}
     if session_id is not None and kind is Kind.USER and policy.config.enabled:
         topic, previous = _find_previous(tenant_id, session_id, text, policy.config)
     found = classify(
@@ -159,7 +165,11 @@ def preflight_for(
         tools=tools,
         pinned=pinned,
         config=policy.config,
-        weights=Weights(policy.factors, shares_of(topic.habits) if topic else {}),
+        weights=Weights(
+            policy.factors,
+            shares_of(topic.habits) if topic else {},
+            recalls=bool(topic and topic.recalls) or not KNOWN_MEMORY.isdisjoint(called),
+        ),
         policy_version=policy.version,
     )
     if is_trial:

@@ -1,6 +1,8 @@
 """Preflight over HTTP: what a message is about and what follows, and the tenant's policy."""
 
+from collections.abc import Collection
 from typing import Any
+from uuid import UUID
 
 import orjson
 from fastapi import APIRouter, Response
@@ -11,12 +13,14 @@ from api.call import Body, BodyCall, check_id, documented
 from api.errors import ProblemError
 from api.preflight import Policy, load_factors, load_policy, policies, preflight_for
 from api.tries import committed
-from context.catalog.containers import containers
+from api.window.gather import load_tail
+from api.window.tools import Offered, best_tools, name_tools, used_tools
 from context.catalog.tools import tool_name
 from context.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.config import read_config, write_config
 from context.preflight.types import Kind, Preflight, ThinkingLevel
-from context.types import JsonObject
+from context.types import JsonObject, Wire
+from models.freshness import find_standing
 from models.preflight import put_policy
 from models.session import Transaction, reading
 from models.settings import preflight_settings
@@ -77,18 +81,33 @@ def classify_message(call: BodyCall) -> Response:
     request = call.body(PreflightRequest)
     if request.session_id is not None:
         check_id(request.session_id, "session_id")
+    names = tool_names(request.tools) if request.tools is not None else None
+    offered = name_tools(request.tools or ())
     judged = preflight_for(
         caller.tenant_id,
         request.session_id,
         request.message,
         attachments=attachment_kinds(request.attachments or ()),
-        tools=tool_names(request.tools) if request.tools is not None else None,
+        tools=names,
+        called=_called(caller.tenant_id, request.session_id, offered) if names else (),
+        best=best_tools(offered, request.message),
         kind=request.kind,
-        pinned=containers(tool for tool in request.tools or () if isinstance(tool, dict)),
     )
     answer = _json(preflight_json(judged.found))
     answer.background = judged.recording
     return answer
+
+
+def _called(tenant_id: UUID, session_id: str | None, offered: Offered) -> Collection[str]:
+    """The tools that a context request keeps whatever is asked: those that the raw history calls."""
+    if session_id is None:
+        return used_tools(offered, (), Wire.OPENAI)
+    with reading() as db:
+        standing = find_standing(db, tenant_id, session_id)
+    if standing is None:
+        return used_tools(offered, (), Wire.OPENAI)
+    tail = load_tail(tenant_id, standing, standing.session.model or "", standing.budget)
+    return used_tools(offered, tail.messages, Wire.OPENAI)
 
 
 def preflight_json(found: Preflight) -> JsonObject:

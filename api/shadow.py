@@ -13,7 +13,7 @@ from api.call import BodyCall, Parameters, SessionId, documented
 from api.errors import not_found
 from api.tries import committed
 from api.window.answers import certificate_members
-from api.window.request import ContextRequest, read_request
+from api.window.request import ContextRequest, read_request, with_known_window
 from api.window.shadow import numbers_of, shadows
 from api.window.trial import Asking, Laid, lay_trials, lay_window
 from context.shadow.facts import holds
@@ -97,6 +97,7 @@ def _asking(tenant_id: UUID, session_id: str, request: ProbeRequest) -> Asking:
         limit = find_limit(db, tenant_id, request.model, session_id)
     if standing is None:
         raise not_found("session")
+    request = with_known_window(tenant_id, request, standing)
     return Asking(tenant_id, session_id, request, read_request(request), standing, limit)
 
 

@@ -11,8 +11,8 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean, median, quantiles
 from typing import Any
 
@@ -20,9 +20,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.report import save
-from context.preflight.classify import classify
+from context.preflight.classify import classify, read_evidence
 from context.preflight.config import PreflightConfig
+from context.preflight.decide import decide
 from context.preflight.policy import TOOLS
+from context.preflight.signs import Signs, combined, find_signs
 from context.preflight.types import Category
 from tests.data import DATA, read_jsonl
 
@@ -30,6 +32,7 @@ WANTED_HARM, WANTED_SAVING = 0.03, 0.50
 CONFIDENCES = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 LENGTHS = (20, 60, 200, 1_000, 10_000)
 LONG_CHARS = 300
+_FORMS_OF = ("shape.", "attached.")
 ROUNDS, BEST_OF = 200, 5
 
 Answer = tuple[frozenset[str], frozenset[str] | None]
@@ -45,6 +48,7 @@ class Asked:
     gold: frozenset[str]
     acceptable: frozenset[str]
     group: str
+    source: str = ""
 
 
 def half_of(name: str) -> int:
@@ -56,7 +60,12 @@ def labelled() -> list[Asked]:
     """Messages with the categories that their sources' labels stand for."""
     return [
         Asked(
-            half_of(row["id"]), row["text"], frozenset(row["gold"]), frozenset(row["acceptable"]), "english"
+            half_of(row["id"]),
+            row["text"],
+            frozenset(row["gold"]),
+            frozenset(row["acceptable"]),
+            "english",
+            row["source"],
         )
         for row in read_jsonl(DATA / "preflight" / "messages.jsonl")
     ]
@@ -173,6 +182,63 @@ def _by_category(
     yield "precision", fmean(right) if right else None
 
 
+def left_out(asked: Sequence[Asked], tools: Sequence[str]) -> list[dict[str, Any]]:
+    """Judge each source of messages by a lexicon that never saw it.
+
+    The words that only messages of that source speak for are taken out of what is found in its messages: the
+    lists were written with all sources in view.
+    """
+    signs = [(one, find_signs(one.text)) for one in asked]
+    speakers: dict[tuple[str, str], set[str]] = {}
+    for one, found in signs:
+        for sign, texts in found.found.items():
+            for text in texts:
+                speakers.setdefault((sign, text), set()).add(one.source)
+    rows = []
+    for source in sorted({one.source for one in asked}):
+        own = [(one, found) for one, found in signs if one.source == source]
+        answers = {one.text: _unseen(found, speakers, source, tools) for one, found in own}
+        messages = [one for one, _ in own]
+        unseen = grade(messages, answers.__getitem__, tools)
+        seen = grade(messages, by_preflight(tools, PreflightConfig()), tools)
+        rows.append(
+            {
+                "left out": source,
+                "messages": len(messages),
+                "gold": sum(bool(one.gold) for one in messages),
+                "harm": unseen["harm"],
+                "harm seen": seen["harm"],
+                "saving": unseen["saving"],
+                "saving seen": seen["saving"],
+            }
+        )
+    return [*rows, _all_of(rows)]
+
+
+def _all_of(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The sources together: harm by messages with gold, saving by messages."""
+    by = {"harm": "gold", "harm seen": "gold", "saving": "messages", "saving seen": "messages"}
+    sums = {name: sum(row[name] for row in rows) for name in ("messages", "gold")}
+    means = {name: sum(row[name] * row[of] for row in rows) / sums[of] for name, of in by.items()}
+    return {"left out": "each in turn", **sums, **means}
+
+
+def _unseen(
+    signs: Signs, speakers: Mapping[tuple[str, str], set[str]], source: str, tools: Sequence[str]
+) -> Answer:
+    """Answer without the words that only this source speaks for; forms are no words, and stay."""
+    bare = {}
+    for sign, texts in signs.found.items():
+        is_form = sign.startswith(_FORMS_OF)
+        known = {text for text in texts if is_form or speakers[sign, text] != {source}}
+        if known and not sign.startswith("both."):
+            bare[sign] = known
+    evidence = read_evidence(combined(replace(signs, found=bare)))
+    found = decide(evidence, previous=None, tools=tools, pinned=(), config=PreflightConfig())
+    kept = None if found.tool_allowlist is None else frozenset(found.tool_allowlist)
+    return frozenset(map(str, found.categories)), kept
+
+
 def timings(tools: Sequence[str], texts: Sequence[str]) -> list[dict[str, Any]]:
     """Time one classification in microseconds, the first and the best of several: messages, then lengths."""
     stream = " ".join(texts)
@@ -241,6 +307,8 @@ def main() -> None:
         "table, other scripts": grade(multilingual(), by_table, tools),
     }
     print_quality(quality)
+    unseen = left_out(asked, tools)
+    print_rows("Harm and saving of each source, by words that other sources speak for", unseen)
     curve = []
     for least in CONFIDENCES:
         graded = [
@@ -253,7 +321,7 @@ def main() -> None:
     print_rows("Harm and saving, by half, as preflight gets more careful", curve)
     spent = timings(tools, [one.text for one in asked])
     print_rows("One classification", spent)
-    save("preflight", {"quality": quality, "curve": curve, "timings": spent})
+    save("preflight", {"quality": quality, "left_out": unseen, "curve": curve, "timings": spent})
 
 
 if __name__ == "__main__":

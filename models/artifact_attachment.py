@@ -90,7 +90,7 @@ class StoredAttachment:
     @property
     def value(self) -> Artifact:
         """The same as the pure functions take it, without its content."""
-        name = self.title or self.facts.artifact_id
+        name = self.source or self.title or self.facts.artifact_id
         artifact = artifact_value(
             self.facts, source=f"attachment:{name}", at=self.uploaded_at, origin=self.source
         )

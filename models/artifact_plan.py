@@ -3,12 +3,24 @@
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, CheckConstraint, ForeignKeyConstraint, Text, Uuid, func, select, text, update
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    ForeignKeyConstraint,
+    Text,
+    Uuid,
+    false,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Mapped, mapped_column
@@ -24,6 +36,10 @@ from models.text_keys import Cells
 _DIGEST_CHARS = 32
 MOST_PLANS = 20
 """What is kept of a session: its next question is rarely one of long ago."""
+
+
+AGAIN_AFTER_S = 300.0
+"""A plan that failed is asked for anew after so long: one bad answer says little about the next."""
 
 
 class PlanState(StrEnum):
@@ -60,6 +76,7 @@ class StoredArtifactPlan(Base):
     plan: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
     brought: Mapped[list[Any] | None] = mapped_column(JSONB(none_as_null=True))
     reason: Mapped[str | None]
+    planner: Mapped[str | None]
     call_ids: Mapped[list[UUID]] = mapped_column(ARRAY(Uuid), server_default=text("'{}'"))
     created_at: Mapped[CreatedAt]
     ready_at: Mapped[datetime | None]
@@ -219,6 +236,23 @@ def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
     return _plan(cells, row) if row else None
 
 
+def may_plan_again(db: Transaction, tenant_id: UUID, key: PlanKey, *, planner: str | None) -> bool:
+    """Whether a plan that failed may be asked for anew: some time went by, or another model plans now.
+
+    Args:
+        db: A connection.
+        tenant_id: The tenant.
+        key: The plan.
+        planner: The model that would plan; None where nobody knows it.
+    """
+    is_old = StoredArtifactPlan.ready_at < func.now() - timedelta(seconds=AGAIN_AFTER_S)
+    is_changed = StoredArtifactPlan.planner.is_distinct_from(planner) if planner else false()
+    found = select(or_(is_old, is_changed)).where(
+        *_of(Cells(db, tenant_id), key), StoredArtifactPlan.state == PlanState.FAILED
+    )
+    return bool(db.execute(found.order_by(StoredArtifactPlan.created_at.desc()).limit(1)).scalar())
+
+
 def find_ready_plans(
     db: Transaction, tenant_id: UUID, key: PlanKey, *, focus: str, model: str, most: int = MOST_PLANS
 ) -> list[PlanRow]:
@@ -263,6 +297,7 @@ def store_plan(
     *,
     plan: dict[str, Any] | None,
     reason: str | None = None,
+    planner: str | None = None,
     call_ids: Sequence[UUID] = (),
 ) -> bool:
     """Put in what came of a wish, in the transaction that finishes its work.
@@ -273,6 +308,7 @@ def store_plan(
         key: Which plan.
         plan: The plan; None where it failed.
         reason: Why it failed; must be there without a plan.
+        planner: The model that was asked.
         call_ids: Its calls in the ledger.
 
     Returns:
@@ -299,6 +335,7 @@ def store_plan(
             brought=None,
             plan=plan and cells.seal_json("artifact_plan.plan", plan, *_row(key)),
             reason=reason,
+            planner=planner,
             call_ids=list(call_ids),
             ready_at=func.now(),
         )

@@ -25,6 +25,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.budget import Budget, choose_budget
 from context.compression import Load
 from context.emergency import EmergencyCut, LeftOut
+from context.profiles.windows import known_window
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
 from models.work import WorkKind, want
@@ -192,14 +193,18 @@ class SessionState:
 
     @property
     def budget(self) -> Budget:
-        """The window of the last request; its output limit, unless a smaller window was named since."""
+        """The window of the last request, or else the one that its model is known for; its output limit.
+
+        An output limit that leaves nothing of a window that was named since does not count.
+        """
         return self.budget_within(None)
 
     def budget_within(self, ceiling: int | None) -> Budget:
         """The same, in a window that is no larger than the model's real one."""
-        window = min((tokens for tokens in (self.context_window, ceiling) if tokens), default=None)
+        named = self.context_window or (known_window(self.model) if self.model else None)
+        window = min((tokens for tokens in (named, ceiling) if tokens), default=None)
         output = None if self.max_tokens and window and self.max_tokens >= window else self.max_tokens
-        return choose_budget(self.context_window, output, ceiling=ceiling)
+        return choose_budget(named, output, ceiling=ceiling)
 
 
 STATE_COLUMNS = [Session.__table__.c[name] for name in SessionState.__dataclass_fields__]

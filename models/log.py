@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.profiles.windows import known_window
 from context.types import Message
 from models.artifact import NewArtifact, store_artifacts
 from models.artifact_use import NewUse, PlacedUse, add_uses
@@ -174,8 +175,14 @@ def _after(session: SessionState, turn: NewTurn, accepted: AcceptedTurn) -> Sess
         last_turn_index=accepted.turn_index,
         history_tokens=session.history_tokens + turn.tokens,
         model=turn.model or session.model,
-        context_window=turn.context_window or session.context_window,
+        context_window=turn.context_window or _window_after(session, turn.model),
     )
+
+
+def _window_after(session: SessionState, model: str | None) -> int | None:
+    """The window that goes on where a turn names none: another model brings its own, if it is known."""
+    changes = model is not None and session.model is not None and model != session.model
+    return (known_window(model) if changes and model else None) or session.context_window
 
 
 _FIND_TURNS = text(

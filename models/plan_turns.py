@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -32,6 +33,7 @@ class TurnPlan:
         user_id: Its user.
         plan: What was read of the plan.
         row: What is stored where it is no plan of ours; None where it has no steps.
+        completed_at: When the turn ended; None where it does not say.
     """
 
     session_id: str
@@ -39,6 +41,7 @@ class TurnPlan:
     user_id: str | None
     plan: ReportedPlan
     row: Mapping[str, Any] | None
+    completed_at: datetime | None = None
 
 
 def plans_of_turns(turns: Iterable[NewTurn]) -> list[TurnPlan | None]:
@@ -59,7 +62,9 @@ def _plan_of(turn: NewTurn) -> TurnPlan | None:
     except Exception as error:  # noqa: BLE001 (a plan is worth less than the turn that brought it)
         log.warning("turn_plan_unreadable", error=type(error).__name__)
         return None
-    return TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan, row) if plan else None
+    if plan is None:
+        return None
+    return TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan, row, turn.completed_at)
 
 
 def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> None:
@@ -125,7 +130,7 @@ def _follow(cells: Cells, plan: TurnPlan, steps: Sequence[Mapping[str, Any]], *,
     if is_new and plan_id is not None:
         values |= {
             **seal_plan(cells, plan_id, {"steps": list(steps)}),
-            "outcome_at": func.now(),
+            "outcome_at": func.least(func.now(), plan.completed_at) if plan.completed_at else func.now(),
             "outcome_seq": outcome_numbers.next_value(),
         }
     cells.db.execute(
@@ -143,20 +148,23 @@ _INSERT = text(
         case when p.catalog is not null then coalesce(p.catalog_digest, (
             select c.digest from catalog c where c.tenant_id = :tenant_id and c.name = p.catalog)) end,
         p.model, :method, p.duration_ms, p.steps, now(),
-        case when p.ended then now() end, case when p.ended then nextval('plan_outcome_seq') end
+        case when p.ended then least(now(), p.completed_at) end,
+        case when p.ended then nextval('plan_outcome_seq') end
     from unnest(
         cast(:plan_id as uuid[]), cast(:session_id as text[]), cast(:turn_id as text[]),
         cast(:user_id as text[]), cast(:intent as text[]), cast(:intent_sha as bytea[]),
         cast(:features as jsonb[]), cast(:complexity as float8[]), cast(:mode as text[]),
         cast(:catalog as text[]), cast(:catalog_digest as text[]), cast(:model as text[]),
-        cast(:duration_ms as int[]), cast(:steps as jsonb[]), cast(:ended as boolean[])
+        cast(:duration_ms as int[]), cast(:steps as jsonb[]), cast(:ended as boolean[]),
+        cast(:completed_at as timestamptz[])
     ) as p (plan_id, session_id, turn_id, user_id, intent, intent_sha, features, complexity, mode, catalog,
-        catalog_digest, model, duration_ms, steps, ended)
+        catalog_digest, model, duration_ms, steps, ended, completed_at)
     """
 ).bindparams(source=PlanSource.TURN.value, status=PlanStatus.READY.value, method=PlanMethod.REPORTED.value)
 """All plans of many turns in one statement: one round trip, whatever the number.
 
-A plan that names a catalog and no version of it was made, as far as anybody knows, from the one in force.
+A plan that names a catalog and no version of it was made, as far as anybody knows, from the one in force. Its
+outcome is as old as its turn: what is brought in afterwards counts by when it happened.
 """
 
 
@@ -177,6 +185,7 @@ def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
         "model": plan.model,
         "duration_ms": plan.duration_ms,
         "steps": json.dumps(plan.steps),
+        "completed_at": turn.completed_at,
         "ended": any(step.get("outcome") for step in plan.steps),
     }
 

@@ -26,6 +26,7 @@ from models.base import Base, TenantKey, TenantPart
 from models.conversation import SESSION_KEY, Session
 from models.habits import UserProfile
 from models.log import StoredMessage, Turn
+from models.recall import RecallProgress
 from models.session import Transaction
 from models.text_keys import Cells
 
@@ -77,6 +78,7 @@ class Topic:
         confidence: How sure that was, in [0, 1].
         age_s: How long ago, in seconds.
         habits: How much of what its user asked is of each category, as weights of decisions.
+        recalls: Whether it has turns that only recall knows.
     """
 
     last_turn_index: int
@@ -84,6 +86,7 @@ class Topic:
     confidence: float
     age_s: float
     habits: Mapping[str, float] = field(default_factory=dict)
+    recalls: bool = False
 
 
 def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
@@ -129,6 +132,13 @@ _HABITS = (
     .correlate(Session)
     .scalar_subquery()
 )
+_RECALLS = (
+    select(RecallProgress.through_seq > 0)
+    .where(RecallProgress.tenant_id == Session.tenant_id, RecallProgress.session_id == Session.session_id)
+    .correlate(Session)
+    .limit(1)
+    .scalar_subquery()
+)
 _TOPIC = (
     select(
         Session.last_turn_index,
@@ -136,6 +146,7 @@ _TOPIC = (
         func.coalesce(PreflightSession.confidence, 0.0),
         func.coalesce(func.extract("epoch", func.now() - PreflightSession.decided_at), 0.0),
         _HABITS,
+        _RECALLS,
     )
     .join(
         PreflightSession,
@@ -152,7 +163,7 @@ _TOPIC = (
 def find_topic(db: Transaction, tenant_id: UUID, session_id: str) -> Topic | None:
     """What a session was last about; None where no turn of it was ever accepted."""
     row = db.execute(_TOPIC, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
-    return Topic(row[0], row[1], float(row[2]), float(row[3]), row[4] or {}) if row else None
+    return Topic(row[0], row[1], float(row[2]), float(row[3]), row[4] or {}, bool(row[5])) if row else None
 
 
 _LAST_ASKED = (

@@ -269,9 +269,7 @@ class PreflightSettings(BaseSettings):
     preflight_thinking_tuning: bool = Field(
         default=True, description="Whether the level of thought follows it."
     )
-    preflight_prompt_annotation: bool = Field(
-        default=True, description="Whether the new message gets a hint."
-    )
+    preflight_prompt_annotation: bool = Field(default=True, description="Whether the answer has a hint.")
     preflight_always_include: tuple[str, ...] = Field(
         ("message",), description="Tools that are never removed, as JSON."
     )

@@ -40,6 +40,9 @@ from models.work import WorkKind, want
 
 log = structlog.get_logger()
 
+NAME_TOOLS_HINT = "{count} more tools are not shown here; a message that names one gets it"
+"""How the request's own tools for which there was no room are announced."""
+
 SIZE = SizeClass.MEDIUM
 """How long a summary is that a request asks for."""
 
@@ -90,10 +93,17 @@ def tool_members(chosen: ChosenTools) -> dict[str, Any] | None:
         "filtered": list(chosen.filtered),
         "hidden": list(chosen.hidden),
         "compaction": chosen.compaction,
-        "hint": FIND_TOOLS_HINT if chosen.hidden and chosen.entry_ids else None,
+        "hint": _hint(chosen),
         "gap_warning": chosen.gap_warning,
         "entry_ids": {name: entry for name, entry in renamed.items() if name in sent},
     }
+
+
+def _hint(chosen: ChosenTools) -> str | None:
+    """How to get at tools for which there was no room; None where none is missing."""
+    if not chosen.hidden:
+        return None
+    return FIND_TOOLS_HINT if chosen.entry_ids else NAME_TOOLS_HINT.format(count=len(chosen.hidden))
 
 
 def _names(tool: dict[str, Any]) -> Iterable[str]:
@@ -103,11 +113,12 @@ def _names(tool: dict[str, Any]) -> Iterable[str]:
 
 
 def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
-    """The tools that a request does not carry, as its certificate names them."""
+    """The tools and skills that a request does not carry, each once, as its certificate names them."""
     left_out = (
         ("tool", "not-wanted-by-preflight", chosen.filtered),
         ("tool", "no-room-for-tools", chosen.hidden),
         ("pipeline", "not-a-tool", chosen.pipelines),
+        ("skill", "not-wanted-by-preflight", chosen.skills),
     )
     return [Exclusion(f"{what} {name}", why, None) for what, why, names in left_out for name in names]
 
@@ -145,13 +156,14 @@ def _missed(shelving: Shelving, records: Sequence[ArtifactUsageRecord]) -> list[
     """The artifacts whose summary for this question is worth its call: what one step missed, the next finds.
 
     A look-up is answered by an extract, and that is good; but an agent looks the same up at every step. What
-    another summarizer made, and is read still, was worth its call already.
+    another summarizer made, and is read still, was worth its call already; so is what a model planned.
     """
     focus, known = shelving.focus, {one.artifact_id: one for one in shelving.artifacts}
     wanted = {ProcessingStrategy.SUMMARIZE.value}
     if shelving.goes_on:
         wanted.add(ProcessingStrategy.RAG_EXTRACT.value)
-    hits = HITS[FocusOrigin.REQUEST] if shelving.goes_on else REPEATED
+    by_model = shelving.planned.by_model
+    hits = HITS[FocusOrigin.REQUEST] if shelving.goes_on or by_model else REPEATED
     missed = [
         known[record.artifact_id]
         for record in records
@@ -164,7 +176,7 @@ def _missed(shelving: Shelving, records: Sequence[ArtifactUsageRecord]) -> list[
     return [
         (artifact, normalise("") if artifact.artifact_id in shelving.whole else focus)
         for artifact in missed[: planning_settings().artifact_wishes_a_request]
-        if artifact.artifact_id in outdated or _is_worth_it(artifact, hits)
+        if artifact.artifact_id in outdated or by_model or _is_worth_it(artifact, hits)
     ]
 
 

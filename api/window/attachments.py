@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Self
 from uuid import UUID
 
@@ -13,11 +14,31 @@ from api.documents.read import read_inline
 from api.errors import ProblemError
 from context.artifacts.content import is_artifact_id
 from context.artifacts.steps import document_artifact
-from context.artifacts.types import Artifact
+from context.artifacts.types import Artifact, ContentKind
 from models.artifact_attachment import load_attachments
 from models.session import Transaction
 
 MOST_ATTACHMENTS = 50
+
+
+class AttachmentType(StrEnum):
+    """How an attachment is read; a document as its own text tells."""
+
+    DOCUMENT = "document"
+    DATA = "data"
+    TABLE = "table"
+    LOG = "log"
+    CODE = "code"
+
+
+_PROSE = {ContentKind.TEXT, ContentKind.MARKDOWN, ContentKind.HTML}
+_KINDS: dict[str, ContentKind] = {
+    AttachmentType.DATA: ContentKind.LOG,
+    AttachmentType.TABLE: ContentKind.TABLE,
+    AttachmentType.LOG: ContentKind.LOG,
+    AttachmentType.CODE: ContentKind.CODE,
+}
+"""What prose is read as, where the request says that it is none; text that has a form of its own keeps it."""
 
 
 class RequestAttachment(Body):
@@ -28,7 +49,9 @@ class RequestAttachment(Body):
     title: str = Field("", max_length=300, description="What people call it.")
     source: str = Field("", max_length=2_000, description="Where it comes from, as a URL or path.")
     media_type: str = Field("text/plain", max_length=200, description="What `content` is.")
-    attachment_type: str = Field("document", max_length=40, description="What it is for: document, data, ...")
+    attachment_type: AttachmentType = Field(
+        AttachmentType.DOCUMENT, description="How it is read: as a document, or line by line as data."
+    )
 
     @model_validator(mode="after")
     def _has_one_origin(self) -> Self:
@@ -57,7 +80,7 @@ def _inline(place: int, wanted: RequestAttachment) -> Artifact:
         raise ProblemError(error.code, message, **{**error.numbers, "field": field}) from None
     title = wanted.title or document.title
     artifact = document_artifact(document.text, title=title, timestamp=datetime.now(UTC))
-    return _attached(replace(artifact, kind=document.kind), wanted.source, wanted.attachment_type)
+    return _attached(replace(artifact, kind=document.kind), wanted)
 
 
 def find_attachments(db: Transaction, tenant_id: UUID, wanted: Sequence[RequestAttachment]) -> list[Artifact]:
@@ -79,11 +102,20 @@ def find_attachments(db: Transaction, tenant_id: UUID, wanted: Sequence[RequestA
                 field=f"attachments[{place}].attachment_id",
             )
         value = replace(attachment.value, title=each.title or attachment.value.title)
-        found.append(_attached(value, each.source, each.attachment_type))
+        found.append(_attached(value, each, stored_as=attachment.attachment_type))
     return found
 
 
-def _attached(artifact: Artifact, source: str, attachment_type: str) -> Artifact:
-    facts = {"attached": True, "origin": source, "attachment_type": attachment_type}
-    known = {name: value for name, value in facts.items() if value}
-    return replace(artifact, metadata={**artifact.metadata, **known})
+def _attached(artifact: Artifact, wanted: RequestAttachment, *, stored_as: str = "") -> Artifact:
+    """Let an artifact say what the request says of it: where it comes from, and how it is read."""
+    name = wanted.source or wanted.title
+    is_said = wanted.attachment_type is not AttachmentType.DOCUMENT
+    read_as = wanted.attachment_type.value if is_said else stored_as
+    kind = _KINDS.get(read_as) if artifact.kind in _PROSE else None
+    facts = {"attached": True, "attachment_type": read_as or AttachmentType.DOCUMENT.value}
+    return replace(
+        artifact,
+        source=f"attachment:{name}" if name else artifact.source,
+        kind=kind or artifact.kind,
+        metadata={**artifact.metadata, **facts},
+    )

@@ -1,4 +1,4 @@
-"""Which summarizer workers ask now, and how: what it makes answers exactly, what another made says so."""
+"""Which models workers ask now, and how: what they make answers exactly, what another made says so."""
 
 import threading
 import time
@@ -54,6 +54,9 @@ class Known:
 summarizer = Known("summarizer")
 """The model that summarizes where a request names none."""
 
+planner = Known("planner")
+"""The model that plans where a request names none."""
+
 prompt = Known(ARTIFACT_PROMPT)
 """The version of the prompt by which it is asked for what artifacts say."""
 
@@ -69,5 +72,5 @@ def find_maker(named: str = "") -> Maker:
 
 def forget() -> None:
     """Ask anew what workers say."""
-    summarizer.forget()
-    prompt.forget()
+    for known in (summarizer, planner, prompt):
+        known.forget()

@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.waiting import wait_for_work
+from api.window import in_force
 from context.artifacts.superseded import Superseded
 from context.artifacts.types import Artifact, ArtifactPlan
 from context.focus import nearest, normalise
@@ -16,7 +17,16 @@ from context.planning.brought import dump_brought
 from context.planning.decision import PlanningChoice, PlanningReason, should_use_llm_planning
 from context.planning.deterministic import Wanted, plan_by_rule
 from context.planning.stored import for_question, load_plan
-from models.artifact_plan import PlanKey, PlanRow, PlanState, PlanWish, find_plan, find_ready_plans, want_plan
+from models.artifact_plan import (
+    PlanKey,
+    PlanRow,
+    PlanState,
+    PlanWish,
+    find_plan,
+    find_ready_plans,
+    may_plan_again,
+    want_plan,
+)
 from models.conversation import SessionState, hold_generation
 from models.planning_settings import planning_settings
 from models.session import hinting, reading
@@ -176,28 +186,39 @@ def _ask(
 ) -> PlanRow | None:
     """The plan as it stands; asked for where it is not there, and waited for where the caller waits.
 
+    One that failed is asked for anew by a caller that waits, after a while, and once another model plans.
     The question may hold words of stored messages: once those are changed or erased, it is not asked.
     """
     session_id = session.session_id
     found = _find(question.tenant_id, key)
-    if question.is_trial or (
-        found is not None and (found.state is not PlanState.WANTED or not question.wait_ms)
-    ):
+    if question.is_trial or (found is not None and not _is_asked(question, key, found)):
         return found
     try:
         with hinting() as db:
             if not hold_generation(db, question.tenant_id, session_id, session.generation):
                 return None
-            if found is None:
+            if found is None or found.state is PlanState.FAILED:
                 want_plan(db, question.tenant_id, key, _wish(question, artifacts))
             want(db, question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, awaited=question.wait_ms > 0)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
         return found
     if not question.wait_ms:
-        return found
+        return None if found is None or found.state is PlanState.FAILED else found
     wait_for_work(question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, question.wait_ms)
     return _find(question.tenant_id, key)
+
+
+def _is_asked(question: Planning, key: PlanKey, found: PlanRow) -> bool:
+    """Whether something is to be done for a plan that was asked for before."""
+    if found.state is PlanState.READY or question.wait_ms:
+        return found.state is not PlanState.READY
+    if found.state is PlanState.WANTED:
+        return False
+    with reading() as db:
+        return may_plan_again(
+            db, question.tenant_id, key, planner=question.chosen.planner or in_force.planner.find()
+        )
 
 
 def _wish(question: Planning, artifacts: Sequence[Artifact]) -> PlanWish:

@@ -7,17 +7,26 @@ from uuid import UUID
 from api.budgets import profiles
 from api.preflight import Judged, preflight_for
 from api.settings import api_settings
+from api.window import in_force
 from api.window.planning import Chosen
 from api.window.request import ContextRequest, Given
 from api.window.tails import count_request_tools, system_message
-from api.window.tools import Offered, ToolRoom, best_tools, choose_tools, offer_tools, used_tools
+from api.window.tools import (
+    Offered,
+    ToolRoom,
+    best_tools,
+    choose_tools,
+    offer_tools,
+    tool_names_of,
+    used_tools,
+)
 from context.budget import Budget
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
 from context.planning.room import canonical_tokens
-from context.preflight.annotate import annotate
-from context.preflight.hint import unfiltered
+from context.preflight.annotate import HintPlace, annotate, with_hint_at_its_end
+from context.preflight.hint import as_sent, unfiltered
 from context.preflight.policy import KNOWN_TOOLS
-from context.preflight.skills import trim_skills
+from context.preflight.skills import cut_skills
 from context.recall.question import find_question
 from context.shadow.parts import EVERY_PART, Part
 from context.tokens.tools import TOOLS_OVERHEAD
@@ -35,24 +44,29 @@ class Place:
 
 
 def choose_models(tenant_id: UUID, request: ContextRequest) -> Chosen:
-    """Which models plan and summarize for a request; only models of the allow-list may be asked for.
+    """Which models plan and summarize for a request; empty for those that do it anyway.
+
+    Only these and models of the allow-list may be asked for.
 
     Raises:
         InvalidInputError: One may not be chosen.
     """
     settings = planning_settings()
+    defaults = ModelDefaults(in_force.planner.find() or "", in_force.summarizer.find() or "")
     config = ModelConfig.from_request(
         request.model,
         planner=request.planner_model,
         summarizer=request.summarizer_model,
-        defaults=ModelDefaults("", ""),
+        defaults=defaults,
         allowed=settings.model_overrides,
     )
     price = profiles.find(tenant_id, request.model).usd_per_input_token
     return Chosen(
-        config.context_planner,
-        config.summarizer,
-        is_expensive_primary=is_expensive_primary(price, settings.expensive_usd_per_token),
+        "" if config.context_planner == defaults.context_planner else config.context_planner,
+        "" if config.summarizer == defaults.summarizer else config.summarizer,
+        is_expensive_primary=is_expensive_primary(
+            price, settings.expensive_usd_per_token, model=request.model
+        ),
     )
 
 
@@ -68,9 +82,9 @@ def prepare(
     """Classify the new message, and choose and fit the tools by it.
 
     What history calls stays whatever preflight says of the new message, and so do the tools whose own words
-    answer it best: a category knows the usual tools, the ranking knows this caller's. A hint goes before its
-    words where the tenant's policy says so and there are tools to speak of. What no user wrote is not
-    classified.
+    answer it best: a category knows the usual tools, the ranking knows this caller's. The hint goes to where
+    the request wants it, if there are tools to speak of; never into the user's own words. What no user wrote
+    is not classified.
 
     Args:
         place: Whose request it is.
@@ -87,33 +101,45 @@ def prepare(
     offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire, request.model)
     question = find_question(given.new, place.tail)
     used = used_tools(offered, [*place.tail, *given.new], request.wire)
-    judged = _judge(place, request, offered, question, pinned=used, is_trial=is_trial)
+    judged = _judge(place, request, offered, question, called=used, is_trial=is_trial)
     if Part.FILTERING not in applied:
         judged = replace(judged, found=unfiltered(judged.found))
-    found = judged.found
+    allowed = judged.found.tool_allowlist
     known = offered.names if offered.tools is not None else KNOWN_TOOLS
-    prompt = trim_skills(given.prompt, found.tool_allowlist, tools=known)
+    prompt, skills = cut_skills(given.prompt, allowed, tools=known)
     system = system_message(prompt)
     beside = sum(message.tokens for message in given.new) + (system.tokens if system else 0)
+    room = _room_for_tools(budget, request.model, beside, whole=Part.CATALOG not in applied)
     chosen = choose_tools(
         place.tenant_id,
         offered,
         request.focus or question,
         model=request.model,
-        room=_room_for_tools(budget, request.model, beside, whole=Part.CATALOG not in applied),
-        allowed=found.tool_allowlist,
+        room=room,
+        allowed=allowed,
         pinned=used,
+        top_n=request.top_n,
     )
-    new = annotate(given.new, found.hint) if chosen.tools else given.new
-    return replace(
+    found = as_sent(judged.found, tool_names_of(chosen.tools), offered=len(set(offered.names)))
+    done = replace(
         given,
-        new=new,
         unhinted=given.new,
         system=system,
         tools=count_request_tools(chosen.tools),
-        chosen=chosen,
-        judged=judged,
+        chosen=replace(chosen, skills=skills),
+        judged=replace(judged, found=found),
     )
+    return _hinted(done, request.hint, prompt) if chosen.tools else done
+
+
+def _hinted(given: Given, place: HintPlace, prompt: str) -> Given:
+    """Put the hint where the request wants it: at the system prompt's end, or before the user's words."""
+    hint = given.judged.found.hint if given.judged else None
+    if place is HintPlace.SYSTEM:
+        return replace(given, system=system_message(with_hint_at_its_end(prompt, hint)))
+    if place is HintPlace.BLOCK:
+        return replace(given, new=annotate(given.new, hint))
+    return given
 
 
 def _judge(
@@ -122,7 +148,7 @@ def _judge(
     offered: Offered,
     question: str,
     *,
-    pinned: Collection[str],
+    called: Collection[str],
     is_trial: bool,
 ) -> Judged:
     return preflight_for(
@@ -131,7 +157,8 @@ def _judge(
         question,
         attachments=[each.media_type for each in request.attachments or ()],
         tools=offered.names if offered.tools is not None else None,
-        pinned={*pinned, *best_tools(offered, question)},
+        called=called,
+        best=best_tools(offered, question),
         kind=request.kind,
         is_trial=is_trial,
     )

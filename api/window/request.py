@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeVar
+from uuid import UUID
 
 from pydantic import Field
 
+from api.budgets import profiles
 from api.call import Body
 from api.intake import MAX_WINDOW, MIN_WINDOW, read_messages
 from api.preflight import Judged
@@ -17,6 +19,7 @@ from api.window.tools import NO_TOOLS_CHOSEN, ChosenTools
 from context.budget import Budget, choose_budget
 from context.contents import PartKind, read_parts
 from context.errors import InvalidInputError
+from context.preflight.annotate import HintPlace
 from context.preflight.types import Kind
 from context.shape.fitting import is_blank
 from context.tokens import NO_TOOLS, ToolsCount
@@ -46,6 +49,8 @@ class ContextRequest(Body):
     wire: Wire = Field(Wire.OPENAI, description="The format of `messages`, in and out.")
     wait_ms: int = Field(0, ge=0, description="How long to wait for work that is under way.")
     kind: Kind = Field(Kind.USER, description="What the request comes from.")
+    hint: HintPlace = Field(HintPlace.FIELD, description="Where preflight's hint goes beside the answer.")
+    top_n: int | None = Field(None, ge=1, le=5_000, description="The most tools to send.")
     planner_model: str | None = Field(None, max_length=200, description="The model that plans.")
     summarizer_model: str | None = Field(None, max_length=200, description="The model that summarizes.")
 
@@ -63,7 +68,7 @@ class Given:
         tools: The size of the tools that it is sent with.
         chosen: These tools, and what was left out.
         judged: What preflight says; None until it was asked.
-        unhinted: The messages without the hint that preflight put before their words.
+        unhinted: The messages without the block in which a request wants the hint.
         prompt: The text of the system prompt, wherever the request had it.
     """
 
@@ -137,15 +142,35 @@ def _tells(message: Message) -> bool:
     return bool(told_blocks(message.body["content"]))
 
 
-def with_known_window(request: Request, standing: Standing | None) -> Request:
-    """Let a request that names no window have that of its session, where the same model answers it."""
+def with_known_window(tenant_id: UUID, request: Request, standing: Standing | None) -> Request:
+    """Let a request that names no window have that of its session, or else that of its model's profile.
+
+    Args:
+        tenant_id: The tenant whose profiles count.
+        request: The request.
+        standing: How its session stands; its window counts where the same model answered.
+
+    Returns:
+        The request with the first window that leaves room for an answer; as it came where there is none.
+    """
+    if request.context_window is not None:
+        return request
+    least = request.max_tokens or 0
+    for window in (_window_of(request.model, standing), _profile_window(tenant_id, request.model)):
+        if window is not None and window > least:
+            return request.model_copy(update={"context_window": window})
+    return request
+
+
+def _window_of(model: str, standing: Standing | None) -> int | None:
     session = standing.session if standing else None
-    if request.context_window is not None or session is None or session.context_window is None:
-        return request
-    leaves_nothing = request.max_tokens is not None and request.max_tokens >= session.context_window
-    if session.model != request.model or leaves_nothing:
-        return request
-    return request.model_copy(update={"context_window": session.context_window})
+    return session.context_window if session and session.model == model else None
+
+
+def _profile_window(tenant_id: UUID, model: str) -> int | None:
+    """The window of a model's profile; None for a model of which nothing is known."""
+    profile = profiles.find(tenant_id, model)
+    return profile.window_tokens if profile.prefix or profile.context_window else None
 
 
 def budget_of(request: ContextRequest, learned_limit: int | None) -> Budget:

@@ -21,6 +21,7 @@ from context.catalog.size import CatalogBudget
 from context.catalog.tools import ToolLadder, fit_tools, tool_name
 from context.certificate import Carried
 from context.plans.gap import gap_warning
+from context.preflight.wrappers import without_wrappers
 from context.priors.types import NO_PRIORS, Priors
 from context.profiles.find import catalog_budget
 from context.profiles.tool_limits import most_tools
@@ -99,6 +100,7 @@ class ChosenTools:
         entry_ids: Which entry of a catalog each name means.
         pipelines: What the catalog holds beside tools; no request carries it.
         losses: What the format of the request could not carry of their definitions.
+        skills: The sections of the system prompt that went with their tools.
     """
 
     tools: list[JsonObject] | None = None
@@ -109,6 +111,7 @@ class ChosenTools:
     entry_ids: Mapping[str, str] = field(default_factory=dict)
     pipelines: tuple[str, ...] = ()
     losses: tuple[Carried, ...] = ()
+    skills: tuple[str, ...] = ()
 
 
 NO_TOOLS_CHOSEN = ChosenTools()
@@ -161,8 +164,23 @@ def used_tools(offered: Offered, messages: Sequence[Message], wire: Wire) -> fro
     return pinned_tools(offered.tools or (), called_names(messages), wire)
 
 
+def name_tools(tools: Sequence[str | JsonObject]) -> Offered:
+    """Take tools as preflight is told of them: definitions of any format, or names alone."""
+    defined = [
+        {"type": "function", "function": {"name": one}} if isinstance(one, str) else one for one in tools
+    ]
+    if not defined:
+        return Offered(defined)
+    key = hashlib.sha256(encode(defined)).digest()
+    return Offered(defined, key, index=lambda: indexes.find(key, RankingIndex, lambda: index_tools(defined)))
+
+
 def best_tools(offered: Offered, question: str, *, most: int = BEST) -> list[str]:
-    """The tools that the words of a question point at, best first; none where no word does."""
+    """The tools that the words of a question point at, best first; none where no word does.
+
+    What a client wraps around the user's words points at nothing.
+    """
+    question = without_wrappers(question)
     if offered.index is None or not question:
         return []
     names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
@@ -179,6 +197,7 @@ def choose_tools(
     room: ToolRoom,
     allowed: Collection[str] | None,
     pinned: Collection[str],
+    top_n: int | None = None,
 ) -> ChosenTools:
     """Take out what preflight does not allow, and make the rest fit.
 
@@ -194,6 +213,7 @@ def choose_tools(
         room: What they may take.
         allowed: Names that stay; None for all.
         pinned: Names that stay whatever else holds.
+        top_n: The most tools that the request wants, pinned ones apart; None for any number.
 
     Raises:
         CatalogOverBudgetError: The pinned tools alone are too much for the window.
@@ -214,19 +234,29 @@ def choose_tools(
         pinned=pinned,
         room=CatalogBudget(max(room.most_tokens, 0)),
         top_n=profile.top_n,
-        most=None if room.whole else most_tools(model),
+        most=_most(model, top_n, whole=room.whole),
     )
     _log_cut(model, fitted.compaction)
     return ChosenTools(
         list(fitted.tools),
-        filtered,
-        fitted.hidden,
+        tuple(dict.fromkeys(filtered)),
+        tuple(name for name in dict.fromkeys(fitted.hidden) if name not in tool_names_of(fitted.tools)),
         fitted.compaction,
         gap_warning,
         offered.entry_ids,
         offered.pipelines,
         offered.losses,
     )
+
+
+def tool_names_of(tools: Sequence[JsonObject] | None) -> frozenset[str]:
+    """The names of tool definitions, those without one left out."""
+    return frozenset(filter(None, map(tool_name, tools or ())))
+
+
+def _most(model: str, top_n: int | None, *, whole: bool) -> int | None:
+    limits = (None if whole else most_tools(model), top_n)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _budget(profile: ModelProfile, model: str, room: ToolRoom) -> CatalogBudget:

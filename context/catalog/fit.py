@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 from context.catalog.ladder import Ladder
 from context.catalog.size import CatalogBudget, Size
+from context.catalog.spread import spread_ids
 from context.catalog.types import Catalog
 from context.errors import AfterturnError
 from context.types import JsonObject
@@ -167,7 +168,7 @@ def fit_catalog(
         catalog: The catalog, or its ladder where there is one.
         budget: How much it may take, the announcement of hidden entries included.
         ranked_ids: Ids from the ranking of the full catalog, best first; entries that it leaves out come
-            after them in the catalog's order.
+            after them in the catalog's order. Without a ranking, something of everything comes first.
         pinned: Ids that stay whatever they rank, such as tools that the kept history uses.
         top_n: The most entries that stay when some must go, >= 1, pinned ones included; None for as many as
             fit.
@@ -182,12 +183,14 @@ def fit_catalog(
     """
     ladder = catalog if isinstance(catalog, Ladder) else Ladder(catalog)
     places = ladder.catalog.places
-    order = _order(places, ranked_ids, pinned)
+    order = _order(places, ranked_ids or spread_ids(ladder.catalog.entries), pinned)
     kept = sum(1 for place in order if ladder.catalog.entries[place].entry_id in pinned)
 
     def note(hidden: int) -> str:
         return json.dumps({"entries": hidden, "hint": hint}, ensure_ascii=False) if hint and hidden else ""
 
+    if ladder.fits(range(ladder.entries), ladder.levels - 1, "", budget):
+        return replace(compact_catalog(ladder, budget), gap_warning=gap_warning)
     choice = choose(ladder, budget, order=order, pinned=kept, top_n=top_n, note=note)
     if choice is None:
         needed = ladder.size(sorted(order[:kept]), ladder.levels - 1, "")

@@ -1,15 +1,19 @@
 """Which model does what: the request's model answers, others plan and summarize."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 
 from context.errors import InvalidInputError
+from context.profiles.names import model_ids
 
 DEFAULT_MODEL = "gpt-4o-mini"
 EXPENSIVE_USD_PER_INPUT_TOKEN = Decimal("0.00001")
 """Ten dollars a million tokens: above it are the largest models only."""
 
+LARGEST_CLASS_SHARE = Decimal("0.25")
+_LARGEST = re.compile(r"claude-(?:[\d.-]+-)?(?:opus|mythos|fable)|(?:^|/)o\d(?:-\w+)?-pro|gpt-[\d.]+-pro")
 _SHOWN_MODELS = 10
 
 
@@ -72,7 +76,10 @@ class ModelConfig:
 
 
 def is_expensive_primary(
-    price_per_input_token: Decimal | None, threshold: Decimal | float = EXPENSIVE_USD_PER_INPUT_TOKEN
+    price_per_input_token: Decimal | None,
+    threshold: Decimal | float = EXPENSIVE_USD_PER_INPUT_TOKEN,
+    *,
+    model: str = "",
 ) -> bool:
     """Tell whether a model's input is so expensive that a cheap model should choose it first.
 
@@ -83,11 +90,21 @@ def is_expensive_primary(
     Args:
         price_per_input_token: In US dollars; None where it is not known.
         threshold: Expensive is what costs more than this, >= 0.
+        model: Its name at any host; one of its maker's largest class is expensive from a quarter of the
+            threshold on, for such models became cheaper and are the dearest all the same.
 
     Returns:
         True for a known price above the threshold.
     """
-    return price_per_input_token is not None and price_per_input_token > Decimal(str(threshold))
+    if price_per_input_token is None:
+        return False
+    share = LARGEST_CLASS_SHARE if is_of_the_largest_class(model) else 1
+    return price_per_input_token > Decimal(str(threshold)) * share
+
+
+def is_of_the_largest_class(model: str) -> bool:
+    """Whether a model's name says that it is of its maker's largest class."""
+    return any(_LARGEST.search(name) for name in model_ids(model))
 
 
 def _chosen(field: str, wanted: str | None, default: str, allowed: Collection[str]) -> str:
@@ -95,6 +112,8 @@ def _chosen(field: str, wanted: str | None, default: str, allowed: Collection[st
         return default
     if wanted in allowed:
         return wanted
-    names = sorted({default, *allowed})
+    names = sorted({default, *allowed} - {""})
     shown = ", ".join(names[:_SHOWN_MODELS]) + (" …" if len(names) > _SHOWN_MODELS else "")
-    raise InvalidInputError(field, f"{wanted[:80]!r} may not be chosen; allowed: {shown}", allowed=names)
+    raise InvalidInputError(
+        field, f"{wanted[:80]!r} may not be chosen; allowed: {shown or 'none'}", allowed=names
+    )

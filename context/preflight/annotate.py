@@ -1,17 +1,29 @@
-"""The hint line in a window: before the words of the new user message, and nowhere else."""
+"""The hint in a window, where a request wants it there: at the system prompt's end, or a block of its own."""
 
 import json
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 from context.message_counts import recounted
 from context.types import JsonObject, Message, Wire
 
+
+class HintPlace(StrEnum):
+    """Where a request wants the hint: in the answer alone, in the system prompt, or before what users say."""
+
+    FIELD = "field"
+    SYSTEM = "system"
+    BLOCK = "block"
+
+
 _TEXT_TYPES = {Wire.OPENAI: "text", Wire.ANTHROPIC: "text", Wire.RESPONSES: "input_text"}
 
 
 def annotate(messages: Sequence[Message], hint: str | None) -> list[Message]:
-    """Write a hint before the words of the last message with which a turn begins.
+    """Put a hint before the words of the last message with which a turn begins, in a block of its own.
+
+    The user's words stay as they are: whoever stores what was sent can tell both apart.
 
     Args:
         messages: The new messages of a request, in order.
@@ -49,7 +61,12 @@ def _replaced(message: Message, raw: str) -> Message:
 def _with_hint(body: JsonObject, hint: str, wire: Wire) -> JsonObject | None:
     content: Any = body.get("content")
     if isinstance(content, str):
-        return {**body, "content": f"{hint}\n\n{content}"}
-    if isinstance(content, list):
-        return {**body, "content": [{"type": _TEXT_TYPES[wire], "text": hint}, *content]}
-    return None
+        content = [{"type": _TEXT_TYPES[wire], "text": content}]
+    if not isinstance(content, list):
+        return None
+    return {**body, "content": [{"type": _TEXT_TYPES[wire], "text": hint}, *content]}
+
+
+def with_hint_at_its_end(system_prompt: str, hint: str | None) -> str:
+    """Put a hint behind a system prompt: what comes before it is the same from request to request."""
+    return "\n\n".join(part for part in (system_prompt, hint) if part)

@@ -1,9 +1,10 @@
 """Classify a new message, and say what follows: which tools stay, how much memory and thought it needs."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from context.preflight.config import PreflightConfig
-from context.preflight.decide import decide
+from context.preflight.decide import RECALLS, decide
 from context.preflight.followup import FollowUp, find_follow_up
 from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY
 from context.preflight.signs import Signs, find_signs
@@ -11,6 +12,7 @@ from context.preflight.small_talk import is_all_small_talk, is_more_than_small_t
 from context.preflight.tools import named_tools
 from context.preflight.types import Evidence, Kind, Preflight, Previous, Weights
 from context.preflight.weights import WEIGHTS
+from context.preflight.wrappers import without_wrappers
 
 _DEFAULT_CONFIG = PreflightConfig()
 _NEUTRAL = Weights()
@@ -29,7 +31,9 @@ def classify(
     weights: Weights = _NEUTRAL,
     policy_version: int = 0,
 ) -> Preflight:
-    """Classify a message; the time is linear, and bounded, in its length.
+    """Classify a message; the time is linear in its length.
+
+    What a client wraps around the user's words is not looked at; see `without_wrappers`.
 
     Args:
         message: The new message's text, in any script.
@@ -39,14 +43,17 @@ def classify(
         tools: The names of the caller's tools, after its own denials; None where it does not say.
         pinned: Tools that stay whatever the message says: those of the history that is sent along.
         config: The tenant's policy.
-        weights: What was learned about the tenant and the user.
+        weights: What was learned about the tenant, the user and the session.
         policy_version: The version of `config`, kept with the decision.
     """
     if kind is not Kind.USER or not config.enabled:
         return _pass_through(f"kind.{kind}" if config.enabled else "policy.disabled", policy_version)
-    signs = find_signs(message, attachments=attachments, own=config.own_words)
+    signs = find_signs(without_wrappers(message), attachments=attachments, own=config.own_words)
+    evidence = read_evidence(signs)
+    if weights.recalls:
+        evidence = replace(evidence, features={**evidence.features, RECALLS: 1})
     return decide(
-        read_evidence(signs),
+        evidence,
         previous=previous,
         tools=tools,
         pinned={*pinned, *named_tools(tools or (), signs.words)},
@@ -72,7 +79,7 @@ def read_evidence(signs: Signs) -> Evidence:
 
 def is_follow_up(message: str) -> bool:
     """Whether a message can only be understood by what was before it."""
-    return find_follow_up(find_signs(message)) is not FollowUp.NONE
+    return find_follow_up(find_signs(without_wrappers(message))) is not FollowUp.NONE
 
 
 def _pass_through(reason: str, policy_version: int) -> Preflight:

@@ -24,12 +24,24 @@ RECOGNIZED = 1.0
 TOO_UNSURE = "rule.too_unsure"
 """The reason for which a set of categories filters nothing."""
 
+_ALONE_FROM, _AS_GOOD = 0.4, 0.05
+"""Where no category is recognized, the best from this score on is named, and those as good as it."""
+_BESIDE_FROM = 0.7
+"""Beside others a category is named from this score on: it adds its tools and takes none away."""
+_COMPLEX_FROM = 0.5
+"""One clear cue of a task of several steps is enough to let all tools pass."""
+
 _LEAST_FACTOR, _MOST_FACTOR = 0.5, 2.0
 _PROFILE_WEIGHT = 0.2
 _DOUBT_FROM = 0.5
 _ORDER = tuple(Category)
 _FOLLOW_UPS = {kind: f"follow_up.{kind}" for kind in FollowUp}
 _NEUTRAL = Weights()
+RECALLS = "session.recalls"
+"""The sign that a session has turns that only recall knows, or has recalled something."""
+
+_STORED = "both.stored_question"
+_ASKING = frozenset({"ask.what", "shape.question", _STORED})
 
 Scores = dict[Category, float]
 
@@ -59,8 +71,12 @@ def decide(
     scores = _score(evidence, config, weights)
     found = _recognize(scores, evidence.features, reasons)
     categories, lender, unsure = _carry_on(evidence.features, found, previous, config, reasons)
+    if _asks_beside_memory(categories, evidence.features, config):
+        categories = tuple(one for one in _ORDER if one in {*categories, Category.MEMORY})
+        reasons.append("rule.session_recalls")
     confidence = _confidence(categories, scores, lender)
-    if categories and lender is None and confidence < config.min_confidence:
+    sure = confidence if lender is None else lender.confidence
+    if categories and sure < config.min_confidence:
         unsure = True
         reasons.append(TOO_UNSURE)
     if not config.tool_filtering:
@@ -71,6 +87,9 @@ def decide(
         allowlist, why = None, "tools.all_when_unsure"
     else:
         wanted = wanted_tools(categories, config)
+        if Category.RESEARCH in categories and _STORED in evidence.features and not _is_off(config):
+            wanted = tuple(dict.fromkeys([*wanted, *TOOLS[Category.MEMORY]]))
+            reasons.append("rule.may_be_stored")
         allowlist, why = choose_tools(wanted, tools, pinned=pinned, config=config)
     thinking = _thinking(categories, config)
     return Preflight(
@@ -87,6 +106,19 @@ def decide(
         reasons=(*reasons, why, *evidence.features),
         evidence=evidence,
     )
+
+
+def _is_off(config: PreflightConfig) -> bool:
+    return Category.MEMORY in config.disabled
+
+
+def _asks_beside_memory(
+    categories: tuple[Category, ...], features: Mapping[str, int], config: PreflightConfig
+) -> bool:
+    """Whether a question of a session that recalls may be about what was said, whatever else it is about."""
+    asks = RECALLS in features and not _ASKING.isdisjoint(features)
+    is_task = bool(categories) and categories != (Category.CASUAL,)
+    return asks and is_task and Category.MEMORY not in categories and not _is_off(config)
 
 
 def _score(evidence: Evidence, config: PreflightConfig, weights: Weights) -> Scores:
@@ -125,6 +157,28 @@ def _learned(category: Category, score: float, weights: Weights) -> float:
 
 
 def _recognize(scores: Scores, features: Mapping[str, int], reasons: list[str]) -> tuple[Category, ...]:
+    """Name the categories that the scores are enough for, and those that come near where it harms nobody."""
+    strong = _strong(scores, features, reasons)
+    near = _near(scores, strong)
+    if not near:
+        return strong
+    reasons.append("rule.comes_near")
+    return tuple(category for category in _ORDER if category in {*strong, *near})
+
+
+def _near(scores: Scores, strong: tuple[Category, ...]) -> set[Category]:
+    """Find the categories of a single cue: beside others they only widen, alone they filter nothing."""
+    complex_too = {Category.COMPLEX} if scores[Category.COMPLEX] >= _COMPLEX_FROM else set()
+    others = {
+        name: score for name, score in scores.items() if name not in (Category.CASUAL, Category.COMPLEX)
+    }
+    if strong == (Category.CASUAL,):
+        return complex_too - set(strong)
+    least = _BESIDE_FROM if strong else max(_ALONE_FROM, max(others.values()) - _AS_GOOD)
+    return {name for name, score in others.items() if score >= least} | complex_too - set(strong)
+
+
+def _strong(scores: Scores, features: Mapping[str, int], reasons: list[str]) -> tuple[Category, ...]:
     found = tuple(category for category, score in scores.items() if score >= RECOGNIZED)
     if found == (Category.CASUAL,) and "talk.strays" in features:
         reasons.append("rule.more_than_small_talk")

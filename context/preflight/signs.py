@@ -36,6 +36,8 @@ LITTLE_WORDS = frozenset(
 )
 """Words that say nothing of what a message is about."""
 
+_THEN = frozenset({"then", "afterwards", "second", "next", "finally"})
+
 _VOTING = ("en", *_LATIN)
 _STOPS = {code: frozenset(map(fold, STOP_WORDS[code])) for code in _VOTING}
 _VOTES: dict[str, tuple[tuple[str, float], ...]] = {
@@ -93,9 +95,7 @@ def find_signs(text: str, *, attachments: Sequence[str] = (), own: Lexicon | Non
         found.setdefault("shape.wordless" if _has_picture(text) else "shape.unspoken", set()).add(text[:1])
     elif len(words) + len(runs) == 1:
         found.setdefault("shape.single", set()).add("1")
-    signs = Signs(found, words, runs, chars)
-    _combine(signs)
-    return signs
+    return combined(Signs(found, words, runs, chars))
 
 
 def _has_picture(text: str) -> bool:
@@ -151,8 +151,22 @@ def _kind_of(attached: str) -> str:
     return "attached.document"
 
 
-def _combine(signs: Signs) -> None:
-    """Add the signs that only several others together are."""
+def _is_in_order(words: Sequence[str]) -> bool:
+    """Whether one step is named first and another one after it."""
+    if "first" not in words:
+        return False
+    return not _THEN.isdisjoint(words[words.index("first") + 2 :])
+
+
+def _may_be_stored(signs: Signs) -> bool:
+    """Whether a question may be about what was noted before: of people and things that are known."""
+    if signs.has("mem.i", "mem.mine", "mem.past", "mem.they", "mem.affairs"):
+        return True
+    return signs.has("ask.certain") and not signs.has("ask.topic")
+
+
+def combined(signs: Signs) -> Signs:
+    """Add the signs that only several others together are. Returns the same object."""
     found = signs.found
     asks = signs.has("ask.what", "shape.question")
     for name, holds in (
@@ -166,8 +180,11 @@ def _combine(signs: Signs) -> None:
         ),
         ("both.affair_question", asks and signs.has("mem.affairs")),
         ("both.you_question", signs.has("you.asked") and signs.chars < BRIEF_CHARS),
+        ("both.stored_question", asks and _may_be_stored(signs)),
         ("both.make_media", signs.has("media.act") and signs.has("media.thing")),
+        ("both.first_then", _is_in_order(signs.words)),
         ("both.want_more", signs.has("plan.want") and signs.has("plan.also")),
     ):
         if holds:
             found[name] = {"1"}
+    return signs

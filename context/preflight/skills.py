@@ -45,16 +45,35 @@ def trim_skills(
         The prompt, the same text where there is nothing to remove.
         A block that is never closed, or holds another one, stays.
     """
+    return cut_skills(system_prompt, allowlist, tools=tools)[0]
+
+
+def cut_skills(
+    system_prompt: str, allowlist: Collection[str] | None, *, tools: Collection[str] = KNOWN_TOOLS
+) -> tuple[str, tuple[str, ...]]:
+    """Remove skills as `trim_skills` does, and name those that went, each once."""
     if allowlist is None or "skill" not in system_prompt.casefold():
-        return system_prompt
+        return system_prompt, ()
     hidden = frozenset(tools).difference(allowlist)
-    parts = _parts(system_prompt.splitlines(keepends=True))
-    return "".join(
-        line
-        for part in parts
-        if part.names is None or part.names.isdisjoint(hidden) or not part.names.isdisjoint(allowlist)
-        for line in part.lines
-    )
+    kept: list[str] = []
+    cut: dict[str, None] = {}
+    for part in _parts(system_prompt.splitlines(keepends=True)):
+        if part.names is None or part.names.isdisjoint(hidden) or not part.names.isdisjoint(allowlist):
+            kept.extend(part.lines)
+        else:
+            cut[_name_of(part.lines)] = None
+    return "".join(kept), tuple(cut)
+
+
+def _name_of(body: Sequence[str]) -> str:
+    """What a skill is called, as its heading or its tag has it."""
+    opening = _OPENING.match(body[0])
+    if opening is not None:
+        given = {found[1].lower(): found[2] or found[3] or "" for found in _ATTRIBUTE.finditer(opening[1])}
+        return given.get("name", "")
+    heading = _HEADING.match(body[0])
+    skill = _SKILL_HEADING.match(heading[2]) if heading else None
+    return skill[1].strip("`* \t\n") if skill else ""
 
 
 def _parts(lines: Sequence[str]) -> Iterator[_Part]:

@@ -76,16 +76,18 @@ class Previous:
 
 @dataclass(frozen=True)
 class Weights:
-    """What was learned about a tenant and a user; the default has learned nothing.
+    """What was learned about a tenant, a user and a session; the default has learned nothing.
 
     Attributes:
         factors: By how much a category's score is multiplied; 1 where it is missing. Kept within [0.5, 2].
         profile: The share of the user's messages in each category, in [0, 1]: a weak hint where the message
             already points there, and never enough alone.
+        recalls: Whether the session has turns that only recall knows, or has recalled something.
     """
 
     factors: Mapping[Category, float] = field(default_factory=dict)
     profile: Mapping[Category, float] = field(default_factory=dict)
+    recalls: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import TypeVar
 from context.catalog.size import CatalogBudget
 from context.profiles.names import model_ids
 from context.profiles.types import FALLBACK, ModelPrice, ModelProfile, ProfileOverride
+from context.profiles.windows import known_window
 from context.tokens import guarantee
 
 _SAMPLE_TOKENS = 100_000
@@ -96,8 +97,8 @@ def _priced(model: str, profile: ModelProfile, prices: Iterable[ModelPrice]) -> 
     by_name = {price.model: price for price in prices}
     price = next((by_name[name] for name in price_ids(model) if name in by_name), None)
     if price is None:
-        return profile
-    window = price.context_window
+        price = ModelPrice(model)
+    window = price.context_window or known_window(model)
     room = profile.input_tokens if window is None else max(1, window - profile.output_tokens)
     return replace(
         profile,

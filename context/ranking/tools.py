@@ -1,28 +1,10 @@
-"""Rank the tool definitions of one request, without a stored catalog."""
+"""Index the tool definitions of one request, without a stored catalog."""
 
 from collections.abc import Mapping, Sequence
 
 from context.catalog.types import Catalog, Entry, EntryKind
 from context.ranking.index import RankingIndex, build_index
-from context.ranking.rank import rank
-from context.ranking.types import Ranking
 from context.types import JsonObject
-
-
-def rank_tools(
-    tools: Sequence[JsonObject], intent: str, *, priors: Mapping[str, float] | None = None
-) -> Ranking:
-    """Rank tool definitions by how well they serve an intent.
-
-    Args:
-        tools: Definitions as a request carries them: of OpenAI chat or Responses, of Anthropic or of MCP.
-        intent: What the user wants.
-        priors: What history says of tools, by name, each in [0, 1].
-
-    Returns:
-        A ranking whose ids are the tools' names; definitions without a name are left out.
-    """
-    return rank(index_tools(tools), intent, priors=priors)
 
 
 def index_tools(tools: Sequence[JsonObject]) -> RankingIndex:

@@ -62,7 +62,8 @@ class Platform:
 
     def ask(self, question: str = "And now?", **fields: Any) -> dict[str, Any]:
         """The answer to a context request with a new message."""
-        request = {"model": "gpt-4o", "messages": [{"role": "user", "content": question}], **fields}
+        messages = [{"role": "user", "content": question}]
+        request = {"model": "gpt-4o", "context_window": 16_384, "messages": messages, **fields}
         answer = self.client.post(f"/v1/sessions/{self.session_id}/context", json=request)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()

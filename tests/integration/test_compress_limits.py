@@ -63,7 +63,7 @@ def test_what_three_users_see_holds_for_all_but_never_below_half_of_the_known_wi
     seen_by_users(client, "ann", "ann", "bob", limit=2_000)
     assert read(client, session_id="other", **big)["certificate"]["context_window"] == 128_000
     seen_by_users(client, "cyd", limit=2_000)
-    assert read(client, session_id="other", **big)["certificate"]["context_window"] == 52_000
+    assert read(client, session_id="other", **big)["certificate"]["context_window"] == 64_000
     assert read(client, session_id="of-ann-1")["certificate"]["context_window"] == 2_000
 
 
@@ -203,8 +203,8 @@ def test_a_window_that_nobody_named_is_the_learned_one_and_the_answer_says_so(cl
     talk(client, 8)
     after = compress(client, error=OVERFLOW, context_window=None, max_tokens=None)
     assert after["certificate"]["context_window"] == LIMIT
-    assert after["utilization"]["assumed"] == ["context_window", "max_tokens"]
-    assert after["utilization"]["limits"] == {"asked": None, "learned": LIMIT, "in_force": LIMIT}
+    assert after["utilization"]["assumed"] == ["max_tokens"]
+    assert after["utilization"]["limits"] == {"asked": 128_000, "learned": LIMIT, "in_force": LIMIT}
 
 
 def test_a_number_too_small_for_a_window_is_not_learned(client: TestClient) -> None:

@@ -155,22 +155,47 @@ def test_what_a_format_cannot_carry_is_named_in_the_certificate(client: TestClie
 
 
 def test_a_window_that_nobody_named_is_four_times_the_output_limit_and_said(client: TestClient) -> None:
-    answer = window(client, context_window=None, max_tokens=1_000)
+    answer = window(client, model="a-model-of-ours", context_window=None, max_tokens=1_000)
     assert answer["certificate"]["context_window"] == 4_000
     assert answer["utilization"]["assumed"] == ["context_window"]
 
 
 @pytest.mark.parametrize(
     ("model", "max_tokens", "in_force"),
-    [("gpt-4o", 500, 128_000), ("gpt-4o", 200_000, 800_000), ("claude-opus-4", 500, 2_000)],
+    [
+        ("gpt-4o", 500, 100_000),
+        ("gpt-4o", 110_000, 128_000),
+        ("gpt-4o", 200_000, 800_000),
+        ("claude-opus-4", 500, 200_000),
+    ],
 )
 def test_a_window_that_nobody_names_is_that_of_the_session_where_its_model_answers(
     client: TestClient, model: str, max_tokens: int, in_force: int
 ) -> None:
-    post(client, user(), {"role": "assistant", "content": "so"}, model="gpt-4o", context_window=128_000)
+    post(client, user(), {"role": "assistant", "content": "so"}, model="gpt-4o", context_window=100_000)
     answer = window(client, model=model, context_window=None, max_tokens=max_tokens)
     assert answer["certificate"]["context_window"] == in_force
-    assert answer["utilization"]["assumed"] == ([] if in_force == 128_000 else ["context_window"])
+    assert answer["utilization"]["assumed"] == (["context_window"] if in_force == 800_000 else [])
+
+
+@pytest.mark.parametrize(
+    ("model", "in_force"),
+    [
+        ("gpt-4.1", 1_047_576),
+        ("openrouter/openai/gpt-4.1-mini", 1_047_576),
+        ("bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0", 200_000),
+        ("z-ai/glm-4-plus", 17_500),
+        ("meta-llama/llama-3.3-70b-instruct:free", 17_500),
+        ("gpt-4", 8_192),
+    ],
+)
+def test_a_window_that_nobody_names_is_that_of_the_models_profile(
+    client: TestClient, model: str, in_force: int
+) -> None:
+    answer = window(client, model=model, context_window=None, max_tokens=500)
+    assert answer["certificate"]["context_window"] == in_force
+    budgets = client.get("/v1/context-budgets", params={"model": model}).json()["resolved"]
+    assert (budgets["context_window"] or budgets["input_tokens"] + budgets["output_tokens"]) == in_force
 
 
 def test_a_lower_budget_than_the_window_is_kept(client: TestClient) -> None:

@@ -86,6 +86,24 @@ def test_a_plan_that_comes_with_a_turn_is_kept_with_its_outcomes(client: TestCli
     assert taught(tenant_id) == [(kept.outcome_seq, kept.plan_id)]
 
 
+def test_an_outcome_is_as_old_as_the_turn_that_brought_it(client: TestClient, tenant_id: UUID) -> None:
+    body = turn("t1", {"intent": "read it", "steps": [{"tool": "read_file"}]}, ("read_file", "words"))
+    followed = make(tenant_id, "read_file")
+    then = {"completed_at": "2020-03-04T05:06:07Z"}
+    assert client.post(TURNS, json={**body, **then}).status_code == 202
+    follows = turn("t2", {"plan_id": str(followed)}, ("read_file", "words"))
+    assert client.post(TURNS, json={**follows, **then}).status_code == 202
+    assert client.post(TURNS, json={**body, "turn_id": "t3"}).status_code == 202
+    with session.reading() as db:
+        years = db.execute(
+            text(
+                "select extract(year from outcome_at)::int = 2020 from plan_history "
+                "where outcome_at is not null order by outcome_seq"
+            )
+        ).scalars()
+        assert list(years) == [True, True, False]
+
+
 def test_a_plan_of_a_turn_names_its_catalogs_version_and_how_long_it_took(
     client: TestClient, tenant_id: UUID
 ) -> None:

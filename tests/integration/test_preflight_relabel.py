@@ -22,7 +22,7 @@ from workers.settings import WorkerSettings
 
 __all__ = ["fresh_policies"]
 
-UNCLEAR = "sort out the thing with the greenhouse"
+UNCLEAR = "deal with that thing behind the greenhouse"
 ANSWER = '{"categories": ["coding"]}'
 
 

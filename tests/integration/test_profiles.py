@@ -96,6 +96,10 @@ def test_an_unknown_model_has_no_price(db: Connection, tenant: UUID) -> None:
     ("model", "usd"),
     [
         ("claude-opus-4-5", "5"),
+        ("claude-opus-4-1-20250805", "15"),
+        ("claude-opus-4", "15"),
+        ("openrouter/anthropic/claude-opus-4.1", "15"),
+        ("claude-3-opus-20240229", "15"),
         ("anthropic/claude-opus-4-5-20251101", "5"),
         ("bedrock/anthropic.claude-opus-4-5-20251101-v1:0", "5"),
         ("azure/gpt-4o", "2.5"),
@@ -109,7 +113,7 @@ def test_a_well_known_model_has_its_price_before_any_import(
     db: Connection, tenant: UUID, model: str, usd: str
 ) -> None:
     assert price_per_input_token(db, tenant, model) == Decimal(usd) / 1_000_000
-    assert load_profile(db, tenant, model).context_window is None
+    assert load_profile(db, tenant, model).context_window is not None
 
 
 def test_prices_are_imported_once_and_updated_where_they_differ(db: Connection, tenant: UUID) -> None:

@@ -94,12 +94,52 @@ def test_a_kind_that_is_none_is_refused(client: TestClient) -> None:
     assert (answer.status_code, answer.json()["field"]) == (422, "kind")
 
 
-def test_the_hint_stands_before_the_new_message_where_there_are_tools(platform: Platform) -> None:
-    with_tools = platform.ask("hey, thanks!", tools=TOOLS)["messages"][-1]["content"]
-    without = platform.ask("hey, thanks!")["messages"][-1]["content"]
-    assert with_tools.startswith("[Context: casual")
-    assert with_tools.endswith("\n\nhey, thanks!")
-    assert without == "hey, thanks!"
+def test_the_hint_is_told_beside_the_window_and_never_in_the_users_words(platform: Platform) -> None:
+    answer = platform.ask("hey, thanks!", tools=TOOLS, system_prompt="Be kind.")
+    assert answer["preflight"]["hint"].startswith("[Context: casual")
+    assert [message["content"] for message in answer["messages"]] == ["Be kind.", "hey, thanks!"]
+
+
+def test_a_request_may_want_the_hint_in_the_system_prompt(platform: Platform) -> None:
+    answer = platform.ask("hey, thanks!", tools=TOOLS, system_prompt="Be kind.", hint="system")
+    hint = answer["preflight"]["hint"]
+    assert [message["content"] for message in answer["messages"]] == [f"Be kind.\n\n{hint}", "hey, thanks!"]
+
+
+def test_a_request_may_want_the_hint_in_a_block_of_its_own(platform: Platform) -> None:
+    answer = platform.ask("hey, thanks!", tools=TOOLS, hint="block")
+    first, second = answer["messages"][-1]["content"]
+    assert first["text"] == answer["preflight"]["hint"]
+    assert second["text"] == "hey, thanks!"
+    without_tools = platform.ask("hey, thanks!", hint="block")
+    assert without_tools["messages"][-1]["content"] == "hey, thanks!"
+
+
+def test_of_more_tools_than_a_provider_takes_the_hint_says_how_many_are_there(platform: Platform) -> None:
+    crowd = [tool(f"thing_{n}", f"Looks after thing number {n} of the depot.") for n in range(200)]
+    answer = platform.ask("Who looks after thing number 7?", tools=crowd, model="gpt-4.1")
+    assert len(answer["tools"]) == 128
+    assert "| tools: 128 of 200 |" in answer["preflight"]["hint"]
+    told = answer["utilization"]["tools"]
+    assert told["hint"].startswith("72 more tools are not shown")
+    assert len(told["hidden"]) == len(set(told["hidden"])) == 72
+
+
+def test_a_tool_that_came_twice_is_named_once(platform: Platform) -> None:
+    crowd = [tool(f"thing_{n % 100}", f"Looks after thing number {n % 100}.") for n in range(200)]
+    answer = platform.ask("Who looks after thing number 7?", tools=crowd, model="gpt-4.1", top_n=20)
+    hidden = answer["utilization"]["tools"]["hidden"]
+    assert len(hidden) == len(set(hidden))
+    assert set(hidden).isdisjoint(names(answer))
+    excluded = [one["what"] for one in answer["certificate"]["excluded"]]
+    assert len(excluded) == len(set(excluded))
+
+
+def test_a_request_may_want_fewer_tools(platform: Platform) -> None:
+    crowd = [tool(f"thing_{n}", f"Looks after thing number {n} of the depot.") for n in range(60)]
+    answer = platform.ask("Who looks after thing number 7?", tools=crowd, top_n=5)
+    assert len(answer["tools"]) == 5
+    assert "thing_7" in names(answer)
 
 
 def test_a_tenant_can_switch_filtering_and_the_hint_off(platform: Platform) -> None:
@@ -115,6 +155,9 @@ def test_sections_of_skills_go_with_their_tools(platform: Platform) -> None:
     answer = platform.ask("hey, thanks!", tools=TOOLS, system_prompt=prompt)
     assert "gently" not in answer["messages"][0]["content"]
     assert "Short." in answer["messages"][0]["content"]
+    assert {"what": "skill web_fetch", "why": "not-wanted-by-preflight", "tokens": None} in (
+        answer["certificate"]["excluded"]
+    )
 
 
 def test_many_tools_are_cut_to_the_room_and_the_best_stay(platform: Platform) -> None:

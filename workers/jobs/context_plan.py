@@ -70,7 +70,13 @@ def plan_contexts(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
             if not hold(db, held):
                 raise LeaseLostError
             store_plan(
-                db, held.tenant_id, row.key, plan=made.plan, reason=made.reason, call_ids=made.call_ids
+                db,
+                held.tenant_id,
+                row.key,
+                plan=made.plan,
+                reason=made.reason,
+                planner=row.model or llm.context_planner_model,
+                call_ids=made.call_ids,
             )
         ready += made.plan is not None
     return _finish(held, f"ready: {ready} of {len(rows)}", more=len(rows) == MOST_PLANS)

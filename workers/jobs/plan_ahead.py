@@ -101,4 +101,4 @@ def _is_expensive(
     db: Transaction, tenant_id: UUID, session: SessionState, settings: PlanningSettings
 ) -> bool:
     price = price_per_input_token(db, tenant_id, session.model) if session.model else None
-    return is_expensive_primary(price, settings.expensive_usd_per_token)
+    return is_expensive_primary(price, settings.expensive_usd_per_token, model=session.model or "")

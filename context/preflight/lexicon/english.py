@@ -106,7 +106,7 @@ WORDS: dict[str, str] = {
     "wallpaper poster thumbnail banner meme gif audio sound sounds voice speech video videos clip clips animation melody tune subtitle subtitles caption "
     "captions transcript chart charts diagram infographic graph waveform spectrogram recording mp3 mp4 wav png jpg jpeg svg webm flac",
     "media.verb": "draw sketch illustrate paint transcribe transcribing transcription narrate voiceover upscale colorize stylize watermark text_to_speech "
-    "text-to-speech speech_to_text speech-to-text read_aloud read_it_aloud out_loud remove_background remove_the_background denoise",
+    "text-to-speech speech_to_text speech-to-text read_aloud read_it_aloud out_loud aloud remove_background remove_the_background denoise",
     "media.act": "generate generating render create make design speak say listen record dub crop resize blend visualize plot enhance combine stitch "
     "synchronize trim convert extract edit modify apply add",
     "media.play": "play playing playlist playlists radio podcast podcasts song songs music track tracks album albums audiobook audiobooks spotify pandora "
@@ -121,6 +121,8 @@ WORDS: dict[str, str] = {
     "spouse partner brother sister mom mum dad parents roommate neighbor neighbour budget quarterly invoice invoices contract birthday anniversary "
     "errand errands grocery groceries workout gym homework chores team supplier",
     "mem.mine": "my mine our ours myself",
+    "mem.they": "he she him her his hers they them their theirs",
+    "ask.certain": "the that this those these",
     "mem.i": "i i'm i've i'd i'll me we we're we've am_i did_i have_i was_i",
     "plan.steps": "step_by_step step-by-step and_then first_then afterwards after_that finally followed_by one_by_one phases milestones roadmap strategy "
     "workflow end-to-end end_to_end from_scratch thoroughly comprehensive in-depth in_depth in_detail detailed well-formatted",

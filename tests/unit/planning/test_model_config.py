@@ -61,3 +61,24 @@ def test_an_unknown_price_is_not_expensive() -> None:
 
 def test_the_threshold_can_be_another() -> None:
     assert is_expensive_primary(Decimal("0.000003"), threshold=0.000002) is True
+
+
+@pytest.mark.parametrize(
+    ("model", "usd", "expensive"),
+    [
+        ("claude-opus-4-5", "5", True),
+        ("openrouter/anthropic/claude-opus-4.1", "15", True),
+        ("claude-3-opus-20240229", "15", True),
+        ("claude-opus-4-5", "2.5", False),
+        ("claude-sonnet-4-5", "5", False),
+        ("gpt-5-pro", "15", True),
+        ("o1", "15", True),
+        ("gpt-4o", "2.5", False),
+        ("claude-opus-9", None, False),
+    ],
+)
+def test_models_of_the_largest_class_are_expensive_though_they_became_cheaper(
+    model: str, usd: str | None, expensive: bool
+) -> None:
+    price = None if usd is None else Decimal(usd) / 1_000_000
+    assert is_expensive_primary(price, model=model) is expensive

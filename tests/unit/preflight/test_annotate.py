@@ -1,11 +1,11 @@
-"""The hint line: before the new user message, and nothing else is touched."""
+"""The hint: a block of its own before the new user message, or the end of the system prompt."""
 
 import json
 from dataclasses import replace
 
 import pytest
 
-from context.preflight.annotate import annotate
+from context.preflight.annotate import annotate, with_hint_at_its_end
 from context.types import Wire
 from tests.unit.histories import answers
 from tests.unit.windows import ask, counted
@@ -16,7 +16,10 @@ HINT = "[Context: research task | tools: web_search | thinking: low]"
 def test_the_hint_stands_before_the_users_words_and_is_counted() -> None:
     (before,) = ask("Who runs the depot?")
     (after,) = annotate([before], HINT)
-    assert after.body["content"] == f"{HINT}\n\nWho runs the depot?"
+    assert after.body["content"] == [
+        {"type": "text", "text": HINT},
+        {"type": "text", "text": "Who runs the depot?"},
+    ]
     assert after.tokens > before.tokens
 
 
@@ -44,3 +47,16 @@ def test_results_alone_are_never_annotated() -> None:
 def test_without_a_hint_nothing_changes(hint: str | None) -> None:
     messages = ask()
     assert annotate(messages, hint)[0] is messages[0]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "hint", "written"),
+    [
+        ("Be kind.", HINT, f"Be kind.\n\n{HINT}"),
+        ("", HINT, HINT),
+        ("Be kind.", None, "Be kind."),
+        ("", None, ""),
+    ],
+)
+def test_the_system_prompt_comes_before_its_hint(prompt: str, hint: str | None, written: str) -> None:
+    assert with_hint_at_its_end(prompt, hint) == written

@@ -1,13 +1,23 @@
 """Tool definitions of one request are ranked in whatever shape they come."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from context.ranking.tools import rank_tools
+from context.ranking.rank import rank
+from context.ranking.tools import index_tools
+from context.ranking.types import Ranking
+from context.types import JsonObject
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 OTHER = {"type": "function", "function": {"name": "send_email", "description": "Send an email."}}
+
+
+def rank_tools(
+    tools: Sequence[JsonObject], intent: str, *, priors: Mapping[str, float] | None = None
+) -> Ranking:
+    return rank(index_tools(tools), intent, priors=priors)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""What a client wraps around a user's words says nothing of what the user asks."""
+
+import pytest
+
+from context.preflight.classify import classify
+from context.preflight.wrappers import without_wrappers
+
+ASKED = "fix the bug in this function and run the tests"
+REMINDER = (
+    "<system-reminder>\nYour wallet balance and the GPU status were checked.\n"
+    "Remember: draw no picture yesterday.\n</system-reminder>"
+)
+ENVIRONMENT = (
+    "<environment_details>\n# Current Time\n2026-02-03\n# Cost\n$0.12 of tokens\n# Search\nWhat is open? a.md"
+    "\n</environment_details>"
+)
+WRAPPERS = {
+    "reminder": REMINDER,
+    "environment": ENVIRONMENT,
+    "selection": "<ide_selection>btc = wallet.balance()</ide_selection>",
+    "opened": "<ide_opened_file>photo.png</ide_opened_file>",
+    "attributes": '<attached_files count="2" kind="picture">a photo of bitcoin</attached_files>',
+    "stdout": "<local-command-stdout>disk usage 93 %, uptime 4 days</local-command-stdout>",
+    "memories": "<relevant-memories>you said yesterday that we discussed it</relevant-memories>",
+    "camel": "<additionalData>play some music</additionalData>",
+    "git": "<git_status>clean; search the docs</git_status>",
+    "layout": "<project_layout>songs/ images/ wallet/</project_layout>",
+    "one word": "<context>the weather in Oslo, bitcoin and music</context>",
+}
+
+
+@pytest.mark.parametrize("kind", WRAPPERS)
+@pytest.mark.parametrize("place", ["before", "behind", "both"])
+def test_a_wrapper_decides_no_category(kind: str, place: str) -> None:
+    block = WRAPPERS[kind]
+    text = {"before": f"{block}\n{ASKED}", "behind": f"{ASKED}\n{block}", "both": f"{block}{ASKED}{block}"}
+    plain, wrapped = classify(ASKED), classify(text[place])
+    assert (wrapped.categories, wrapped.memory, wrapped.thinking_level) == (
+        *(plain.categories, plain.memory, plain.thinking_level),
+    )
+    assert wrapped.tool_allowlist == plain.tool_allowlist
+
+
+@pytest.mark.parametrize("name", ["user_query", "user-message", "command-args", "userRequest"])
+def test_what_stands_in_a_block_of_the_users_own_counts(name: str) -> None:
+    assert without_wrappers(f"<{name}>{ASKED}</{name}>{REMINDER}") == ASKED
+
+
+def test_a_message_of_wrappers_alone_is_about_nothing_and_all_passes() -> None:
+    found = classify(REMINDER, tools=["exec", "read", "web_search"])
+    assert (found.categories, found.tool_allowlist) == ((), None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ASKED,
+        "<task>fix it</task>",
+        "why does <button>Save</button> not work?",
+        "<div><span>1 < 2</span></div>",
+        f"```html\n{ENVIRONMENT}\n```\nWhy is this block empty?",
+        "<system-reminder> that nobody closes",
+        "</system-reminder> that nobody opened <system-reminder>",
+        "a < b and c > d </",
+        "",
+    ],
+)
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert without_wrappers(text) == text
+
+
+def test_blocks_in_each_other_go_with_the_outer_one() -> None:
+    assert without_wrappers(f"<environment_details>{REMINDER}</environment_details> go on") == "go on"
