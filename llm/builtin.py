@@ -1,10 +1,14 @@
 """The built-in model: what it answers, from values instead of a prompt; at once, and free."""
 
+from decimal import Decimal
+from uuid import uuid4
+
 from context.extract import PassageIndex, extract
 from context.precompute.prompt import ArtifactInput
 from context.tokens.text import count_text
 from llm import extractive
-from llm.requests import CompletionRequest
+from llm.requests import CompletionReply, CompletionRequest, Usage
+from llm.settings import EXTRACTIVE
 
 
 def answer(request: CompletionRequest) -> str | None:
@@ -27,3 +31,16 @@ def _read(asked: ArtifactInput) -> str:
     """The passages of an artifact that bear on the focus, word for word."""
     index = asked.index or PassageIndex.build(asked.text, asked.kind)
     return extract(asked.text, index, asked.focus, budget_tokens=asked.budget_tokens, count=count_text).text
+
+
+def complete_builtin(request: CompletionRequest) -> CompletionReply:
+    """Answer as the built-in model whatever model is asked for, without a row in the ledger: it is free.
+
+    Args:
+        request: A question that came as values.
+
+    Returns:
+        Its words; blank where there is nothing to say.
+    """
+    text = answer(request) or ""
+    return CompletionReply(uuid4(), text, "stop", Usage(), EXTRACTIVE, EXTRACTIVE, Decimal(0), 0.0)

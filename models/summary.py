@@ -82,6 +82,10 @@ class Summary(Base):
     activated_at: Mapped[datetime | None]
 
 
+STAND_IN = "stand-in"
+"""The method of a summary that the built-in model made because the chosen one did not: only until it does."""
+
+
 @dataclass(frozen=True)
 class SummaryText:
     """A summary as its readers need it."""
@@ -95,6 +99,14 @@ class SummaryText:
     language: str
     activated_at: datetime | None = None
     tainted: bool = False
+    method: str = ""
+    model: str = ""
+    base_version: int | None = None
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether it only stands in for one by the chosen model."""
+        return self.method == STAND_IN
 
 
 @dataclass(frozen=True)
@@ -126,6 +138,9 @@ TEXT_COLUMNS = (
     Summary.language,
     Summary.activated_at,
     Summary.tainted,
+    Summary.method,
+    Summary.model,
+    Summary.base_version,
 )
 
 
@@ -135,8 +150,27 @@ def find_active(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryTex
 
 
 def find_basis(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
-    """What the next summary builds on, so that nothing is summarized twice: the prepared, else the active."""
-    return _newest(db, tenant_id, session_id, SummaryState.PREPARED, SummaryState.ACTIVE)
+    """What the next summary builds on, so that nothing is summarized twice: the prepared, else the active.
+
+    One that only stands in is no basis, but the one below it is: the chosen model reads for itself what was
+    covered meanwhile.
+    """
+    newest = _newest(db, tenant_id, session_id, SummaryState.PREPARED, SummaryState.ACTIVE)
+    if newest is None or not newest.stands_in or newest.base_version is None:
+        return None if newest is None or newest.stands_in else newest
+    return _of_version(db, tenant_id, session_id, newest.base_version)
+
+
+def _of_version(db: Transaction, tenant_id: UUID, session_id: str, version: int) -> SummaryText | None:
+    row = db.execute(
+        select(*TEXT_COLUMNS).where(
+            Summary.tenant_id == tenant_id,
+            Summary.session_id == session_id,
+            Summary.version == version,
+            Summary.state != SummaryState.REJECTED,
+        )
+    ).one_or_none()
+    return read_summary(Cells(db, tenant_id), session_id, row) if row else None
 
 
 def _newest(db: Transaction, tenant_id: UUID, session_id: str, *states: SummaryState) -> SummaryText | None:

@@ -88,10 +88,19 @@ def _strategy(certificate: Certificate) -> str:
 def freshness(standing: Standing | None) -> dict[str, Any]:
     """How far the preparation has come."""
     if standing is None:
-        return {"last_seq": 0, "summarized_through": 0, "pending": 0, "oldest_due_age_s": None}
+        return {
+            "last_seq": 0,
+            "summarized_through": 0,
+            "pending": 0,
+            "oldest_due_age_s": None,
+            "summary_by": None,
+            "stands_in": False,
+        }
     return {
         "last_seq": standing.session.last_seq,
         "summarized_through": standing.session.summarized_seq,
         "pending": standing.pending,
         "oldest_due_age_s": standing.oldest_due_age_s,
+        "summary_by": standing.summary.model if standing.summary else None,
+        "stands_in": standing.summary is not None and standing.summary.stands_in,
     }

@@ -13,21 +13,26 @@ from context.activation import (
     choose_activation,
     prepare_thresholds,
 )
-from context.compression import Thresholds, count_ready, find_trigger, plan_cut
+from context.compression import Load, Thresholds, Trigger, count_ready, find_trigger, plan_cut
 from context.gate import GateSettings
 from context.prompts import PROMPT_VERSION
 from context.riding import Ride
 from context.types import Message
+from llm.builtin import complete_builtin
 from llm.failures import LlmFailure
-from llm.settings import LlmSettings
+from llm.settings import EXTRACTIVE, LlmSettings
+from models.budget import BudgetDeniedError
+from models.conversation import SessionState
 from models.counting import Counted, count
 from models.freshness import Standing, find_standing
 from models.history import load_oldest
+from models.provider import ProviderParkedError
 from models.recall import is_indexed
 from models.rollback import is_rolled_back
 from models.session import Transaction, reading, transaction
 from models.settings import compression_settings, recall_settings
 from models.summary import (
+    STAND_IN,
     NewSummary,
     SummaryText,
     activate_prepared,
@@ -38,7 +43,7 @@ from models.summary import (
 from models.summary_levels import thin_summaries
 from models.summary_part import drop_parts
 from models.tracing import span
-from models.work import Claim, finish
+from models.work import Claim, finish, hold
 from models.work_rest import end_rest, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
@@ -62,11 +67,15 @@ class _Task:
         segment: What to summarize, or why nothing is.
         waiting: The generation whose prepared summary waits; None where none does.
         activation: Why a summary takes effect now; None where it waits.
+        summarized_seq: Where the summary in force ends.
+        is_full: Whether the window can no longer hold the history.
     """
 
     segment: Segment | str
     waiting: int | None = None
     activation: Activation | None = None
+    summarized_seq: int = 0
+    is_full: bool = False
 
 
 def summarize_session(
@@ -98,13 +107,49 @@ def summarize_session(
     try:
         ride = None if ride_price_share is None else _find_ride(held, task.segment, llm)
         notes = write_notes(Desk(held, task.segment, complete, llm, gate, ride, ride_price_share or 0.0))
-    except LlmFailure:
+    except (LlmFailure, ProviderParkedError, BudgetDeniedError):
         with transaction() as db:
-            _activate_waiting(db, held, task)
+            is_shown = _activate_waiting(db, held, task) is not None
+        new = None if is_shown else _stand_in(held, task, task.segment, _Spare(llm, gate))
+        if new is not None:
+            with transaction() as db:
+                if hold(db, held):
+                    _put_in_force(db, held, new)
         raise
     if notes is None:
         return _finish(held, task, "nothing that could be noted")
-    return _store(held, task, task.segment, notes)
+    return _store(held, task, task.segment, notes, _Spare(llm, gate))
+
+
+@dataclass(frozen=True)
+class _Spare:
+    """What the built-in model needs to stand in: the settings of the chosen one, and the gate's."""
+
+    llm: LlmSettings
+    gate: GateSettings
+
+
+def _stand_in(held: Claim, task: _Task, segment: Segment, spare: _Spare) -> NewSummary | None:
+    """Have the built-in model cover what the window can no longer hold, until the chosen one has answered.
+
+    It says who made it, and is no basis for the next one; None where nothing has to be covered, or where it
+    does not pass the gate either.
+    """
+    is_chosen = spare.llm.summarizer_model == EXTRACTIVE
+    if not task.is_full or is_chosen or segment.cut.to_seq <= task.summarized_seq:
+        return None
+    builtin = spare.llm.model_copy(update={"summarizer_model": EXTRACTIVE})
+    notes = write_notes(Desk(held, segment, complete_builtin, builtin, spare.gate))
+    if notes is None or not notes.verdict.accepted:
+        return None
+    return replace(_new_summary(segment, notes), method=STAND_IN, prompt_version=STAND_IN)
+
+
+def _put_in_force(db: Transaction, held: Claim, new: NewSummary) -> None:
+    version = store_summary(db, held.tenant_id, held.key, new, activate=True)
+    if version is not None:
+        count(Counted.SUMMARIES, "activated", "stand-in")
+        log.warning("summary_stands_in", work_id=held.work_id, version=version, to_seq=new.to_seq)
 
 
 def _find_ride(held: Claim, segment: Segment, llm: LlmSettings) -> Ride | None:
@@ -119,21 +164,44 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
             return _Task("the session is gone")
         session = standing.session
         basis = find_basis(db, held.tenant_id, held.key)
+        stands_in = standing.summary is not None and standing.summary.stands_in
         after_seq = max(session.start_seq, basis.to_seq if basis else 0)
         messages, more = _load_raw(db, held, after_seq, session.last_seq)
         refused_to = refused_through(db, held.tenant_id, session, prompt_version=PROMPT_VERSION)
         is_known = is_indexed(db, held.tenant_id, session, through_seq=session.prepared_seq)
         is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
-    pressed = find_trigger(session.load, standing.budget, thresholds) is not None
+    load = _load_of(session, basis, messages, stands_in=stands_in, more=more)
+    trigger = find_trigger(load if stands_in else session.load, standing.budget, thresholds)
+    pressed = trigger is not None
     early = prepare_thresholds(thresholds, activation, pressed=pressed)
-    segment = _choose_segment(standing, basis, messages, early, more=more)
+    segment = _choose_segment(standing, basis, messages, early, load)
     if isinstance(segment, Segment) and segment.cut.to_seq == refused_to:
         segment = "refused before; waits for a new turn"
     if isinstance(segment, Segment) and is_undone:
         segment = "rolled back; waits for a new turn"
     waiting = session.generation if session.has_prepared and is_known else None
     why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
-    return _Task(segment, waiting, why)
+    is_full = trigger in {Trigger.TOKENS, Trigger.LEFT_OUT}
+    return _Task(segment, waiting, Activation.PRESSURE if stands_in else why, session.summarized_seq, is_full)
+
+
+def _load_of(
+    session: SessionState,
+    basis: SummaryText | None,
+    messages: Sequence[Message],
+    *,
+    stands_in: bool,
+    more: bool,
+) -> Load:
+    """What the next request would carry; a summary that stands in counts for nothing."""
+    load = session.prepared_load
+    if stands_in:
+        tokens = sum(message.tokens for message in messages)
+        covered = basis.tokens if basis else 0
+        load = replace(load, raw_messages=len(messages), raw_tokens=tokens, summary_tokens=covered)
+    elif not more:  # the session counts by numbers, and some of those may have been erased
+        load = replace(load, raw_messages=len(messages))
+    return load
 
 
 def _load_raw(db: Transaction, held: Claim, after_seq: int, last_seq: int) -> tuple[list[Message], bool]:
@@ -161,13 +229,9 @@ def _choose_segment(
     basis: SummaryText | None,
     messages: Sequence[Message],
     thresholds: Thresholds,
-    *,
-    more: bool,
+    load: Load,
 ) -> Segment | str:
     session, budget = standing.session, standing.budget
-    load = session.prepared_load
-    if not more:  # the session counts by numbers, and some of those may have been erased
-        load = replace(load, raw_messages=len(messages))
     if find_trigger(load, budget, thresholds) is None:
         return "nothing to do"
     cut = plan_cut(messages, load, budget, thresholds)
@@ -184,10 +248,8 @@ def _choose_segment(
     )
 
 
-def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
-    reason = str(notes.verdict.reason) if notes.verdict.reason else None
-    task = task if reason else _once_indexed(held, task, segment.cut.to_seq)
-    new = NewSummary(
+def _new_summary(segment: Segment, notes: Notebook) -> NewSummary:
+    return NewSummary(
         generation=segment.generation,
         base_version=segment.base.version if segment.base else None,
         from_seq=segment.from_seq,
@@ -199,9 +261,17 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
         method=notes.method,
         prompt_version=PROMPT_VERSION,
         language=notes.language,
-        rejected_because=reason,
+        rejected_because=str(notes.verdict.reason) if notes.verdict.reason else None,
         tainted=notes.tainted,
     )
+
+
+def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook, spare: _Spare) -> str:
+    """Store what was made, and what stands in for it where it was refused and the window is full."""
+    new = _new_summary(segment, notes)
+    reason = new.rejected_because
+    task = task if reason else _once_indexed(held, task, segment.cut.to_seq)
+    stand_in = _stand_in(held, task, segment, spare) if reason else None
     with span("store summary") as step, transaction() as db:
         version = store_summary(db, held.tenant_id, held.key, new, activate=task.activation is not None)
         outcome = _outcome(version, reason, task.activation)
@@ -212,6 +282,8 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook) -> str:
             _note_verdict(db, held, task, reason)
             if new.tainted:
                 log.warning("summary_tainted", work_id=held.work_id, version=version)
+        if stand_in is not None and version is not None:
+            _put_in_force(db, held, stand_in)
         more = segment.more and not reason
         again = 0.0 if version is None or more else None
         if not finish(db, held, outcome, again_in_s=again):

@@ -1,0 +1,112 @@
+"""Where the chosen model does not answer, or is refused, the built-in one covers what no window can hold."""
+
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+
+from api.window.answers import freshness
+from context.gate import GateSettings
+from llm.failures import Cause, LlmFailure
+from llm.settings import LlmSettings
+from models import session
+from models.summary import STAND_IN, SummaryState
+from tests.integration.summarizing import MODEL, THRESHOLDS, Model, Room
+from workers.jobs.summarize import summarize_session
+
+DOWN = LlmFailure(Cause.SERVER, "upstream is down", status=503)
+REFUSAL = "I'm sorry, but I can't help with that request."
+SMALL_WINDOW = 2_000
+
+
+@pytest.fixture
+def room(tenant_id: UUID) -> Room:
+    """A session whose history has outgrown its window; its first turn forbids something."""
+    room = Room(tenant_id)
+    room.add(
+        {"role": "user", "content": "You must never open pallet P-1001. Look at it from outside alone."},
+        {"role": "assistant", "content": "Understood: pallet P-1001 stays closed."},
+    )
+    room.add_turns(12)
+    shrink(room)
+    return room
+
+
+def shrink(room: Room) -> None:
+    with session.transaction() as db:
+        db.execute(
+            text("update session set context_window = :size, max_tokens = 200 where session_id = :key"),
+            {"size": SMALL_WINDOW, "key": room.session_id},
+        )
+
+
+def methods(room: Room) -> list[tuple[str, str]]:
+    return [(summary.method, str(summary.state)) for summary in room.summaries]
+
+
+def test_a_refused_model_is_stood_in_for_and_the_answer_says_so(room: Room) -> None:
+    room.summarize(Model(REFUSAL, REFUSAL))
+    assert methods(room) == [("aggressive", "rejected"), (STAND_IN, "active")]
+    shown = room.standing.summary
+    assert shown is not None
+    assert "never open pallet P-1001" in shown.text
+    told = freshness(room.standing)
+    assert (told["summary_by"], told["stands_in"]) == ("extractive", True)
+
+
+def test_a_model_that_is_down_is_stood_in_for_once_and_asked_again(room: Room) -> None:
+    assert room.run(Model(DOWN)).startswith("put off")
+    assert methods(room) == [(STAND_IN, "active")]
+    covered = room.standing.session.summarized_seq
+    with session.transaction() as db:
+        db.execute(text("update due_work set due_at = now()"))
+    assert room.run(Model(DOWN)).startswith("put off")
+    assert methods(room) == [(STAND_IN, "active")]
+    assert room.standing.session.summarized_seq == covered
+
+
+def test_the_models_next_accepted_summary_replaces_it_and_covers_the_same_messages(room: Room) -> None:
+    room.run(Model(DOWN))
+    covered = room.standing.session.summarized_seq
+    with session.transaction() as db:
+        db.execute(text("update due_work set due_at = now()"))
+    model = Model()
+    assert room.run(model).startswith("activated version 2")
+    assert "[1] " in model.prompts[0], "the model reads what was covered meanwhile"
+    assert "<previous_summary>" not in model.prompts[0]
+    assert methods(room) == [(STAND_IN, SummaryState.SUPERSEDED), ("normal", SummaryState.ACTIVE)]
+    assert room.standing.session.summarized_seq >= covered
+    assert freshness(room.standing)["stands_in"] is False
+
+
+def test_more_turns_during_an_outage_are_covered_too(room: Room) -> None:
+    room.run(Model(DOWN))
+    covered = room.standing.session.summarized_seq
+    room.add_turns(12)
+    shrink(room)
+    with session.transaction() as db:
+        db.execute(text("update due_work set due_at = now()"))
+    room.run(Model(DOWN))
+    assert room.standing.session.summarized_seq > covered
+    assert [method for method, _ in methods(room)] == [STAND_IN, STAND_IN]
+    assert all(summary.base_version is None for summary in room.summaries)
+
+
+def test_a_window_with_room_needs_none(tenant_id: UUID) -> None:
+    room = Room(tenant_id)
+    room.add_turns(5)
+    room.summarize(Model(REFUSAL, REFUSAL))
+    assert methods(room) == [("aggressive", "rejected")]
+
+
+def test_the_built_in_model_does_not_stand_in_for_itself(room: Room) -> None:
+    strict = GateSettings(min_progress=0.99)
+    summarize_session(
+        room.claim(),
+        complete=Model(),
+        llm=LlmSettings(summarizer_model="extractive"),
+        thresholds=THRESHOLDS,
+        gate=strict,
+    )
+    assert [state for _, state in methods(room)] == ["rejected"]
+    assert MODEL not in {summary.model for summary in room.summaries}
