@@ -9,8 +9,9 @@ import typer
 
 from afterturn.operating import known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
+from context.clip import one_line
 from models.clock import present
-from models.operating import count_stuck, drop_dead, list_stuck, retry_now
+from models.operating import RefusedSummary, count_stuck, drop_dead, list_refused, list_stuck, retry_now
 from models.parked_work import hasten_one
 from models.provider import GateState, end_wait, list_gates, reopen
 from models.session import Transaction
@@ -24,6 +25,8 @@ app = typer.Typer(
 )
 
 MOST_LISTED = 200
+SHOWN_CHARS = 300
+"""Of the text of a refused summary."""
 
 Tenant = Annotated[str | None, typer.Option(help="Whose work; everybody's where none is named.")]
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
@@ -35,12 +38,13 @@ def list_all(
     most: Annotated[int, typer.Option(min=1, help="The most pieces of work to show.")] = MOST_LISTED,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Show models that are not asked at present, and work that was given up or waits, with the reasons."""
+    """Show models that are not asked at present, work that was given up or waits, and refused summaries."""
     with operator_transaction(data_dir) as db:
         owner = _owner(db, tenant)
         gates = list_gates(db, now=present(db))
         stuck = list_stuck(db, owner, most=most)
-        names = name_tenants(db, {work.tenant_id for work in stuck})
+        refused = list_refused(db, owner, most=most)
+        names = name_tenants(db, {work.tenant_id for work in stuck} | {one.tenant_id for one in refused})
         left = count_stuck(db, owner) - len(stuck)
     for gate in gates:
         word = "since" if gate.state is GateState.HALF_OPEN else "until"
@@ -51,12 +55,21 @@ def list_all(
         print(f"work {work.work_id}  {work.kind} {work.key}  {due}  {_history(work, names[work.tenant_id])}")
     if left > 0:
         print(f"and {left} more: see them with --most {len(stuck) + left}")
-    if not gates and not stuck:
+    for one in refused:
+        print(_refusal(one, names[one.tenant_id]))
+    if not gates and not stuck and not refused:
         print("every model is asked, and no work was given up or waits after a failure")
 
 
 def _owner(db: Transaction, tenant: str | None) -> UUID | None:
     return None if tenant is None else known_tenant(db, tenant)
+
+
+def _refusal(refused: RefusedSummary, tenant: str) -> str:
+    said = one_line(refused.text, SHOWN_CHARS) or "nothing"
+    when = f"{refused.created_at:%Y-%m-%d %H:%M:%S}"
+    which = f"summary {refused.version} of {refused.session_id} of {tenant}"
+    return f"{which} by {refused.model}, refused {when}: {refused.reason}; it said: {said}"
 
 
 def _history(work: DueWork, tenant: str) -> str:

@@ -9,6 +9,8 @@ HELPERS = {
     "__main__",
     "cache_replay",
     "focus_data",
+    "gate_data",
+    "gate_talks",
     "past_plans",
     "ranking_data",
     "report",

@@ -2,7 +2,11 @@
 """What people paste is somebody else's: code, logs, traces."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from context.language import UNKNOWN, main_language
+from context.render import LineKind, RenderedLine
+from context.types import Role
 
 _FENCE = re.compile(r"\s{0,3}(```|~~~)")
 _MARKUP = re.compile(r"[{}<>\\\\=;|$#()\[\]]|\w_\w|::|->|\w\.\w+\(")
@@ -53,3 +57,25 @@ def is_pasted(row: str) -> bool:
     """Tell whether a line is code, a log's or a trace's by its looks."""
     marks = len(_MARKUP.findall(row))
     return _LOG.match(row) is not None or (marks >= _FEW_MARKS and marks > _MARKUP_SHARE * len(row))
+
+
+_TELLING_CHARS = 600
+"""Of one message: its beginning tells whose language it is, and a pasted story weighs no more than a prompt."""
+
+
+def users_language(lines: Iterable[RenderedLine]) -> str:
+    """Name the language of the users, and that of all who speak where theirs cannot be told.
+
+    Args:
+        lines: A transcript.
+
+    Returns:
+        An ISO 639-1 code, or "und"; code, logs and what is beyond the first words of a message do not count.
+    """
+    spoken = [line for line in lines if line.kind is LineKind.TEXT]
+    users = [drop_code(line.text)[:_TELLING_CHARS] for line in spoken if line.role is Role.USER]
+    short = " ".join(text for text in users if len(text) < _TELLING_CHARS)
+    language = main_language(users)
+    if language == UNKNOWN:
+        language = main_language([short])
+    return main_language(line.text for line in spoken) if language == UNKNOWN else language

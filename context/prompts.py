@@ -191,7 +191,9 @@ def _task(request: SummaryInput) -> str:
     """Write what differs from draft to draft last: all before it can come from a provider's cache."""
     task = _FIRST_TASK if request.previous_summary is None else _UPDATE_TASK
     told = task.format(first=request.from_seq, last=request.to_seq, budget=request.budget_tokens)
-    return "\n".join(filter(None, [told, _AGGRESSIVE_RULE if request.aggressive else "", request.complaint]))
+    return "\n".join(
+        filter(None, [told, request.complaint or (_AGGRESSIVE_RULE if request.aggressive else "")])
+    )
 
 
 def _wrap(tag: str, text: str) -> str:

@@ -87,6 +87,7 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         limit_tokens: The model's real window, where an overflow names it; None when it does not.
         detail: The provider's words without keys and without the prompt, at most 300 characters.
         model: The model that was asked last, which may be a fallback; None where none is known.
+        words: The text of an answer that cannot be used, to be stored sealed and shown nowhere else.
     """
 
     code = "llm-failure"
@@ -108,6 +109,7 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         self.limit_tokens = limit_tokens
         self.detail = detail[:MAX_DETAIL_CHARS]
         self.model: str | None = None
+        self.words = ""
         super().__init__(
             f"{self.reason}: {self.detail}" if detail else self.reason,
             status=status,

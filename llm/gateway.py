@@ -135,6 +135,7 @@ class Gateway:
         if failure is not None or raw is None:
             failure = failure or LlmFailure(Cause.NO_CONTENT)
             failure.model = request.model
+            failure.words = raw.text if raw is not None else ""
             raise failure
         return _reply(attempt, raw, price_usd)
 

@@ -1,11 +1,16 @@
 """What operators see and do when work waits: what was put off or given up, and another try for it."""
 
+from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, or_, select, true, update
+from sqlalchemy import ColumnElement, exists, func, or_, select, true, update
+from sqlalchemy.orm import aliased
 
 from models.dead_work import redrive
 from models.session import Transaction
+from models.summary import STAND_IN, Summary, SummaryState
+from models.text_keys import Cells, TextForgottenError, TextUnavailableError
 from models.work import DueWork, WorkState
 from models.work_errors import readable
 
@@ -85,3 +90,61 @@ def drop_dead(db: Transaction, tenant_id: UUID | None, work_id: int) -> DueWork 
         )
     )
     return DueWork(**readable(db, dict(row)))
+
+
+@dataclass(frozen=True)
+class RefusedSummary:
+    """A summary that the gate refused and no later one has replaced: for operators, its text included."""
+
+    tenant_id: UUID
+    session_id: str
+    version: int
+    model: str
+    reason: str
+    text: str
+    created_at: datetime
+
+
+def list_refused(db: Transaction, tenant_id: UUID | None, *, most: int) -> list[RefusedSummary]:
+    """List the sessions whose last summary by a model was refused, with what the model said, latest first.
+
+    Args:
+        db: A connection.
+        tenant_id: Whose sessions; None for everybody's.
+        most: The most of them.
+
+    Returns:
+        Their newest refused summaries; the text of one whose key is not at hand is empty.
+    """
+    later = aliased(Summary)
+    is_replaced = exists().where(
+        later.tenant_id == Summary.tenant_id,
+        later.session_id == Summary.session_id,
+        later.version > Summary.version,
+        later.method != STAND_IN,
+    )
+    whose = true() if tenant_id is None else Summary.tenant_id == tenant_id
+    rows = db.execute(
+        select(
+            Summary.tenant_id,
+            Summary.session_id,
+            Summary.version,
+            Summary.model,
+            func.coalesce(Summary.rejected_because, ""),
+            Summary.text,
+            Summary.created_at,
+        )
+        .where(whose, Summary.state == SummaryState.REJECTED, ~is_replaced)
+        .order_by(Summary.created_at.desc())
+        .limit(most)
+    ).all()
+    found = [RefusedSummary(*row) for row in rows]
+    return [replace(one, text=_refused_text(db, one)) for one in found]
+
+
+def _refused_text(db: Transaction, refused: RefusedSummary) -> str:
+    try:
+        cells = Cells(db, refused.tenant_id)
+        return cells.open("summary.text", refused.text, refused.session_id, refused.version)
+    except (TextForgottenError, TextUnavailableError):
+        return ""

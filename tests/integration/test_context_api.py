@@ -83,6 +83,8 @@ def test_an_unknown_session_gets_the_new_message_alone(client: TestClient) -> No
         "summarized_through": 0,
         "pending": 0,
         "oldest_due_age_s": None,
+        "summary_by": None,
+        "stands_in": False,
     }
     assert answer["utilization"]["strategy"] == "new-message-only"
     check(answer)

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from models import session
 from models.tenant import ensure_tenant
 from tests.integration.conftest import make_key
-from tests.integration.summarizing import SESSION, Model, Room
+from tests.integration.summarizing import MODEL, SESSION, Model, Room
 
 ASK: dict[str, Any] = {
     "model": "gpt-4o",
@@ -55,6 +55,8 @@ def test_a_session_says_how_far_it_goes_and_what_its_parts_cost(client: TestClie
         "summarized_through": room.standing.session.summarized_seq,
         "pending": 0,
         "oldest_due_age_s": None,
+        "summary_by": MODEL,
+        "stands_in": False,
     }
     assert [work["last_outcome"] for work in shown["due_work"]] == ["activated version 1"]
     assert shown["last_errors"] == []

@@ -10,6 +10,7 @@ from context.gate import GateSettings
 from llm.failures import Cause, LlmFailure
 from llm.settings import LlmSettings
 from models import session
+from models.operating import list_refused
 from models.summary import STAND_IN, SummaryState
 from tests.integration.summarizing import MODEL, THRESHOLDS, Model, Room
 from workers.jobs.summarize import summarize_session
@@ -110,3 +111,56 @@ def test_the_built_in_model_does_not_stand_in_for_itself(room: Room) -> None:
     )
     assert [state for _, state in methods(room)] == ["rejected"]
     assert MODEL not in {summary.model for summary in room.summaries}
+
+
+MADE_UP = (
+    "## Work done\n- reservation ZX9Q1K was refunded 4,200 USD [2]\n- pallet P-9999 was sold to Heinrich [4]"
+)
+
+
+def complaints(model: Model) -> list[str]:
+    return [request.summary_input.complaint for request in model.asked if request.summary_input is not None]
+
+
+def test_the_second_call_is_told_what_was_made_up(room: Room) -> None:
+    model = Model(MADE_UP)
+    room.summarize(model)
+    first, second = complaints(model)
+    assert first == ""
+    assert "ZX9Q1K" in second
+    assert "ZX9Q1K" in model.prompts[1]
+    assert model.prompts[1].split("</transcript>")[0] == model.prompts[0].split("</transcript>")[0]
+
+
+def test_an_answer_has_room_for_what_is_asked_and_a_loop_gets_no_more(room: Room) -> None:
+    cut_off = LlmFailure(Cause.OUTPUT_CAP)
+    cut_off.words = "## Objective\n" + "- Motivation\n" * 120
+    model = Model(cut_off)
+    room.summarize(model)
+    first, second = model.asked
+    assert first.summary_input is not None
+    assert first.max_output_tokens == first.summary_input.budget_tokens * 2 + 200
+    assert second.max_output_tokens == first.max_output_tokens
+    assert (first.temperature, second.temperature > 0) == (0, True)
+
+
+def test_an_outage_in_the_second_call_does_not_cost_the_refused_first_once_more(room: Room) -> None:
+    assert room.run(Model(MADE_UP, DOWN)).startswith("put off")
+    with session.transaction() as db:
+        db.execute(text("update due_work set due_at = now()"))
+    model = Model()
+    assert room.run(model).startswith("activated")
+    assert [request.summary_input.aggressive for request in model.asked if request.summary_input] == [True]
+
+
+def test_a_refused_text_is_kept_for_operators_until_a_later_summary(room: Room) -> None:
+    room.summarize(Model(MADE_UP, MADE_UP))
+    with session.reading() as db:
+        [refused] = list_refused(db, room.tenant_id, most=10)
+    assert (refused.session_id, refused.reason) == (room.session_id, "made-up")
+    assert "ZX9Q1K" in refused.text
+    room.add_turns(1)
+    shrink(room)
+    room.summarize(Model())
+    with session.reading() as db:
+        assert list_refused(db, room.tenant_id, most=10) == []

@@ -8,13 +8,15 @@ from dataclasses import dataclass, replace
 import structlog
 
 from context.assemble import Notes, notes_message
+from context.complaints import complain
 from context.compression import Cut
+from context.echo import is_loop
 from context.gate import Covered, Draft, GateSettings, Verdict
-from context.language import UNKNOWN, main_language
+from context.language import UNKNOWN
 from context.mending import mend_summary
+from context.pasted import users_language
 from context.prompts import PROMPT_VERSION, SummaryInput, summary_messages
 from context.render import (
-    LineKind,
     RenderedLine,
     chunk_lines,
     participants,
@@ -29,12 +31,13 @@ from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.counting import Counted, count
+from models.profile import load_profile
 from models.session import reading, transaction
 from models.summary import SummaryText
 from models.summary_part import find_part, keep_part
 from models.work import Claim, hold
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.room import OUT_OF_ROOM, known_room, learn_room, widened
+from workers.jobs.room import OUT_OF_ROOM, fitted, known_room, learn_room, widened
 
 log = structlog.get_logger()
 
@@ -45,6 +48,9 @@ SUMMARY_SHARE = 0.15
 
 RIDING_SHARE = 0.8
 """Of the summarizer's room: what a prefix may take of it, with a reserve for miscounting."""
+
+LOOP_TEMPERATURE = 0.4
+"""After a draft that went round: the same question at temperature 0 would go round again."""
 
 LEAST_SUMMARY_TOKENS = 200
 LEAST_CHUNK_TOKENS = 1_000
@@ -102,6 +108,7 @@ class Desk:
         gate: What a summary must be.
         ride: The beginning of the chat's own request, to ask behind; None for a prompt of its own.
         ride_price_share: What one of its tokens costs against another one, in [0, 1].
+        temperature: Of the next call.
     """
 
     held: Claim
@@ -111,6 +118,7 @@ class Desk:
     gate: GateSettings
     ride: Ride | None = None
     ride_price_share: float = 0.0
+    temperature: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -155,19 +163,33 @@ def write_notes(desk: Desk) -> Notebook | None:
 
 def _ask(desk: Desk, lines: tuple[RenderedLine, ...]) -> Notebook:
     desk = replace(desk, llm=known_room(desk.held.tenant_id, desk.held.key, desk.llm))
-    notes = _write(desk, _request(desk, lines, aggressive=False))
+    asked = _request(desk, lines, aggressive=False)
+    notes = _write(_fitted(desk, asked), asked)
     if notes.verdict.accepted:
         return notes
+    verdict = notes.verdict
     again = replace(desk, llm=known_room(desk.held.tenant_id, desk.held.key, desk.llm))
     asked = _request(again, lines, aggressive=True)
-    if notes.verdict.reason not in OUT_OF_ROOM:
-        return _write(again, asked)
+    asked = replace(asked, complaint=complain(verdict.reason, verdict.told))
+    if verdict.reason not in OUT_OF_ROOM:
+        return _write(_fitted(again, asked), asked)
+    if is_loop(verdict.text):
+        return _write(replace(_fitted(again, asked), temperature=LOOP_TEMPERATURE), asked)
     try:
         return _write(replace(again, llm=widened(again.llm)), asked)
     except LlmFailure as failure:
         if failure.cause is not Cause.INVALID_REQUEST:
             raise
         return _write(again, asked)  # some models take no question that leaves more room than they use
+
+
+def _fitted(desk: Desk, asked: SummaryInput) -> Desk:
+    """A model that does not think gets room for what it is asked for, so that a loop ends soon."""
+    if desk.llm.summarizer_model == EXTRACTIVE:
+        return desk
+    with reading() as db:
+        profile = load_profile(db, desk.held.tenant_id, desk.llm.summarizer_model)
+    return replace(desk, llm=fitted(desk.llm, asked.budget_tokens, thinks=profile.hybrid_reasoning))
 
 
 def _write(desk: Desk, asked: SummaryInput) -> Notebook:
@@ -259,9 +281,9 @@ def _request(desk: Desk, lines: tuple[RenderedLine, ...], *, aggressive: bool) -
 
 
 def _language(segment: Segment, lines: Sequence[RenderedLine]) -> str:
-    """The language of the conversation as it goes on: a stretch in another one does not change the notes."""
+    """The users' language as the talk goes on: neither that of one stretch nor of what they paste."""
     following = render_transcript(segment.following)
-    spoken = main_language(line.text for line in (*lines, *following) if line.kind is LineKind.TEXT)
+    spoken = users_language((*lines, *following))
     return segment.base.language if spoken == UNKNOWN and segment.base else spoken
 
 
@@ -282,6 +304,8 @@ def _write_chunk(desk: Desk, asked: SummaryInput, covered_tokens: int) -> Notebo
     draft, model = _draft(desk, asked)
     covered = Covered(asked.lines, covered_tokens, asked.previous_summary, asked.language)
     verdict = _judge(desk, asked, draft, covered)
+    if not verdict.accepted and not asked.aggressive and model != EXTRACTIVE:
+        _keep_refused(desk, asked, draft)
     segment = desk.segment
     shown = Notes(1, segment.from_seq, segment.cut.to_seq, verdict.text or "-")
     method = "extractive" if model == EXTRACTIVE else "aggressive" if asked.aggressive else "normal"
@@ -304,18 +328,23 @@ def _judge(desk: Desk, asked: SummaryInput, draft: Draft, covered: Covered) -> V
 
 
 def _draft(desk: Desk, asked: SummaryInput) -> tuple[Draft, str]:
-    """A finished chunk of an earlier attempt, or the model's answer; a wordless one goes to the gate too."""
+    """A chunk of an earlier attempt, finished or refused, or the model's answer, even a wordless one."""
     held, model = desk.held, desk.llm.summarizer_model
     with reading() as db:
         kept = find_part(db, held.tenant_id, held.key, _digest(asked, model))
+        refused = None if kept else find_part(db, held.tenant_id, held.key, _refused_digest(asked, model))
     if kept is not None:
         return Draft(kept, count_text(kept)), model
+    if refused is not None:
+        finish, _, text = refused.partition("\n")
+        return Draft(text, count_text(text), finish), model
     try:
         reply = desk.complete(_question(desk, asked))
     except LlmFailure as failure:
         if failure.kind not in _FINISH_OF_FAILURE:
             raise
-        return Draft("", 0, _FINISH_OF_FAILURE[failure.kind]), model
+        words = failure.words
+        return Draft(words, count_text(words), _FINISH_OF_FAILURE[failure.kind]), model
     return Draft(reply.text, count_text(reply.text), reply.finish_reason), reply.model
 
 
@@ -330,6 +359,7 @@ def _question(desk: Desk, asked: SummaryInput) -> CompletionRequest:
         model=desk.llm.summarizer_model,
         messages=messages,
         max_output_tokens=desk.llm.summarizer_max_output_tokens,
+        temperature=desk.temperature,
         input_tokens=tokens + (ride.tokens if ride else 0),
         tools=ride.tools if ride else (),
         session_id=desk.held.key,
@@ -343,6 +373,20 @@ def _digest(asked: SummaryInput, model: str) -> bytes:
     transcript = transcript_text(asked.lines)
     parts = (PROMPT_VERSION, model, str(asked.aggressive), asked.previous_summary or "", transcript)
     return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
+def _refused_digest(asked: SummaryInput, model: str) -> bytes:
+    return hashlib.sha256(b"refused" + _digest(asked, model)).digest()
+
+
+def _keep_refused(desk: Desk, asked: SummaryInput, draft: Draft) -> None:
+    """Keep a refused first draft, so that an outage in the second call does not cost the first once more."""
+    held, digest = desk.held, _refused_digest(asked, desk.llm.summarizer_model)
+    content = f"{draft.finish_reason or 'stop'}\n{draft.text}"
+    with transaction() as db:
+        if not hold(db, held):
+            raise LeaseLostError
+        keep_part(db, held.tenant_id, held.key, digest, content=content, tokens=draft.tokens)
 
 
 def _keep(desk: Desk, asked: SummaryInput, notes: Notebook) -> None:

@@ -21,6 +21,9 @@ LEAST_WINDOW_TOKENS = 1_000
 MOST_OF_WINDOW = 4
 """An answer takes one in so many tokens of a window that is smaller than the settings say."""
 
+BUDGETS_OF_ANSWER, LEAST_ANSWER_TOKENS = 2, 200
+"""What an answer may take: twice what it was asked for, since no model counts its tokens, and a few."""
+
 WIDER = 2
 """How much more an answer may take after one that ended without a usable word: thinking takes of it too."""
 
@@ -76,6 +79,23 @@ def lowered(llm: LlmSettings, limit: int | None) -> LlmSettings:
         return llm
     output = min(llm.summarizer_max_output_tokens, max(limit // MOST_OF_WINDOW, 1))
     return llm.model_copy(update={"summarizer_window_tokens": limit, "summarizer_max_output_tokens": output})
+
+
+def fitted(llm: LlmSettings, budget_tokens: int, *, thinks: bool) -> LlmSettings:
+    """The settings with room for an answer of so many tokens, and no more than a loop may cost.
+
+    Args:
+        llm: The settings so far.
+        budget_tokens: The most tokens that the answer was asked for, > 0.
+        thinks: Whether the model thinks out of the same room.
+
+    Returns:
+        The settings; the same for a model that thinks.
+    """
+    room = budget_tokens * BUDGETS_OF_ANSWER + LEAST_ANSWER_TOKENS
+    if thinks or room >= llm.summarizer_max_output_tokens:
+        return llm
+    return llm.model_copy(update={"summarizer_max_output_tokens": room})
 
 
 def widened(llm: LlmSettings) -> LlmSettings:
