@@ -1,4 +1,4 @@
-"""What the summary gate refuses, by kind of draft: good ones of ten languages, and bad ones made from them by rule.
+"""What the summary gate refuses, by kind of draft: good ones in ten languages, and bad ones made by rule.
 
 Run it from the repository's root: `python -m benchmarks.gate [--drafts FILE] [--leave-one-out]`.
 
@@ -127,15 +127,13 @@ def main() -> None:
     cases = list(read_cases(asked.drafts) if asked.drafts else made_cases())
     results: JsonObject = {kind: tally.row() for kind, tally in measure(cases).items()}
     for kind, row in results.items():
-        print(
-            f"{kind:28} {row['drafts']:5} drafts  refused {row['refused']:.3f}  kept out {row['kept_out']:.3f}"
-        )
+        shares = f"refused {row['refused']:.3f}  kept out {row['kept_out']:.3f}"
+        print(f"{kind:28} {row['drafts']:5} drafts  {shares}")
     good = [case for case in cases if case.is_good]
     refused = sum(row["refused"] * row["drafts"] for kind, row in results.items() if kind.startswith("good"))
     languages = {case.talk.language for case in cases}
-    print(
-        f"{len(cases)} drafts, {len(languages)} languages; good ones refused: {refused / max(len(good), 1):.4f}"
-    )
+    share = refused / max(len(good), 1)
+    print(f"{len(cases)} drafts, {len(languages)} languages; good ones refused: {share:.4f}")
     if asked.leave_one_out:
         results["left_out"] = leave_one_out(cases)
         for kind, row in results["left_out"].items():
