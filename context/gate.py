@@ -147,6 +147,9 @@ _TOKENS_A_NAME = 20
 _LEAST_NAMES = 4
 """A short summary has room for little that the last one protects: one name in twenty tokens, a few always."""
 
+_FEW_NAMES = 3
+"""Of one or two names that were said in passing nobody can tell whether they matter."""
+
 _MOST_TOLD = 12
 _HARD = frozenset({Doubt.NAME, Doubt.FIGURE, Doubt.OPPOSITE, Doubt.UNDONE, Doubt.SAYING})
 _FEW_POINTS = 2
@@ -199,6 +202,7 @@ def _findings(
     protected = protected_identifiers(covered.previous or "", limit=min(settings.max_protected, room))
     yield _recall(text, protected, settings.min_protected, "protected")
     named = covered_identifiers(covered.lines, limit=settings.max_identifiers)
+    named = named if len(named) >= _FEW_NAMES else []
     yield _recall(text, named, settings.min_identifiers, "covered")
     yield _rules(text, covered)
 

@@ -142,6 +142,7 @@ def _stand_in(held: Claim, task: _Task, segment: Segment, spare: _Spare) -> NewS
     notes = write_notes(Desk(held, segment, complete_builtin, builtin, spare.gate))
     if notes is None or not notes.verdict.accepted:
         return None
+    index_through(held.tenant_id, held.key, segment.cut.to_seq, settings=recall_settings())
     return replace(_new_summary(segment, notes), method=STAND_IN, prompt_version=STAND_IN)
 
 
