@@ -202,8 +202,7 @@ def _findings(
     protected = protected_identifiers(covered.previous or "", limit=min(settings.max_protected, room))
     yield _recall(text, protected, settings.min_protected, "protected")
     named = covered_identifiers(covered.lines, limit=settings.max_identifiers)
-    named = named if len(named) >= _FEW_NAMES else []
-    yield _recall(text, named, settings.min_identifiers, "covered")
+    yield _recall(text, named if len(named) >= _FEW_NAMES else [], settings.min_identifiers, "covered")
     yield _rules(text, covered)
 
 
@@ -333,12 +332,8 @@ def _grounds(text: str, covered: Covered, settings: GateSettings) -> Verdict:
 def _rules(text: str, covered: Covered) -> Verdict:
     """A rule that a user stated and nobody lifted stands in the notes."""
     lost = lost_rules(text, covered.lines)
-    return Verdict(
-        text,
-        Reason.RULES_LOST if lost else None,
-        {"rules_lost": len(lost)},
-        tuple(rule.point for rule in lost[:_MOST_TOLD]),
-    )
+    told = tuple(rule.point for rule in lost[:_MOST_TOLD])
+    return Verdict(text, Reason.RULES_LOST if lost else None, {"rules_lost": len(lost)}, told)
 
 
 def _recall(text: str, names: Sequence[str], least: float, which: str) -> Verdict:
