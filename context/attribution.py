@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from context.render import LineKind, RenderedLine
 
 _POINT = re.compile(
-    r"(?P<start>\s*(?:[-*•·]\s+)?(?:\*\*)?\[\s*(?P<seq>\d{1,9})\s*\](?:\*\*)?\s*)"
+    r"(?P<start>\s*(?:[-*•·]\s+)?(?:\*\*)?\[\s*(?P<seq>\d{1,9})(?:\s?·[^\[\]\n]{1,30})?\s*\](?:\*\*)?\s*)"
     r"(?P<label>[^\s\[\]:][^\[\]:\n]{0,79}):(?=\s)"
 )
 _ROLE = re.compile(r"\s*\(\w+\)\Z")

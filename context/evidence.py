@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from context.sections import Section, SummaryLine, read_lines
 
-_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)\s*\]")
+_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)(?:\s?·[^\[\]\n]{1,30})?\s*\]")
+"""Numbers of messages, perhaps with the day: "[3 · 8 May 2023]"."""
 _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|\w\[\d+\]")
 _RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -81,6 +82,11 @@ def check_claims(summary: str, known: range, *, language: str) -> Claims:
 def has_proof(claim: str) -> bool:
     """Tell whether a claim names a message, outside of quotes and code."""
     return _CITED.search(_masked(claim)) is not None
+
+
+def without_sources(claim: str) -> str:
+    """Take the numbers of messages and their days out of a point: they are no part of what it says."""
+    return _CITED.sub(" ", claim)
 
 
 def is_unproven(claim: str) -> bool:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from context.attribution import credit_speakers
 from context.echo import drop_echo
-from context.evidence import MARKED, Claims, check_claims
+from context.evidence import MARKED, Claims, check_claims, without_sources
 from context.grounding import Point, ground_points
 from context.identifiers import kept_identifiers, rank_identifiers
 from context.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
@@ -356,7 +356,7 @@ def protected_identifiers(previous: str, *, limit: int) -> list[str]:
         The names, heaviest first.
     """
     sections = read_sections(previous)
-    sources = [(item, 1.0) for section in PROTECTED for item in sections.get(section, [])]
+    sources = [(without_sources(item), 1.0) for section in PROTECTED for item in sections.get(section, [])]
     return rank_identifiers(sources, limit=limit)
 
 

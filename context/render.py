@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from enum import StrEnum
 
 from context.calls import looks_failed, render_arguments
@@ -38,6 +39,8 @@ class RenderedLine:
         step: Number of the step: a call, its parallel calls and their outcomes share one.
         failed: Whether an outcome is a failure.
         call_id: The call that a line makes or answers; "" for words.
+        day: When its turn ended; None where nobody said.
+        opens_day: Whether the lines before it are of another day.
     """
 
     seq: int
@@ -48,15 +51,22 @@ class RenderedLine:
     step: int
     failed: bool = False
     call_id: str = ""
+    day: date | None = None
+    opens_day: bool = False
+
+    @property
+    def number(self) -> str:
+        """Its message's number in brackets, with the day where one begins: "[3 · 8 May 2023]"."""
+        return dated(self.seq, self.day if self.opens_day else None)
 
     def __str__(self) -> str:
         """Write the line; what follows a line break is indented, so that no text can forge a label."""
         body = self.text.replace("\n", "\n    ")
         if self.kind is LineKind.CALL:
-            return f"[{self.seq}] {self.speaker} calls {body}"
+            return f"{self.number} {self.speaker} calls {body}"
         if self.kind is LineKind.RESULT:
-            return f"[{self.seq}] {self.speaker} -> {'error' if self.failed else 'ok'}: {body}"
-        return f"[{self.seq}] {self.speaker}: {body}"
+            return f"{self.number} {self.speaker} -> {'error' if self.failed else 'ok'}: {body}"
+        return f"{self.number} {self.speaker}: {body}"
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,7 @@ class RenderLimits:
 
 
 DEFAULT_LIMITS = RenderLimits()
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MAX_NAME_CHARS = 60
 _MIN_PART_CHARS = 80
 
@@ -95,11 +106,27 @@ def render_transcript(
     """
     steps = _steps(messages)
     names: dict[str, str] = {}
-    return tuple(
-        line
-        for message, step in zip(messages, steps, strict=True)
-        for line in _message_lines(message, step, limits, names)
-    )
+    lines: list[RenderedLine] = []
+    day: date | None = None
+    for message, step in zip(messages, steps, strict=True):
+        for line in _message_lines(message, step, limits, names):
+            opens_day = message.day not in {None, day}
+            lines.append(replace(line, day=message.day, opens_day=opens_day) if message.day else line)
+            day = message.day or day
+    return tuple(lines)
+
+
+def dated(seq: int, day: date | None) -> str:
+    """Write a message's number in brackets, with a day where there is one, in the same way for all languages.
+
+    Args:
+        seq: The message.
+        day: When it was said.
+
+    Returns:
+        "[3]", or "[3 · 8 May 2023]".
+    """
+    return f"[{seq}]" if day is None else f"[{seq} · {day.day} {_MONTHS[day.month - 1]} {day.year}]"
 
 
 def transcript_text(lines: Iterable[RenderedLine]) -> str:

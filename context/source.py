@@ -19,7 +19,7 @@ from context.words import fold_word, index_terms, query_terms
 PREFIX = 5
 """So many letters of a word tell it whatever its ending."""
 
-_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)\s*\]")
+_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)(?:\s?·[^\[\]\n]{1,30})?\s*\]")
 _RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
 _LABEL = re.compile(r"\A\s*(?:\*\*)?(?:\[[^\[\]\n]{1,40}\]\s*)?(?:\*\*)?[^:\[\]\n]{1,80}:\s+")
 _NUMBER_LABEL = re.compile(r"\A\s*(?:\*\*)?\[[^\[\]\n]{1,40}\](?:\*\*)?\s*")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -42,6 +43,7 @@ class Message:
         speaker: Who speaks, where the platform named somebody.
         tokens_wide: Its cost in the second count, which bounds other families' models more closely.
         model: The model that answered in its turn; None where nobody said.
+        day: When its turn ended, as a day of UTC; None where nobody said.
     """
 
     seq: int
@@ -54,6 +56,7 @@ class Message:
     speaker: str | None = None
     tokens_wide: int | None = None
     model: str | None = None
+    day: date | None = None
 
     @cached_property
     def body(self) -> JsonObject:

@@ -8,14 +8,14 @@ from context.render import LineKind, RenderedLine, transcript_text
 from context.sections import read_lines
 
 _LINE = re.compile(
-    r"\s{0,3}(?P<bullet>(?:[-*•]|\d{1,3}[.)])\s+)?\[(?P<seq>\d{1,9})\]\s++(?P<speaker>[^\n:\[\]]{1,80}?)"
+    r"\s{0,3}(?P<bullet>(?:[-*•]|\d{1,3}[.)])\s+)?\[(?P<seq>\d{1,9})(?:\s?·[^\[\]\n]{1,30})?\]\s++(?P<speaker>[^\n:\[\]]{1,80}?)"
     r"(?::\s+|\s+calls\s+|\s+->\s+(?:ok|error):\s*)(?P<words>\S.*)\Z"
 )
 _ROLE = re.compile(
     r"(?:.*\()?(?:user|assistant|system|developer|tool|function|human|ai|model)\)?", re.IGNORECASE
 )
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*\]")
+_SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*(?:·[^\[\]\n]{1,30})?\]")
 _START = r"(?:\A|(?<=[.!?;:。！？；：])\s*|(?<=[-–—]\s))[\s>*_-]*"
 _FIRST_PERSON = re.compile(
     rf"{_START}(?:(?:[Ii]ch|[Yy]o|[Ee]u|[Ii]o|[Ii]k|[Яя])\s+\w|[Jj]e\s+\w|[Jj]['’]\w"

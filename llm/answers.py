@@ -1,7 +1,7 @@
 """Who said what after whom: which questions are settled, and what came of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from context.cues import Cue, find_cues, is_question
@@ -60,7 +60,11 @@ class Talk:
     def of(cls, lines: Sequence[RenderedLine]) -> "Talk":
         """Read a transcript."""
         words = [line for line in lines if line.kind is LineKind.TEXT and line.role is not Role.SYSTEM]
-        spoken = [Spoken(line, place) for place, line in enumerate(words)]
+        has_days = len({line.day for line in words if line.day}) > 1
+        spoken = [
+            Spoken(replace(line, opens_day=line.day is not None) if has_days else line, place)
+            for place, line in enumerate(words)
+        ]
         seqs = [line.seq for line in lines] or [0]
         last = words[-1].speaker if words else ""
         others = [place for place, line in enumerate(words) if line.speaker != last]

@@ -41,8 +41,8 @@ class Point:
 
 
 def label_of(line: RenderedLine) -> str:
-    """Label words as the transcript does: "[3] Ana (user):"."""
-    return f"[{line.seq}] {line.speaker}:"
+    """Label words as the transcript does: "[3] Ana (user):", or "[3 · 8 May 2023] Ana (user):"."""
+    return f"{line.number} {line.speaker}:"
 
 
 def plain_numbers(text: str) -> str:

@@ -1,7 +1,7 @@
 """Pick out of a transcript what a summary could say, each point with its place and its worth."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from context.addressed import is_addressed_rule
@@ -14,7 +14,7 @@ from context.types import Role
 from llm.answers import Spoken, Talk
 from llm.call_points import call_points
 from llm.changes import with_changes
-from llm.point import Point, plain_numbers
+from llm.point import Point, label_of, plain_numbers
 
 _SHORT_BYTES = 24
 _ORDER_BYTES = 40
@@ -61,7 +61,7 @@ def find_points(lines: Sequence[RenderedLine]) -> list[Point]:
     """
     talk = Talk.of(lines)
     said = [point for spoken in talk.spoken for point in _points_of_words(spoken, talk)]
-    demanded = list(_demanded(lines))
+    demanded = list(_demanded(lines, {one.line.seq: label_of(one.line) for one in talk.spoken}))
     said = [point for point in said if not any(_repeats(point, rule) for rule in demanded)]
     points = [*demanded, *with_changes(said), *call_points(lines, recency=talk.recency)]
     points.sort(key=lambda point: (point.order, point.place))
@@ -73,10 +73,10 @@ def _repeats(point: Point, rule: Point) -> bool:
     return point.order == rule.order and rule.body in point.body and 2 * len(rule.body) > len(point.body)
 
 
-def _demanded(lines: Sequence[RenderedLine]) -> Iterator[Point]:
+def _demanded(lines: Sequence[RenderedLine], labels: Mapping[int, str]) -> Iterator[Point]:
     """Give the strong rules of users, without which no summary is accepted, word for word."""
     for rule in find_rules(lines):
-        head = f"[{rule.seq}] {rule.speaker}: "
+        head = f"{labels[rule.seq]} "
         text = head + plain_numbers(rule.text)
         yield Point(Section.CONSTRAINTS, text, _WORTH["demanded"], rule.seq, head)
 

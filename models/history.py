@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 from uuid import UUID
@@ -29,7 +29,7 @@ _MESSAGE_COLUMNS = (
     StoredMessage.tokens_wide,
 )
 _OF_SESSION = (
-    select(*_MESSAGE_COLUMNS, Turn.model)
+    select(*_MESSAGE_COLUMNS, Turn.model, Turn.completed_at)
     .outerjoin(
         Turn,
         and_(
@@ -42,7 +42,7 @@ _OF_SESSION = (
         StoredMessage.tenant_id == bindparam("tenant_id"), StoredMessage.session_id == bindparam("session_id")
     )
 )
-"""Messages with the model of their turn: what one model signed does not go to others."""
+"""Messages with the model of their turn, for what one signed does not go to others, and with its end."""
 
 _NEWEST_FIRST = (
     _OF_SESSION.where(StoredMessage.seq > bindparam("after_seq"), StoredMessage.seq <= bindparam("up_to_seq"))
@@ -118,6 +118,7 @@ def _message(cells: Cells, session_id: str, row: Any) -> Message:
         cells.open_if("message.speaker", row[7], session_id, row[0]),
         row[8],
         row[9],
+        row[10].astimezone(UTC).date() if row[10] else None,
     )
 
 

@@ -1,6 +1,7 @@
 """Helpers for tests of the summarize job: a session with turns, and a model that does as it is told."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -92,10 +93,14 @@ class Room:
         for _ in range(count):
             self.add(*dialogue(self._turns + 1))
 
-    def add(self, *messages: dict[str, Any], speaker: str | None = None) -> None:
+    def add(
+        self, *messages: dict[str, Any], speaker: str | None = None, completed_at: datetime | None = None
+    ) -> None:
         """Post one turn, as the API does."""
         self._turns += 1
-        event = TurnCompleted(turn_id=f"t{self._turns}", messages=list(messages), speaker=speaker)
+        event = TurnCompleted(
+            turn_id=f"t{self._turns}", messages=list(messages), speaker=speaker, completed_at=completed_at
+        )
         with session.transaction() as db:
             store_turns(db, self.tenant_id, [read_turn(self.session_id, event).turn])
 

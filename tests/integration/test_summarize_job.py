@@ -1,5 +1,6 @@
 """The summarize job while the world changes under it: what is late is thrown away, what is new is kept."""
 
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -53,6 +54,15 @@ def test_the_counters_change_with_the_summary_in_one_step(room: Room) -> None:
     model = Model()
     assert room.summarize(model) == "nothing to do"
     assert model.asked == []
+
+
+def test_notes_of_several_days_say_on_which_day_a_thing_was_said(tenant_id: UUID) -> None:
+    room, model = Room(tenant_id), Model()
+    for number in range(1, 6):
+        room.add(*dialogue(number), completed_at=datetime(2023, 5, 6 + number, 23, 30, tzinfo=UTC))
+    room.summarize(model)
+    assert "[1 · 7 May 2023] user: Please look at pallet P-1001" in model.prompts[0]
+    assert "[1 · 7 May 2023] user: " in room.summaries[0].text
 
 
 def test_the_next_summary_builds_on_the_one_before(room: Room) -> None:

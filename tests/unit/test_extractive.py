@@ -1,9 +1,11 @@
 # ruff: noqa: RUF001 - conversations in several scripts
 """The built-in model: what it keeps, in which shape, and how fast."""
 
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,7 @@ from context.prompts import SummaryInput
 from context.render import LineKind, RenderedLine, participants, render_transcript
 from context.sections import Section, read_sections, section_titles
 from context.tokens.text import count_text
-from context.types import Role
+from context.types import Message, Role
 from llm.extractive import summarize
 from tests.data import data_dir
 
@@ -177,6 +179,32 @@ def test_a_value_that_changed_shows_its_newest_and_the_one_before() -> None:
 def test_the_same_words_about_two_things_are_no_change() -> None:
     lines = (said(1, "The flight HAT023 costs $364 a seat."), said(2, "The flight HAT134 costs $580 a seat."))
     assert "->" not in ask((*lines, *FILLER), budget=900)
+
+
+def test_lines_of_several_days_say_which_day_and_pass_the_gate() -> None:
+    days = (date(2023, 5, 8), date(2023, 6, 1))
+    messages = [
+        Message(
+            n,
+            Role.USER,
+            30,
+            json.dumps(
+                {"role": "user", "content": f"I moved lamp {n} to shelf {n} yesterday, near the door."}
+            ),
+            speaker="Ana" if n % 2 else "Bo",
+            day=days[n > 10],
+        )
+        for n in range(1, 21)
+    ]
+    lines = render_transcript(messages)
+    assert str(lines[0]).startswith("[1 · 8 May 2023] Ana (user): ")
+    assert str(lines[1]).startswith("[2] Bo (user): ")
+    assert str(lines[10]).startswith("[11 · 1 Jun 2023] Ana (user): ")
+    text = ask(lines, budget=300)
+    assert "[20 · 1 Jun 2023] Bo (user): I moved lamp 20" in text
+    verdict = judge_summary(Draft(text, count_text(text), "stop"), Covered(lines, 900, language="en"))
+    assert verdict.reason is None
+    assert "[20 · 1 Jun 2023] Bo (user): I moved lamp 20" in verdict.text
 
 
 def test_every_stretch_of_a_talk_is_spoken_for_and_the_budget_is_used() -> None:
