@@ -16,6 +16,7 @@ from sqlalchemy import (
     bindparam,
     func,
     literal,
+    or_,
     select,
 )
 from sqlalchemy.dialects.postgresql import insert
@@ -26,7 +27,6 @@ from models.base import Base, TenantKey, TenantPart
 from models.conversation import SESSION_KEY, Session
 from models.habits import UserProfile
 from models.log import StoredMessage, Turn
-from models.recall import RecallProgress
 from models.session import Transaction
 from models.text_keys import Cells
 
@@ -132,13 +132,9 @@ _HABITS = (
     .correlate(Session)
     .scalar_subquery()
 )
-_RECALLS = (
-    select(RecallProgress.through_seq > 0)
-    .where(RecallProgress.tenant_id == Session.tenant_id, RecallProgress.session_id == Session.session_id)
-    .correlate(Session)
-    .limit(1)
-    .scalar_subquery()
-)
+_RECALLS = or_(Session.summarized_seq > Session.start_seq, Session.cut_seq > Session.start_seq)
+"""Whether older turns are hidden from windows, so that only recall shows their words."""
+
 _TOPIC = (
     select(
         Session.last_turn_index,
