@@ -1,5 +1,6 @@
 """From the newest summary down to the raw turns: nothing protected is lost, nothing is left between."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,7 @@ from sqlalchemy import text
 
 from context.gate import Reason
 from context.levels import KEEP_ALL
-from context.sections import Section, read_sections, write_sections
+from context.sections import PROTECTED, Section, read_sections, write_sections
 from context.window import Notes, notes_message
 from llm.requests import CompletionRequest
 from models import session
@@ -40,11 +41,17 @@ class Forgetful(Model):
         assert asked is not None
         points = read_sections(notes_of(request))
         new = {
-            section: [item for item in items if f"[{asked.from_seq - 1}]" < item and RULE not in item]
+            section: [item for item in items if _is_new(item, asked.from_seq) and RULE not in item]
             for section, items in points.items()
-            if section in {Section.OBJECTIVE, Section.DONE, Section.PEOPLE, Section.IDENTIFIERS}
+            if section is not None and (section not in PROTECTED or section is Section.IDENTIFIERS)
         }
         return write_sections({section: items for section, items in new.items() if section}, "en")
+
+
+def _is_new(item: str, from_seq: int) -> bool:
+    """A point of the new messages: a list of names is one too, that of the old ones left out."""
+    cited = [int(number) for number in re.findall(r"\[(\d+)", item)]
+    return max(cited) >= from_seq if cited else NAME not in item
 
 
 def first_notes(room: Room) -> None:
