@@ -71,7 +71,7 @@ class ArtifactQuestion:
         room: What artifacts may take.
         wait_ms: How long the caller waits for a plan.
         shown: Artifacts that the window shows whole already.
-        goes_on: Whether the turn probably has further steps, which ask the same again.
+        goes_on: Whether the request answers calls, so that its turn goes on and asks the same again.
         by_rule: Whether summaries and plans of models are left unused.
         is_trial: Whether nothing comes of it: no plan is asked for.
         in_force: Whose summaries answer exactly.
@@ -107,7 +107,7 @@ class Shelving:
         matches: The summaries that may be shown, by artifact.
         artifacts: All that were looked at.
         whole: Of which of them the question asks for all.
-        goes_on: Whether the turn probably has further steps, which ask the same again.
+        goes_on: Whether the request answers calls, so that its turn goes on and asks the same again.
         summarizer: The model that summarizes for this request; empty for the settings' own.
         in_force: Whose summaries answer exactly.
     """

@@ -394,10 +394,17 @@ LOOK: dict[str, Any] = {
 def test_an_agents_further_steps_find_what_its_first_step_missed(platform: Platform) -> None:
     platform.turn("Read the report.", long_report())
     artifact = artifact_id()
-    assert how_of(platform.ask(BERTH, **SMALL, **LOOK)) == "extract"
+    steps = [{"role": "user", "content": BERTH}, *step("n1", "seen")]
+    assert how_of(platform.ask(messages=steps, **SMALL, **LOOK)) == "extract"
     platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.OK, NOTES))
     assert ("request", BERTH) in focuses()
-    assert how_of(platform.ask(BERTH, **SMALL, **LOOK)) == "exact"
+    assert how_of(platform.ask(messages=[*steps, *step("n2", "seen")], **SMALL, **LOOK)) == "exact"
+
+
+def test_tools_alone_do_not_mean_that_a_turn_goes_on(platform: Platform) -> None:
+    platform.turn("Read the report.", long_report())
+    assert how_of(platform.ask(BERTH, **SMALL, **LOOK)) == "extract"
+    assert focuses() == []
 
 
 def test_a_question_without_further_steps_is_not_read_for_again(platform: Platform) -> None:
