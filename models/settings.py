@@ -152,7 +152,7 @@ class RecallSettings(BaseSettings):
         0.5, gt=0, le=1, description="The same share of a window that no budget narrows."
     )
     recall_free_share: float = Field(
-        0.5, ge=0, le=1, description="The share of the free room that recall takes where all else fits."
+        0.25, ge=0, le=1, description="The share of the free room that recall takes where all else fits."
     )
     recall_most_tokens: int = Field(
         4_000, ge=0, description="The most tokens that recall takes of any window, however large."
