@@ -123,8 +123,10 @@ def unavailable(error: Exception) -> ProblemError | None:
     trouble = trouble_of(error)
     if trouble is None or trouble not in REASONS:
         return None
-    event = "rows_held" if REASONS[trouble].startswith(HELD) else "database_unavailable"
-    log.warning(event, trouble=trouble, error=kind_of(error))
+    if REASONS[trouble].startswith(HELD):
+        log.warning("rows_held", trouble=trouble, error=kind_of(error))
+    else:
+        log.warning("database_unavailable", trouble=trouble, error=kind_of(error))
     if isinstance(error, OutcomeUnknownError):
         return ProblemError("unavailable", f"{REASONS[trouble]}; {UNKNOWN}", outcome="unknown")
     return ProblemError("unavailable", f"{REASONS[trouble]}; {_so_far()}, try again", **_outcome())

@@ -16,10 +16,13 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the columns, old sessions of the first revision and new ones of the second; then the index."""
-    op.execute("alter table session add column unsigned_seq bigint not null default 0")
-    op.execute("alter table session add column most_images integer")
-    op.execute("alter table session add column counts_revision smallint not null default 1")
+    """Add the columns, old sessions of the first revision and new ones of the second; then the index.
+
+    The index is built outside the transaction: a run that was interrupted there is taken again.
+    """
+    op.execute("alter table session add column if not exists unsigned_seq bigint not null default 0")
+    op.execute("alter table session add column if not exists most_images integer")
+    op.execute("alter table session add column if not exists counts_revision smallint not null default 1")
     op.execute("alter table session alter column counts_revision set default 2")
     with op.get_context().autocommit_block():
         op.execute("drop index concurrently if exists ix_session_counts")
@@ -33,6 +36,6 @@ def downgrade() -> None:
     """Drop the index and the columns."""
     with op.get_context().autocommit_block():
         op.execute("drop index concurrently if exists ix_session_counts")
-    op.execute("alter table session drop column counts_revision")
-    op.execute("alter table session drop column most_images")
-    op.execute("alter table session drop column unsigned_seq")
+    op.execute("alter table session drop column if exists counts_revision")
+    op.execute("alter table session drop column if exists most_images")
+    op.execute("alter table session drop column if exists unsigned_seq")

@@ -26,6 +26,20 @@ pytestmark = pytest.mark.usefixtures("one_day")
 
 CRANES = "What is said about the cranes and the rain?"
 SMALL: dict[str, Any] = {"context_window": 3_000, "max_tokens": 300}
+
+
+def further_step(question: str) -> dict[str, Any]:
+    """The messages of a request that answers a call: its turn goes on."""
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    return {
+        "messages": [
+            {"role": "user", "content": question},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "seen"},
+        ]
+    }
+
+
 AGENT: dict[str, Any] = {
     "tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
 }
@@ -287,7 +301,7 @@ class TestModels:
         self, platform: Platform
     ) -> None:
         agent = {"summarizer_model": "openai/scripted-notes", **SMALL, **AGENT}
-        platform.ask("Summarize what the report says of cranes and rain.", **agent)
+        platform.ask(**further_step("Summarize what the report says of cranes and rain."), **agent)
         with session.reading() as db:
             wanted = db.execute(
                 text("select artifact_id from artifact_summary where model = 'openai/scripted-notes'")
@@ -304,7 +318,7 @@ class TestModels:
         """Its own is missing as the model is away: that is no reason to pay for the same at each request."""
         agent = {"summarizer_model": "openai/scripted-notes", **SMALL, **AGENT}
         question = "Summarize what the report says of cranes and rain."
-        platform.ask(question, **agent)
+        platform.ask(**further_step(question), **agent)
         wanted, down = wanted_of("openai/scripted-notes"), Step(Mode.UNAVAILABLE, retry_after_s=None)
         assert wanted
         for artifact in wanted:
@@ -312,7 +326,7 @@ class TestModels:
             platform.do(WorkKind.ARTIFACT, artifact, down, llm_fallback_models=("openai/scripted-spare",))
             asked = [seen.body["model"] for seen in platform.server.requests]
             assert asked[:2] == ["scripted-notes", "scripted-spare"]
-        answer = platform.ask(question, **agent)
+        answer = platform.ask(**further_step(question), **agent)
         assert wanted_of("openai/scripted-notes") == []
         assert "exact" in {record["how"] for record in used(answer)["artifacts_processed"]}
 
