@@ -9,7 +9,9 @@ from context.identifiers import normal
 from context.prompts import prompt_lines
 from context.sections import read_lines
 
-_MARKS = re.compile(r"\A[\s\-*•·#>]+|[\s.;:()\[\]*_]+\Z|\A\(")
+_LEADING = re.compile(r"[\s\-*•·#>]++|\(")
+_BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_TRAILING = f"{_BLANKS}.;:()[]*_"
 _LEAST_CHARS = 12
 _PART_WORDS = 6
 """So many words of the prompt in a row are the prompt's."""
@@ -89,7 +91,13 @@ def _goes_round(lines: list[str], least: int) -> bool:
 
 
 def _plain(line: str) -> str:
-    return normal(_MARKS.sub("", _MARKS.sub("", line)))
+    return normal(_bare(_bare(line)))
+
+
+def _bare(line: str) -> str:
+    """Take the marks off both ends, once."""
+    leading = _LEADING.match(line)
+    return line[leading.end() if leading else 0 :].rstrip(_TRAILING)
 
 
 @cache

@@ -16,6 +16,8 @@ CAPITAL = re.compile(r"(?<![\w.'’@/#-])[A-ZÀ-ÖØ-ÞĀ-ŽА-ЯЁІЇЄҐΑ-Ω
 """A word with a capital letter."""
 
 _NO_SENTENCE_START = re.compile(r"[^\s.!?:;¦•*\"“„«(\[—–|/-]\s+\Z|,\s*\Z")
+_BEFORE_CHARS = 40
+"""So much before a word tells whether a sentence begins with it."""
 _HARD_NAME = re.compile(r"\d|[_@/\\#]|\(\)|://|\w-[A-Z0-9]")
 _UNIT_LETTERS = 7
 _LEAST_OF_PATH = 3
@@ -87,7 +89,7 @@ def _unknown_persons(plain: str, source: Source) -> list[str]:
         return []
     unknown = []
     for found in CAPITAL.finditer(plain):
-        if not _NO_SENTENCE_START.search(plain[: found.start()]):
+        if not _NO_SENTENCE_START.search(plain[max(found.start() - _BEFORE_CHARS, 0) : found.start()]):
             continue
         word = fold_word(re.sub(r"['’]s?\Z|['’].*\Z", "", found[0]))
         if word in source.words or word in _COMMON or word[:-1] in source.words or word in source.haystack:

@@ -16,7 +16,8 @@ _ROLE = re.compile(
 )
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*(?:·[^\[\]\n]{1,30})?\]")
-_START = r"(?:\A|(?<=[.!?;:。！？；：])\s*|(?<=[-–—]\s))[\s>*_-]*"
+_START = r"(?:\A|(?<=[.!?;:。！？；：])|(?<=[-–—]\s))[\s>*_-]{0,40}+"
+"""Where a sentence begins. So many marks before it are looked over: without a bound, each of many would be again."""
 _FIRST_PERSON = re.compile(
     rf"{_START}(?:(?:[Ii]ch|[Yy]o|[Ee]u|[Ii]o|[Ii]k|[Яя])\s+\w|[Jj]e\s+\w|[Jj]['’]\w"
     r"|(?:[Ww]ir|[Nn]ous|[Nn]osotros|[Nn]ós|[Nn]oi|[Ww]ij|[Мм]ы|[Мм]и)\s+\w"
@@ -37,7 +38,7 @@ _TO_READER = re.compile(
     re.IGNORECASE,
 )
 _QUOTES = re.compile(
-    r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|「[^」\n]*」|『[^』\n]*』|(?<!\w)[‘'][^’'\n]{3,}[’'](?!\w)"
+    r"`[^`\n]*`|\"[^\"\n]*\"|“[^“”\n]*”|«[^«»\n]*»|„[^„“”\n]*[“”]|「[^「」\n]*」|『[^『』\n]*』|(?<!\w)[‘'][^‘’'\n]{3,}[’'](?!\w)"
 )
 _CALL_MARK = re.compile(
     r"\[(?:assistant |model )?(?:tool|function)[ _-]?(?:call|use|result)s?\b[^\]\n]{0,60}\]", re.IGNORECASE
@@ -157,8 +158,9 @@ def _own_words(summary: str, lines: Sequence[RenderedLine]) -> Iterator[str]:
         if not item or _is_labelled(item, speakers | names):
             continue
         words = _QUOTES.sub('""', _SOURCE.sub(" ", item)).strip()
-        cited = [int(number) for source in _SOURCE.findall(item) for number in re.findall(r"\d+", source)]
-        if not any(_plain(_SOURCE.sub("", item)).rstrip(".") in said.get(seq, "") for seq in cited):
+        cited = {int(number) for source in _SOURCE.findall(item) for number in re.findall(r"\d+", source)}
+        told = _plain(_SOURCE.sub("", item)).rstrip(".")
+        if not any(told in said.get(seq, "") for seq in cited):
             yield words
 
 
