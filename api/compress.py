@@ -169,8 +169,8 @@ def _read_refusal(request: CompressRequest) -> _Refusal:
     if observed is None:
         raise ProblemError(
             "not-an-overflow",
-            f"error: does not say that the window was too large (it reads as {error.kind!r}); nothing was "
-            "changed. Send observed_limit if the window was too large all the same",
+            f"error: does not say that the window was too large (it reads as {error.kind.value!r}); nothing "
+            "was changed. Send observed_limit if the window was too large all the same",
             field="error",
             classified_as=error.kind,
             retry_after_s=error.retry_after_s,

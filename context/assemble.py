@@ -298,8 +298,8 @@ class _Assembly:
             return offer.status or RecallStatus.SKIPPED
         if most < min(offer.limits.tokens, RECALL_FRAME_TOKENS * 2) and offer.passages:
             return RecallStatus.DOES_NOT_FIT
-        hidden_through = shown_from - 1 if shown_from is not None else offer.indexed_through
-        behind = offer.indexed_through < min(hidden_through, offer.hidden_through)
+        shown_from = offer.hidden_through + 1 if shown_from is None else shown_from
+        behind = offer.indexed_through < min(shown_from - 1, offer.hidden_through)
         return RecallStatus.NOT_INDEXED_YET if behind else RecallStatus.NOTHING_FOUND
 
     def _shorten(self, messages: Sequence[Message], left: int) -> Taken | None:
@@ -369,7 +369,14 @@ class _Assembly:
     def _give_turns_back(self, tokens: int) -> int:
         before, gone = self.taken_cost, 0
         while self.taken and gone < tokens:
-            gone += self._cost(self.taken.pop().messages)
+            oldest = self.taken.pop()
+            cost = self._cost(oldest.messages)
+            shorter = None if self.taken else self._shorten(oldest.messages, cost - (tokens - gone))
+            if shorter is not None:
+                trims = (*oldest.trims, *shorter.trims)
+                self.taken.append(Taken(shorter.messages, shorter.cost, trims))
+                break
+            gone += cost
         self.taken_cost = self._cost([message for turn in reversed(self.taken) for message in turn.messages])
         return before - self.taken_cost
 

@@ -26,6 +26,9 @@ log = structlog.get_logger()
 FITTING_SHARE = 0.7
 """Raw history that takes no more of the room than this is shown whole: nothing of it need be searched."""
 
+NEWEST_SHARE = 0.5
+"""A newest turn that takes more of the room may not fit the window, and is searched as well."""
+
 WHOLE_MEMORY_TOKENS = 400
 """A category that wants so many recalled tokens takes recall's whole share of a tight window."""
 
@@ -66,12 +69,15 @@ class RecallQuestion:
 
     @property
     def search_through(self) -> int:
-        """The last message that the window may leave out; the newest turn is shown in any case."""
+        """The last message that the window may leave out; a small newest turn is shown in any case."""
         fits = self.unread is None and self.raw_tokens <= self.room_tokens * FITTING_SHARE
         if fits or not self.tail:
             return self.session.tail_from
-        newest = next((one.seq for one in reversed(self.tail) if one.starts_turn), self.tail[-1].seq)
-        return max(newest - 1, self.session.tail_from)
+        starts = [place for place, message in enumerate(self.tail) if message.starts_turn]
+        newest = self.tail[starts[-1] if starts else 0 :]
+        if count_of(newest).tokens > min(self.room_tokens, self.budget.input_tokens) * NEWEST_SHARE:
+            return self.session.last_seq
+        return max(newest[0].seq - 1, self.session.tail_from)
 
     @property
     def search_tokens(self) -> int:

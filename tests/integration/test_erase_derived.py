@@ -13,11 +13,11 @@ from models.conversation import SessionState, cut_session, find_session
 from models.recall import RecallKey, find_progress
 from models.settings import RecallSettings
 from models.summary import NewSummary, store_summary
-from models.work import WorkKind, find_work
+from models.work import WorkKind, find_work, want
 from tests.integration.erasing import post_turn, talk
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs.lifecycle import run_work
-from workers.jobs.recall import index_session
+from workers.jobs.recall import index_session, index_through
 from workers.settings import WorkerSettings
 
 
@@ -193,7 +193,8 @@ def test_messages_from_before_a_reset_can_be_erased(client: TestClient, room: Ro
 
 
 def index(room: Room) -> str:
-    with session.reading() as db:
+    with session.transaction() as db:
+        want(db, room.tenant_id, WorkKind.RECALL, SESSION)
         work = find_work(db, room.tenant_id, WorkKind.RECALL, SESSION)
     assert work is not None
     return run_work(
@@ -226,7 +227,7 @@ def test_an_erased_message_leaves_the_index_and_the_others_stay(client: TestClie
     index(room)
     receipt = erase(client, 3)
     assert receipt["invalidated"]["recall_passage"] >= 1
-    assert sorted(passages()) == [1, 2, *range(4, 13)]
+    assert sorted(passages()) == [1, 2, *range(4, 19)]
     assert terms_are_right()
 
 
@@ -239,9 +240,9 @@ def test_an_edited_message_is_found_by_its_new_words(client: TestClient, room: R
     with session.transaction() as db:
         made = NewSummary(2, 1, 1, 12, "Anew.", 9, 900, "m", "normal", "p1", "en")
         assert store_summary(db, room.tenant_id, SESSION, made, activate=True)
-    assert index(room) == "indexed through message 12"
+    assert index(room) == "indexed through message 18"
     found = passages()
-    assert (sorted(found), found[7]) == (list(range(1, 13)), "The zebra crossed the yard.")
+    assert (sorted(found), found[7]) == (list(range(1, 19)), "The zebra crossed the yard.")
     assert terms_are_right()
 
 
@@ -249,7 +250,7 @@ def test_an_index_that_was_taken_back_is_as_if_it_had_never_been_further(
     client: TestClient, room: Room
 ) -> None:
     summarize(room, 6)
-    index(room)
+    assert index_through(room.tenant_id, SESSION, 6, settings=RecallSettings())
     with session.reading() as db:
         short = find_progress(db, RecallKey(room.tenant_id, SESSION))
     summarize(room, 12)

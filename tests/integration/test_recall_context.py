@@ -270,6 +270,18 @@ def test_passages_of_another_day_say_when_they_were_said(client: TestClient, ten
     assert "\u00b7 2 May 2023]" in region(read(client, budget=500))
 
 
+def test_a_newest_turn_that_no_budget_holds_is_recalled(client: TestClient, tenant_id: UUID) -> None:
+    room = Room(tenant_id)
+    room.add({"role": "user", "content": "My door code is 4471. " + "Then I walked on and on. " * 300})
+    assert (
+        read(client, "What is my door code?", budget=1_000)["utilization"]["recall"]["status"]
+        == "not-indexed-yet"
+    )
+    index(room)
+    answer = read(client, "What is my door code?", budget=1_000)
+    assert "My door code is 4471." in region(answer)
+
+
 def test_small_talk_skips_recall(client: TestClient, room: Room) -> None:
     assert room.standing.summary is not None
     answer = read(client, "Thanks, good morning!")

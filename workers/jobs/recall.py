@@ -22,6 +22,9 @@ MOST_MESSAGES = 200
 
 NOTHING = "nothing to do"
 
+LARGE_TURN_TOKENS = 500
+"""A newest turn that is larger is indexed at once: a small budget cannot show it whole."""
+
 _MOST_RUNS = 200
 
 SLICE_PASSAGES = 100
@@ -50,7 +53,7 @@ class Stretch:
 
 
 def index_session(held: Claim, *, settings: RecallSettings, count: Callable[[str], int] = count_text) -> str:
-    """Index the oldest turns that are not indexed yet, up to the newest turn, which every window shows.
+    """Index the oldest turns that are not indexed yet, up to the newest turn, unless that is large.
 
     Each slice is added only if the session is of the generation that was read: text that was erased or
     edited meanwhile cannot come back. The index itself moves on by compare-and-set.
@@ -123,8 +126,15 @@ def _read(tenant_id: UUID, session_id: str, *, through_seq: int | None = None) -
 
 
 def _whole_turns(messages: Sequence[Message], *, more: bool) -> Sequence[Message]:
-    """Leave out the last turn: it may go on. A turn that fills a whole run is taken as far as it was read."""
-    return messages[: parse_turn_boundaries(messages)[-1] or (len(messages) if more else 0)]
+    """Leave out the last turn while it is small: it may go on, and every window shows it.
+
+    A turn that fills a whole run is taken as far as it was read.
+    """
+    start = parse_turn_boundaries(messages)[-1]
+    is_large = sum(message.tokens for message in messages[start:]) > LARGE_TURN_TOKENS
+    if is_large and not more:
+        return messages
+    return messages[: start or (len(messages) if more else 0)]
 
 
 def _write(stretch: Stretch, count: Callable[[str], int]) -> bool:
