@@ -204,7 +204,7 @@ def test_a_night_without_decisions_fits_no_factors(sessions: UUID) -> None:
         assert list_sets(db, sessions, kind=SetKind.CATEGORIES) == []
 
 
-def decide_badly(tenant: UUID, times: int = 90) -> None:
+def decide_badly(tenant: UUID, times: int = 160) -> None:
     """Joined decisions of which each hid the tool that its turn called."""
     found = classify("bitcoin", tools=["web_search", "oddity"])
     for _ in range(times):
