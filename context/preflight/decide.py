@@ -76,7 +76,7 @@ def decide(
         reasons.append("rule.session_recalls")
     confidence = _confidence(categories, scores, lender)
     sure = confidence if lender is None else lender.confidence
-    if categories and sure < config.min_confidence:
+    if categories and (sure < config.min_confidence or (lender is None and _only_near(categories, scores))):
         unsure = True
         reasons.append(TOO_UNSURE)
     if not config.tool_filtering:
@@ -159,7 +159,7 @@ def _learned(category: Category, score: float, weights: Weights) -> float:
 def _recognize(scores: Scores, features: Mapping[str, int], reasons: list[str]) -> tuple[Category, ...]:
     """Name the categories that the scores are enough for, and those that come near where it harms nobody."""
     strong = _strong(scores, features, reasons)
-    near = _near(scores, strong)
+    near = _near(scores, strong).difference(strong)
     if not near:
         return strong
     reasons.append("rule.comes_near")
@@ -176,6 +176,11 @@ def _near(scores: Scores, strong: tuple[Category, ...]) -> set[Category]:
         return complex_too - set(strong)
     least = _BESIDE_FROM if strong else max(_ALONE_FROM, max(others.values()) - _AS_GOOD)
     return {name for name, score in others.items() if score >= least} | complex_too - set(strong)
+
+
+def _only_near(categories: tuple[Category, ...], scores: Scores) -> bool:
+    """Whether none of them is recognized: such a guess takes no tool away, however sure it is of itself."""
+    return all(scores[category] < RECOGNIZED for category in categories)
 
 
 def _strong(scores: Scores, features: Mapping[str, int], reasons: list[str]) -> tuple[Category, ...]:

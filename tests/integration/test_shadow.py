@@ -1,5 +1,6 @@
 """Shadow mode at a context read: computed, not used, and recorded in numbers."""
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from api.window.shadow import Shadow, record_shadow
 from api.window.trial import Asking, lay_window
 from context.shadow.parts import Part
 from models import session
+from models.settings import compression_settings
 from models.shadow_settings import shadow_settings
 from models.work import WorkKind, WorkState, find_work
 from tests.integration.activating import Chat
@@ -77,6 +79,18 @@ def test_messages_in_shadow_are_those_of_a_session_that_was_never_summarized(cha
     assert chat.read(**WIDE)["messages"] == before
 
 
+@pytest.fixture
+def by_number(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The number of messages alone calls for a summary, however little of the window they take."""
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_SHARE", "0")
+    monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_TOKENS", "0")
+    compression_settings.cache_clear()
+    yield
+    monkeypatch.undo()
+    compression_settings.cache_clear()
+
+
+@pytest.mark.usefixtures("by_number")
 def test_a_prepared_summary_takes_effect_in_shadow_and_the_answer_stays_raw(chat: Chat) -> None:
     switch(chat.tenant_id, Part.SUMMARIES)
     chat.say(25)
@@ -112,10 +126,12 @@ def test_history_in_shadow_that_does_not_fit_is_the_newest_suffix(chat: Chat) ->
 def test_a_filter_in_shadow_hides_no_tool_and_names_none(platform: Platform) -> None:
     assert names(platform.ask("hey, thanks!", tools=TOOLS)) == ["message"]
     switch(platform.tenant_id, Part.FILTERING)
-    answer = platform.ask("hey, thanks!", tools=TOOLS)
+    answer = platform.ask("hey, thanks!", tools=TOOLS, hint="block")
     assert answer["tools"] == TOOLS
     assert (answer["preflight"]["tool_allowlist"], answer["preflight"]["hidden"]) == (None, 0)
-    assert "tools: all" in answer["messages"][-1]["content"]
+    assert "tools: all" in answer["preflight"]["hint"]
+    hint, words = answer["messages"][-1]["content"]
+    assert (hint["text"], words["text"]) == (answer["preflight"]["hint"], "hey, thanks!")
 
 
 def test_a_catalog_in_shadow_is_sent_as_it_came(platform: Platform) -> None:

@@ -19,7 +19,7 @@ from models.artifact_renewal import want_anew
 from models.heartbeat import ARTIFACT_PROMPT, beat
 from models.work import WorkKind
 from tests.integration.reading import Platform, long_report
-from tests.integration.test_context_plan_job import AGENT, SMALL, newest_artifact, used
+from tests.integration.test_context_plan_job import AGENT, SMALL, further_step, newest_artifact, used
 from tests.waiting import wait_until
 
 WHOLE = "Summarize the report."
@@ -51,7 +51,12 @@ def asks(model: str, *, instance: str = "one", by: str = ARTIFACT_PROMPT_VERSION
 
 
 def hows(platform: Platform, question: str = QUESTION) -> set[str]:
-    return {record["how"] for record in shown(platform, question, **AGENT)}
+    return {record["how"] for record in shown_within(platform, question)}
+
+
+def shown_within(platform: Platform, question: str = QUESTION) -> list[dict[str, Any]]:
+    """What a step of a turn that goes on is shown: what it misses is asked for."""
+    return shown(platform, question, **AGENT, **further_step(question))
 
 
 def shown(platform: Platform, question: str = QUESTION, **fields: Any) -> list[dict[str, Any]]:
@@ -111,11 +116,11 @@ def test_what_an_earlier_prompt_gave_is_shown_as_that_and_made_anew_once(platfor
     made_by(FIRST, platform)
     came_from("artifact-0")
     for _ in range(2):
-        (record,) = shown(platform, **AGENT)
+        (record,) = shown_within(platform)
         assert (record["how"], record["similarity"], record["other_summarizer"]) == ("near", 1.0, True)
         assert wanted() == 1
     made_by(FIRST, platform)
-    (record,) = shown(platform, **AGENT)
+    (record,) = shown_within(platform)
     assert (record["how"], record["other_summarizer"]) == ("exact", False)
     assert wanted() == 0
 

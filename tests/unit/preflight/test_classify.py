@@ -239,8 +239,19 @@ def test_categories_are_those_whose_score_is_enough(message: str) -> None:
 @given(messages, tool_lists)
 def test_what_is_only_near_a_category_filters_nothing(message: str, tools: list[str]) -> None:
     found = classify(message, tools=tools)
-    if max(found.scores.values(), default=0.0) < 0.7:
+    if max(found.scores.values(), default=0.0) < 1.0:
         assert found.tool_allowlist is None
+
+
+@pytest.mark.parametrize(("factor", "filters"), [(1.0, True), (0.99, False), (0.76, False)])
+def test_a_category_that_learning_brings_below_recognized_filters_nothing(
+    factor: float, filters: bool
+) -> None:
+    found = classify("bitcoin", tools=NATIVE, weights=Weights(factors={Category.CRYPTO: factor}))
+    assert names(found) == ["crypto"]
+    assert (found.tool_allowlist is not None) is filters
+    assert ("rule.comes_near" in found.reasons) is not filters
+    assert ("rule.too_unsure" in found.reasons) is not filters
 
 
 @given(st.text(alphabet=st.characters(categories=["L"]), min_size=5, max_size=60))
