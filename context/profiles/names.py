@@ -25,7 +25,7 @@ _MAKERS = (
     (r"gpt-oss|gpt|o\d|chatgpt|codex|computer-use", "openai"),
     (r"gemini|gemma", "google"),
     (r"(?:meta-)?llama", "meta-llama"),
-    (r"(?:open-)?(?:mi[ns]tral|mixtral)|magistral|codestral|pixtral|devstral|voxtral", "mistralai"),
+    (r"(?:open-)?(?:mi[ns]|minis|magis|codes|devs|maths|leans|mix|pix|vox)tral", "mistralai"),
     (r"deepseek", "deepseek"),
     (r"qwen|qwq", "qwen"),
     (r"grok", "x-ai"),

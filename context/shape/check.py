@@ -9,6 +9,7 @@ from context.shape.target import Target
 from context.tokens.families import ModelFamily
 from context.tokens.media import Media, MediaKind
 from context.types import JsonObject, Wire
+from context.wire.openai import says_nothing
 from context.wire.pairing import fit_name
 from context.wire.responses import item_type
 
@@ -46,7 +47,8 @@ def _check_chat(body: JsonObject, target: Target) -> Iterator[str]:
     calls = body.get("tool_calls")
     if calls == []:
         yield "empty array of tool_calls"
-    if content == [] or any(is_blank(part) for part in parts_of(body)):
+    is_silent = role == "assistant" and says_nothing(body)
+    if content == [] or is_silent or any(is_blank(part) for part in parts_of(body)):
         yield "empty content"
     if role == "developer" and target.family is not ModelFamily.OPENAI:
         yield "a role that only OpenAI knows"

@@ -24,7 +24,7 @@ _NAMES = (
     (ModelFamily.ANTHROPIC, r"claude"),
     (ModelFamily.GOOGLE, r"gemini|gemma"),
     (ModelFamily.META, r"llama"),
-    (ModelFamily.MISTRAL, r"mi[ns]tral|mixtral|magistral|codestral|pixtral|devstral|voxtral"),
+    (ModelFamily.MISTRAL, r"(?:mi[ns]|minis|magis|codes|devs|maths|leans|mix|pix|vox)tral"),
     (ModelFamily.DEEPSEEK, r"deepseek"),
     (ModelFamily.QWEN, r"qwen|qwq"),
     (ModelFamily.AMAZON, r"\bnova\b|titan"),

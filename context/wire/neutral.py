@@ -216,3 +216,8 @@ def empty_loss(entries: Sequence[Entry]) -> list[Loss]:
 def contents_of(parts: Sequence[Part]) -> list[Text | Media]:
     """Keep the words and media, in order."""
     return [part for part in parts if isinstance(part, Text | Media)]
+
+
+def told_contents(parts: Sequence[Part]) -> list[Text | Media]:
+    """Keep the words and media that say something: providers refuse blank texts."""
+    return [part for part in contents_of(parts) if not isinstance(part, Text) or part.text.strip()]

@@ -1,5 +1,6 @@
 """The neutral form written as OpenAI chat messages."""
 
+import re
 from collections.abc import Sequence
 
 from context.types import JsonObject, Message, Role, Wire
@@ -18,12 +19,15 @@ from context.wire.neutral import (
     dump,
     empty_loss,
     losses_of,
+    told_contents,
 )
 from context.wire.openai import says_nothing
 from context.wire.pairing import fit_name
 
 _BLANK_CHARS = 200
-"""A longer message without null and without an empty list says something."""
+"""A longer message without null, an empty list and a blank text says something."""
+
+_BLANK_TEXT = re.compile(r'": ?"(?:\s|\\[nrtf])*"')
 
 _AUDIO_FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", "audio/mpeg": "mp3"}
 
@@ -78,9 +82,13 @@ def is_empty(message: Message) -> bool:
         return False
     if message.role is Role.USER and not message.seq and "[]" not in message.raw:
         return False
-    if len(message.raw) > _BLANK_CHARS and "null" not in message.raw and "[]" not in message.raw:
+    if len(message.raw) > _BLANK_CHARS and not _may_be_blank(message.raw):
         return False
     return says_nothing(message.body)
+
+
+def _may_be_blank(raw: str) -> bool:
+    return "null" in raw or "[]" in raw or _BLANK_TEXT.search(raw) is not None
 
 
 def _write_group(group: Sequence[Entry], items: list[str], losses: list[Loss]) -> list[JsonObject]:
@@ -97,7 +105,7 @@ def _write_group(group: Sequence[Entry], items: list[str], losses: list[Loss]) -
 
 
 def _assistant(group: Sequence[Entry], losses: list[Loss]) -> JsonObject | None:
-    texts = [part for entry in group for part in _texts(entry, contents_of(entry.parts), losses)]
+    texts = [part for entry in group for part in _texts(entry, told_contents(entry.parts), losses)]
     calls = [
         _call(entry.seq, part, losses) for entry in group for part in entry.parts if isinstance(part, Call)
     ]
@@ -112,7 +120,7 @@ def _assistant(group: Sequence[Entry], losses: list[Loss]) -> JsonObject | None:
 
 
 def _plain(entry: Entry, losses: list[Loss]) -> JsonObject | None:
-    contents = contents_of(entry.parts)
+    contents = told_contents(entry.parts)
     user = entry.role is Role.USER
     parts = [_part(entry.seq, part, losses) for part in contents] if user else _texts(entry, contents, losses)
     if not parts:

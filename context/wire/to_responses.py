@@ -19,6 +19,7 @@ from context.wire.neutral import (
     dump,
     empty_loss,
     losses_of,
+    told_contents,
 )
 from context.wire.pairing import fit_name
 from context.wire.responses import REASONING, loose_reasoning
@@ -77,6 +78,7 @@ def _call_or_output(
 
 def _message(entry: Entry, contents: Sequence[Text | Media], losses: list[Loss]) -> list[JsonObject]:
     """Write what stands between two calls as one message, or none."""
+    contents = told_contents(contents)
     if not contents:
         return []
     if entry.speaker and entry.role is not Role.USER:

@@ -386,3 +386,21 @@ def test_what_is_fine_goes_out_as_it_was_stored(wire: Wire) -> None:
     assert sent(window) == [*bodies[wire], NEXT]
     assert window.certificate.accepted_shape.rules == ()
     assert window.certificate.losses == ()
+
+
+@pytest.mark.parametrize("words", ["", " ", "\n" * 300])
+@pytest.mark.parametrize("wire", list(Wire))
+def test_blank_words_of_another_format_never_go_out(words: str, wire: Wire) -> None:
+    bodies = [HELLO, said([text("Yes."), text(words)]), {"role": "user", "content": [text(words)]}]
+    window = lay([*bodies, said([text(words)]), HELLO, said()], GPT, wire, stored_in=BLOCKS)
+    assert check_pairs(sent(window), wire) == []
+    assert window.certificate.accepted_shape.accepted
+    assert json.dumps(sent(window)).count("Yes.") == 1
+
+
+@pytest.mark.parametrize("reply", [said("\n" * 300), said("", reasoning_content="I think. " * 40)])
+def test_a_long_message_without_words_is_left_out(reply: JsonObject) -> None:
+    window = lay([HELLO, reply, HELLO, said()], GPT)
+    assert check_pairs(sent(window), CHAT) == []
+    assert window.certificate.accepted_shape.accepted
+    assert len(sent(window)) == 4
