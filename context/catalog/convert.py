@@ -1,7 +1,7 @@
 """Tool definitions of a request in the format in which it goes out; what has no place there is named."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from context.catalog.definitions import NO_ARGUMENTS
@@ -11,6 +11,7 @@ from context.wire.neutral import LossKind
 from context.wire.pairing import fit_name
 
 _DATED = re.compile(r"_\d{8}$")
+_OPENAI_DATED = re.compile(r"_\d{4}_\d\d_\d\d$")
 _OF_ANTHROPIC = frozenset({"mcp_toolset"})
 _OF_RESPONSES = frozenset(
     (
@@ -18,6 +19,28 @@ _OF_RESPONSES = frozenset(
         *("computer_use_preview", "computer", "local_shell", "shell", "apply_patch", "namespace"),
     )
 )
+_OF_GOOGLE = frozenset(
+    (
+        *("googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval", "googleMaps"),
+        *(
+            "google_maps",
+            "codeExecution",
+            "code_execution",
+            "urlContext",
+            "url_context",
+            "enterpriseWebSearch",
+        ),
+    )
+)
+"""What the tools that Google runs itself are called; they have no type."""
+
+_CONTAINERS = ("function_declarations", "functionDeclarations")
+_DECLARED_SCHEMAS = ("parameters", "parametersJsonSchema", "parameters_json_schema")
+_TAKE_GOOGLES = frozenset({ModelFamily.GOOGLE, ModelFamily.OTHER})
+_TAKE_ANTHROPICS = frozenset({ModelFamily.ANTHROPIC, ModelFamily.OTHER})
+_TAKE_OWN = frozenset({ModelFamily.QWEN, ModelFamily.XAI, ModelFamily.OTHER})
+"""Families some of whose servers take tools of such types in chat completions."""
+
 _INPUT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _READ = frozenset(
     (
@@ -66,27 +89,61 @@ def convert_tools(tools: Sequence[JsonObject], wire: Wire, family: ModelFamily) 
         The definitions, and what had no place in the format.
     """
     done = ConvertedTools()
-    for tool in tools:
+    for tool in (each for given in tools for each in _declared(given)):
         if _is_foreign(tool, wire, family):
-            kind = str(tool.get("type"))[:40]
+            kind = str(tool.get("type") or next(iter(tool)))[:40]
             done.lose(LossKind.CONTENT, f"the tool {kind} of another provider was left out")
         else:
-            done.tools.append(_converted(tool, wire, done))
+            done.tools.append(_converted(tool, wire, family, done))
     return done
+
+
+def _declared(tool: JsonObject) -> Iterator[JsonObject]:
+    """Take the functions out of one of Gemini's containers, which no format here has."""
+    held = {key: tool[key] for key in _CONTAINERS if isinstance(tool.get(key), list)}
+    if not held:
+        yield tool
+        return
+    for function in (each for functions in held.values() for each in functions if isinstance(each, dict)):
+        schema = next((function[key] for key in _DECLARED_SCHEMAS if function.get(key)), None)
+        kept = {key: value for key, value in function.items() if key not in _DECLARED_SCHEMAS}
+        yield {**kept, "parameters": _lower(schema)} if schema else kept
+    rest = {key: value for key, value in tool.items() if key not in held}
+    if rest:
+        yield rest
+
+
+def _lower(schema: object) -> object:
+    """Write the types of a schema as JSON Schema does: Gemini has them in capitals."""
+    if isinstance(schema, list):
+        return [_lower(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: value.lower() if key == "type" and isinstance(value, str) else _lower(value)
+        for key, value in schema.items()
+    }
 
 
 def _is_foreign(tool: JsonObject, wire: Wire, family: ModelFamily) -> bool:
     """Whether a tool is run by the provider of another format."""
     kind = tool.get("type")
     if not isinstance(kind, str):
-        return False
+        return (
+            bool(tool)
+            and _OF_GOOGLE.issuperset(tool)
+            and not (wire is Wire.OPENAI and family in _TAKE_GOOGLES)
+        )
     of_anthropic = _DATED.search(kind) is not None or kind in _OF_ANTHROPIC
+    of_responses = _OPENAI_DATED.sub("", kind) in _OF_RESPONSES
     if wire is Wire.ANTHROPIC:
-        return kind in _OF_RESPONSES
-    return of_anthropic if wire is Wire.RESPONSES else of_anthropic and family is ModelFamily.OPENAI
+        return of_responses
+    if wire is Wire.RESPONSES:
+        return of_anthropic
+    return (of_anthropic and family not in _TAKE_ANTHROPICS) or (of_responses and family not in _TAKE_OWN)
 
 
-def _converted(tool: JsonObject, wire: Wire, done: ConvertedTools) -> JsonObject:
+def _converted(tool: JsonObject, wire: Wire, family: ModelFamily, done: ConvertedTools) -> JsonObject:
     inner = next((tool[key] for key in ("function", "custom") if isinstance(tool.get(key), dict)), tool)
     name, kind = inner.get("name"), tool.get("type")
     if not isinstance(name, str) or not name or kind not in {None, "function", "custom"}:
@@ -95,12 +152,15 @@ def _converted(tool: JsonObject, wire: Wire, done: ConvertedTools) -> JsonObject
     if fitted != name:
         done.renamed[fitted] = name
         done.lose(LossKind.TOOL_NAME, "a tool's name was shaped for this format")
-    if fitted == name and _is_native(tool, wire):
+    is_free = kind == "custom" and not _schema(inner)
+    takes_free = wire is Wire.RESPONSES or (wire is Wire.OPENAI and family is ModelFamily.OPENAI)
+    if fitted == name and _is_native(tool, wire) and (takes_free or not is_free or wire is Wire.ANTHROPIC):
         return tool
     for extra in sorted({*tool, *inner} - _READ - {"format"}):
         done.lose(LossKind.FIELDS, f"a tool's definition has no place for {extra[:40]}")
-    is_free = kind == "custom" and not _schema(inner)
-    return _free_form(inner, fitted, wire, done) if is_free else _function(inner, fitted, wire, done)
+    if is_free and not takes_free:
+        return _free_as_function(inner, fitted, wire, done)
+    return _free_form(inner, fitted, wire) if is_free else _function(inner, fitted, wire, done)
 
 
 def _is_native(tool: JsonObject, wire: Wire) -> bool:
@@ -136,14 +196,18 @@ def _function(tool: JsonObject, name: str, wire: Wire, done: ConvertedTools) -> 
     )
 
 
-def _free_form(tool: JsonObject, name: str, wire: Wire, done: ConvertedTools) -> JsonObject:
-    """Write a tool that takes free text; Anthropic's tools take objects, and its text goes under `input`."""
+def _free_form(tool: JsonObject, name: str, wire: Wire) -> JsonObject:
+    """Write a tool that takes free text where the provider has such tools."""
     kept = {key: tool[key] for key in ("description", "format") if tool.get(key)}
     if wire is Wire.OPENAI:
         return {"type": "custom", "custom": {"name": name, **kept}}
-    if wire is Wire.RESPONSES:
-        return {"type": "custom", "name": name, **kept}
+    return {"type": "custom", "name": name, **kept}
+
+
+def _free_as_function(tool: JsonObject, name: str, wire: Wire, done: ConvertedTools) -> JsonObject:
+    """Write a tool that takes free text for providers whose tools take objects: its text under `input`."""
     done.lose(LossKind.ARGUMENTS, "a free-form tool takes its text under 'input'")
-    if kept.pop("format", None):
+    if tool.get("format"):
         done.lose(LossKind.FIELDS, "a tool's definition has no place for format")
-    return {"name": name, **kept, "input_schema": _INPUT}
+    kept = {"description": tool["description"]} if tool.get("description") else {}
+    return _function({"parameters": _INPUT, **kept}, name, wire, done)

@@ -9,9 +9,10 @@ from context.shape.fitting import Fitting, is_blank, put, without, without_marks
 from context.shape.rules import Rule
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Wire
-from context.wire.from_openai import read_part
+from context.wire.from_openai import read_part, words_beside
 from context.wire.media import note_for
 from context.wire.neutral import LossKind, Media, dump
+from context.wire.openai import says_nothing
 from context.wire.pairing import fit_name
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
@@ -113,6 +114,21 @@ def _lacks_signature(block: JsonObject) -> bool:
     return block.get("type") in {"redacted_thinking", "reasoning.encrypted"} and not block.get("data")
 
 
+def _spoken(body: JsonObject, fit: Fitting) -> JsonObject:
+    """Give words that only OpenAI keeps beside the content to other providers as the content."""
+    beside = ("refusal", "audio")
+    is_beside = body.get("role") == "assistant" and any(body.get(key) for key in beside)
+    if not is_beside or fit.target.family is ModelFamily.OPENAI:
+        return body
+    words = words_beside(body)
+    bare = without(body, beside)
+    is_blank_content = says_nothing(without(bare, ("tool_calls", "function_call")))
+    fit.apply(Rule.PART_KIND)
+    if body.get("audio") and not words:
+        fit.apply(Rule.PART_KIND, LossKind.MEDIA, "the audio was left out")
+    return {**bare, "content": words or None} if is_blank_content else bare
+
+
 def _parts(body: JsonObject, fit: Fitting) -> JsonObject:
     content = body.get("content")
     if not isinstance(content, list):
@@ -183,6 +199,8 @@ def _calls(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _fit_call(call: JsonObject, fit: Fitting) -> JsonObject:
+    if isinstance(call.get("custom"), dict) and fit.target.family is not ModelFamily.OPENAI:
+        call = _as_function(call, fit)
     if not call.get("type") and isinstance(call.get("function"), dict):
         fit.apply(Rule.CALL_SHAPE)
         call = {**call, "type": "function"}
@@ -194,6 +212,15 @@ def _fit_call(call: JsonObject, fit: Fitting) -> JsonObject:
         if isinstance(inner, dict):
             call = put(call, shape, _fit_callee(inner, fit, is_json=shape == "function"))
     return call
+
+
+def _as_function(call: JsonObject, fit: Fitting) -> JsonObject:
+    """Write a free-form call, which OpenAI alone knows, as one of a function with its text under `input`."""
+    callee = call["custom"]
+    arguments = dump({"input": callee.get("input") or ""})
+    fit.apply(Rule.CALL_SHAPE, LossKind.ARGUMENTS, "a free-form call's text went under 'input'")
+    function = {"name": callee.get("name"), "arguments": arguments}
+    return {**without(call, ("custom",)), "type": "function", "function": function}
 
 
 def _fit_callee(callee: JsonObject, fit: Fitting, *, is_json: bool) -> JsonObject:
@@ -284,4 +311,4 @@ def _fields(body: JsonObject, fit: Fitting) -> JsonObject:
     return without(body, extra)
 
 
-_STEPS = (_marks, _reasoning, _parts, _calls, _empty, _name, _role, _fields)
+_STEPS = (_marks, _reasoning, _spoken, _parts, _calls, _empty, _name, _role, _fields)

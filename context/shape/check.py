@@ -9,6 +9,7 @@ from context.shape.target import Target
 from context.tokens.families import ModelFamily
 from context.tokens.media import Media, MediaKind
 from context.types import JsonObject, Wire
+from context.wire.from_openai import words_beside
 from context.wire.openai import says_nothing
 from context.wire.pairing import fit_name
 from context.wire.responses import item_type
@@ -52,6 +53,10 @@ def _check_chat(body: JsonObject, target: Target) -> Iterator[str]:
         yield "empty content"
     if role == "developer" and target.family is not ModelFamily.OPENAI:
         yield "a role that only OpenAI knows"
+    if not target.takes_legacy_calls and (role == "function" or body.get("function_call")):
+        yield "a call of the older shape"
+    if target.family is not ModelFamily.OPENAI and role == "assistant" and words_beside(body):
+        yield "words beside the content"
     yield from _part_faults(body, target)
     if target.checks_signatures and any(map(_lacks_signature, body.get("thinking_blocks") or ())):
         yield "thinking without a signature"
@@ -80,6 +85,8 @@ def _call_faults(call: JsonObject, target: Target) -> Iterator[str]:
     function = call.get("function") or call.get("custom") or {}
     if fit_name(str(function.get("name") or "x"), Wire.OPENAI) != str(function.get("name") or "x"):
         yield "a tool's name that is refused"
+    if "custom" in call and target.family is not ModelFamily.OPENAI:
+        yield "a free-form call"
     if "function" in call and not isinstance(function.get("arguments"), str):
         yield "arguments that are no text"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from context.shape.blocks import fit_blocks
 from context.shape.chat import fit_chat
 from context.shape.fitting import Fitting
-from context.shape.ids import new_ids, rename
+from context.shape.ids import is_legacy, new_ids, rename
 from context.shape.items import fit_item
 from context.shape.rules import Rule
 from context.shape.target import Target
@@ -41,6 +41,8 @@ def fit_message(message: Message, fit: Fitting) -> Message | None:
     if names:
         body = rename(message.body, names, message.wire)
         fit.apply(Rule.CALL_ID, LossKind.CALL_ID, "the call and its answer got a new id")
+        if is_legacy(names):
+            fit.apply(Rule.CALL_SHAPE)
         message = replace(
             message,
             raw=dump(body),

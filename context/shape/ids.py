@@ -5,10 +5,13 @@ from collections.abc import Mapping
 
 from context.shape.target import Target
 from context.types import JsonObject, Message, Wire
+from context.wire.openai import legacy_id
 from context.wire.pairing import shape_name
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MISTRAL_CHARS = 9
+_LEGACY = legacy_id("")
+_LEGACY_CHARS = 40
 _ID_KEYS = {
     Wire.OPENAI: ("id", "tool_call_id"),
     Wire.ANTHROPIC: ("id", "tool_use_id"),
@@ -25,11 +28,32 @@ def new_ids(message: Message, target: Target) -> dict[str, str]:
         message: A message in any format.
         target: Who will read it.
     """
-    return {
-        old: fit_call_id(old, target)
-        for old in (*message.call_ids, *message.answer_ids)
-        if not target.takes_id(old) and not old.startswith("function_call:")
-    }
+    ids = (*message.call_ids, *message.answer_ids)
+    legacy = [old for old in ids if old.startswith(_LEGACY)]
+    names = {old: fit_call_id(old, target) for old in ids if old not in legacy and not target.takes_id(old)}
+    if legacy and message.wire is Wire.OPENAI and not target.takes_legacy_calls:
+        names |= {old: fit_call_id(shape_name(old, _LEGACY_CHARS), target) for old in legacy}
+    return names
+
+
+def is_legacy(names: Mapping[str, str]) -> bool:
+    """Whether one of the ids to be renamed stands for a call of the older shape, which has none."""
+    return any(old.startswith(_LEGACY) for old in names)
+
+
+def _modern(body: JsonObject, names: Mapping[str, str]) -> JsonObject:
+    """Write a call of the older shape, or its result, in today's: both get the id of the function's name."""
+    found = names.get(f"{_LEGACY}{body.get('name')}")
+    if body.get("role") == "function" and found is not None:
+        rest = {key: value for key, value in body.items() if key not in {"role", "name"}}
+        return {"role": "tool", "tool_call_id": found, **rest}
+    function = body.get("function_call")
+    found = names.get(f"{_LEGACY}{function.get('name')}") if isinstance(function, dict) else None
+    if found is None:
+        return body
+    call = {"id": found, "type": "function", "function": function}
+    rest = {key: value for key, value in body.items() if key != "function_call"}
+    return {**rest, "tool_calls": [*(body.get("tool_calls") or ()), call]}
 
 
 def fit_call_id(call_id: str, target: Target) -> str:
@@ -63,7 +87,7 @@ def rename(body: JsonObject, names: Mapping[str, str], wire: Wire) -> JsonObject
                 **body,
                 place: [_renamed(each, names, keys) if isinstance(each, dict) else each for each in inner],
             }
-    return body
+    return _modern(body, names) if wire is Wire.OPENAI else body
 
 
 def _renamed(value: JsonObject, names: Mapping[str, str], keys: tuple[str, ...]) -> JsonObject:

@@ -90,6 +90,11 @@ class Target:
         return self.family is ModelFamily.OPENAI
 
     @cached_property
+    def takes_legacy_calls(self) -> bool:
+        """Whether a message may call by `function_call`, and the role `function` may answer."""
+        return self.wire is not Wire.OPENAI or self.family is ModelFamily.OPENAI
+
+    @cached_property
     def parts(self) -> frozenset[str]:
         """The kinds of chat parts that it takes; others are for other providers."""
         extra = {part for part, pattern in _OWN_PARTS if re.search(pattern, self.model.lower())}

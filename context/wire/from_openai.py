@@ -44,7 +44,8 @@ def read(message: Message) -> list[Entry]:
         parts = [*_reasoning(body), *_content(body)]
     if message.role is Role.ASSISTANT:
         parts += [*_refusal(body), *_calls(body)]
-    parts += lost_fields(body, _KNOWN.union(_REASONING))
+    told = {"audio"} if words_beside(body) else set()
+    parts += lost_fields(body, _KNOWN.union(_REASONING, told))
     speaker = text_at(body, "name") if message.role is not Role.TOOL else ""
     return [
         Entry(
@@ -92,9 +93,17 @@ def _reasoning(body: JsonObject) -> list[Lost]:
     return []
 
 
+def words_beside(body: JsonObject) -> str:
+    """Read the words that an assistant's message holds beside its content; blank where there are none."""
+    refusal, said = text_at(body, "refusal"), text_at(object_at(body, "audio"), "transcript")
+    return refusal if refusal.strip() else said.strip()
+
+
 def _refusal(body: JsonObject) -> list[Text]:
-    refusal = text_at(body, "refusal")
-    return [Text(refusal, refusal=True)] if refusal else []
+    refusal, words = text_at(body, "refusal"), words_beside(body)
+    if refusal:
+        return [Text(refusal, refusal=True)]
+    return [Text(words)] if words and not body.get("content") else []
 
 
 def _calls(body: JsonObject) -> list[Part]:

@@ -56,6 +56,13 @@ def test_a_free_form_tool_is_written_in_every_format(tool: JsonObject) -> None:
         ({"type": "mcp", "server_label": "s"}, Wire.RESPONSES, ModelFamily.OPENAI, True),
         ({"type": "mcp", "server_label": "s"}, Wire.ANTHROPIC, ModelFamily.ANTHROPIC, False),
         ({"type": "file_search"}, Wire.ANTHROPIC, ModelFamily.ANTHROPIC, False),
+        ({"type": "web_search"}, Wire.OPENAI, ModelFamily.OPENAI, False),
+        ({"type": "web_search"}, Wire.OPENAI, ModelFamily.MISTRAL, False),
+        ({"type": "web_search_preview_2025_03_11"}, Wire.OPENAI, ModelFamily.GOOGLE, False),
+        ({"type": "web_search"}, Wire.OPENAI, ModelFamily.OTHER, True),
+        ({"type": "web_search_20250305", "name": "web_search"}, Wire.OPENAI, ModelFamily.MISTRAL, False),
+        ({"type": "web_search_20250305", "name": "web_search"}, Wire.OPENAI, ModelFamily.DEEPSEEK, False),
+        ({"type": "web_search_20250305", "name": "web_search"}, Wire.OPENAI, ModelFamily.GOOGLE, False),
     ],
 )
 def test_a_tool_of_another_provider_is_left_out_and_named(
@@ -66,6 +73,27 @@ def test_a_tool_of_another_provider_is_left_out_and_named(
     kind = tool["type"]
     said_of_it = [(LossKind.CONTENT, f"the tool {kind} of another provider was left out")]
     assert done.losses == ([] if stays else said_of_it)
+
+
+@pytest.mark.parametrize("tool", [FREE_CHAT, FREE_FLAT])
+@pytest.mark.parametrize("family", [ModelFamily.MISTRAL, ModelFamily.GOOGLE, ModelFamily.DEEPSEEK])
+def test_a_free_form_tool_is_a_function_for_others_than_openai(tool: JsonObject, family: ModelFamily) -> None:
+    done = convert_tools([tool], Wire.OPENAI, family)
+    (made,) = done.tools
+    assert made["type"] == "function"
+    assert made["function"]["parameters"]["required"] == ["input"]
+    assert done.losses == [(LossKind.ARGUMENTS, "a free-form tool takes its text under 'input'")]
+
+
+@pytest.mark.parametrize("wire", list(Wire))
+@pytest.mark.parametrize("key", ["function_declarations", "functionDeclarations"])
+def test_functions_in_a_container_are_taken_out_of_it(wire: Wire, key: str) -> None:
+    capitals = {"type": "OBJECT", "properties": {"q": {"type": "STRING"}}, "required": ["q"]}
+    container = {key: [{**NAMED, "parameters": capitals}], "googleSearch": {}}
+    done = convert_tools([container], wire, ModelFamily.OPENAI)
+    assert done.tools == [NATIVE[wire]]
+    assert done.losses == [(LossKind.CONTENT, "the tool googleSearch of another provider was left out")]
+    assert {"googleSearch": {}} in convert_tools([container], Wire.OPENAI, ModelFamily.GOOGLE).tools
 
 
 def test_a_field_without_a_place_and_a_shaped_name_are_named() -> None:
