@@ -213,7 +213,7 @@ class Sender:
 
     def _shaped(self, item: str) -> str:
         body: JsonObject = json.loads(item)
-        fit = Fitting(self.target, is_stored=False)
+        fit = Fitting(self.target, is_stored=False, is_written_anew=True)
         fitted = fit_body(body, fit)
         text = item if fitted is body else dump(fitted)
         self._shapings[text] = fit

@@ -1,6 +1,7 @@
 """Anthropic messages as one provider takes them, step by step."""
 
-from context.shape.fitting import MARKS_OF_NEW, Fitting, put, without, without_marks
+from context.shape.fitting import Fitting, few_marks, put, without_marks
+from context.shape.pictures import note_of
 from context.shape.rules import Rule
 from context.types import JsonObject, Wire
 from context.wire.anthropic import is_answer, is_call
@@ -27,7 +28,7 @@ def fit_blocks(body: JsonObject, fit: Fitting) -> JsonObject:
     blocks = content
     if body.get("role") == "assistant":
         blocks = _trailing(_thinking(blocks, fit), fit)
-        blocks = [_named(block, fit) for block in blocks]
+        blocks = [_named(note_of(block, fit), fit) for block in blocks]
     if len(blocks) == len(content) and all(a is b for a, b in zip(blocks, content, strict=True)):
         return body
     return {**body, "content": blocks}
@@ -41,14 +42,10 @@ def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
     if fit.is_stored:
         fit.apply(Rule.CACHE_MARKS)
         return bare
-    content = body["content"] if isinstance(body["content"], list) else []
-    marked = [place for place, block in enumerate(content) if "cache_control" in block]
-    if len(marked) <= MARKS_OF_NEW:
-        return body
-    fit.apply(Rule.CACHE_MARKS)
-    extra = set(marked[:-MARKS_OF_NEW])
-    kept = [without(block, ("cache_control",)) if at in extra else block for at, block in enumerate(content)]
-    return {**body, "content": kept}
+    few = few_marks(body)
+    if few is not body:
+        fit.apply(Rule.CACHE_MARKS)
+    return few
 
 
 def _thinking(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:

@@ -5,8 +5,10 @@ import re
 from collections.abc import Iterator
 
 from context.sanitize import decode_inner
-from context.shape.fitting import Fitting, is_blank, put, without, without_marks
+from context.shape.fitting import Fitting, few_marks, is_blank, put, without, without_marks
+from context.shape.pictures import note_of
 from context.shape.rules import Rule
+from context.shape.target import CHAT_PARTS
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Wire
 from context.wire.from_openai import read_part, words_beside
@@ -38,13 +40,13 @@ def fit_chat(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
-    if not fit.is_stored:
-        return body
     bare = without_marks(body)
     if bare is body or not isinstance(bare, dict):
         return body
-    fit.apply(Rule.CACHE_MARKS)
-    return bare
+    kept = few_marks(body) if not fit.is_stored and fit.target.takes_marks else bare
+    if kept is not body:
+        fit.apply(Rule.CACHE_MARKS)
+    return kept
 
 
 def _reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
@@ -52,6 +54,8 @@ def _reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
         return body
     if fit.drops_reasoning:
         return _without_reasoning(body, fit)
+    if fit.is_written_anew:
+        return _with_leave(body, fit)
     if fit.target.checks_signatures:
         body = _signed_alone(body, fit)
     if re.search(r"deepseek-(?:r1|reasoner)", fit.target.model.lower()) and not body.get("tool_calls"):
@@ -83,7 +87,7 @@ def _with_leave(body: JsonObject, fit: Fitting) -> JsonObject:
     if not calls or re.search(r"gemini-(?:[3-9]|\d\d)", fit.target.model.lower()) is None:
         return body
     leave = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-    fit.apply(Rule.FOREIGN_REASONING if fit.is_foreign else Rule.REFUSED_REASONING)
+    fit.apply(Rule.REFUSED_REASONING if fit.is_refused and not fit.is_foreign else Rule.FOREIGN_REASONING)
     return {**body, "tool_calls": [{**calls[0], "extra_content": leave}, *calls[1:]]}
 
 
@@ -133,7 +137,8 @@ def _parts(body: JsonObject, fit: Fitting) -> JsonObject:
     content = body.get("content")
     if not isinstance(content, list):
         return body
-    parts = [each for part in content for each in _fit_part(part, fit)]
+    is_own = body.get("role") == "assistant" and not fit.target.shows_own_pictures
+    parts = [each for part in content for each in _fit_part(note_of(part, fit) if is_own else part, fit)]
     if len(parts) == len(content) and all(a is b for a, b in zip(parts, content, strict=True)):
         return body
     return {**body, "content": parts}
@@ -146,6 +151,9 @@ def _fit_part(part: JsonObject, fit: Fitting) -> Iterator[JsonObject]:
     elif kind == "refusal" and fit.target.family is not ModelFamily.OPENAI:
         fit.apply(Rule.PART_KIND)
         yield {"type": "text", "text": str(part.get("refusal") or "")}
+    elif kind == "image_url" and isinstance(part["image_url"], str) and not fit.target.takes_addresses:
+        fit.apply(Rule.PART_KIND)
+        yield {**part, "image_url": {"url": part["image_url"]}}
     elif kind in fit.target.parts or not _is_foreign_part(str(kind), fit):
         yield part
     elif kind in {"thinking", "redacted_thinking"}:
@@ -158,7 +166,7 @@ def _is_foreign_part(kind: str, fit: Fitting) -> bool:
     """Whether a kind of part goes to its own provider alone; an unknown kind is the platform's affair."""
     if fit.target.family is ModelFamily.OPENAI and fit.is_stored:
         return True
-    return kind in _OF_SOME
+    return kind in _OF_SOME or kind in CHAT_PARTS
 
 
 _OF_SOME = frozenset({"document_url", "video_url", "video", "reference", "thinking", "redacted_thinking"})
@@ -173,7 +181,7 @@ def _as_words(part: JsonObject, fit: Fitting) -> JsonObject:
     known = (
         next((each for each in read_part(part) if isinstance(each, Media)), None) if kind in _FILES else None
     )
-    if known is not None and known.data:
+    if known is not None and known.data and "file" in fit.target.parts:
         fit.apply(Rule.PART_KIND)
         url = f"data:{known.mime or 'application/octet-stream'};base64,{known.data}"
         return {"type": "file", "file": {"filename": known.name or "document.pdf", "file_data": url}}
@@ -182,7 +190,7 @@ def _as_words(part: JsonObject, fit: Fitting) -> JsonObject:
     return {"type": "text", "text": note_for(known) if known else f"[{name[:40]} not shown]"}
 
 
-_FILES = frozenset({"document_url"})
+_FILES = frozenset({"document_url", "file", "input_audio"})
 
 
 def _calls(body: JsonObject, fit: Fitting) -> JsonObject:

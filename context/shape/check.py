@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from context.shape.chat import REASONING_FIELDS
 from context.shape.fitting import is_blank, parts_of
 from context.shape.pictures import pictures_of
-from context.shape.target import Target
+from context.shape.target import CHAT_PARTS, Target
 from context.tokens.families import ModelFamily
 from context.tokens.media import Media, MediaKind
 from context.types import JsonObject, Wire
@@ -44,36 +44,52 @@ def check_shape(items: Sequence[JsonObject], target: Target, *, has_system: bool
 
 
 def _check_chat(body: JsonObject, target: Target) -> Iterator[str]:
-    role, content = body.get("role"), body.get("content")
-    calls = body.get("tool_calls")
-    if calls == []:
+    if body.get("tool_calls") == []:
         yield "empty array of tool_calls"
-    is_silent = role == "assistant" and says_nothing(body)
-    if content == [] or is_silent or any(is_blank(part) for part in parts_of(body)):
+    is_silent = body.get("role") == "assistant" and says_nothing(body)
+    if body.get("content") == [] or is_silent or any(is_blank(part) for part in parts_of(body)):
         yield "empty content"
-    if role == "developer" and target.family is not ModelFamily.OPENAI:
-        yield "a role that only OpenAI knows"
-    if not target.takes_legacy_calls and (role == "function" or body.get("function_call")):
-        yield "a call of the older shape"
-    if target.family is not ModelFamily.OPENAI and role == "assistant" and words_beside(body):
-        yield "words beside the content"
+    if target.family is not ModelFamily.OPENAI:
+        yield from _openai_faults(body)
+    if not target.takes_marks and _marks(body):
+        yield "a cache mark"
     yield from _part_faults(body, target)
     if target.checks_signatures and any(map(_lacks_signature, body.get("thinking_blocks") or ())):
         yield "thinking without a signature"
     if target.family is ModelFamily.MISTRAL and any(body.get(key) for key in REASONING_FIELDS):
         yield "a field that is not known"
-    for call in calls or ():
+    for call in body.get("tool_calls") or ():
         yield from _call_faults(call, target)
     if isinstance(body.get("tool_call_id"), str) and not target.takes_id(body["tool_call_id"]):
         yield "an id that is refused"
 
 
+def _openai_faults(body: JsonObject) -> Iterator[str]:
+    role = body.get("role")
+    if role == "developer":
+        yield "a role that only OpenAI knows"
+    if role == "function" or body.get("function_call"):
+        yield "a call of the older shape"
+    if role == "assistant" and words_beside(body):
+        yield "words beside the content"
+
+
 def _part_faults(body: JsonObject, target: Target) -> Iterator[str]:
-    known = _OPENAI_PARTS.get(str(body.get("role"))) if target.family is ModelFamily.OPENAI else None
+    role = str(body.get("role"))
+    known = _OPENAI_PARTS.get(role) if target.family is ModelFamily.OPENAI else None
+    taken = known & target.parts if known else target.parts
     for part in parts_of(body):
         kind = str(part.get("type"))
-        if kind not in (known or target.parts) and (known or kind in _OWN):
+        if role == "assistant" and not target.shows_own_pictures and _is_file(kind):
+            yield "a picture or a file of the assistant"
+        elif kind == "image_url" and isinstance(part.get(kind), str) and not target.takes_addresses:
+            yield "an image without an object around its address"
+        elif kind not in taken and (known or kind in _OWN | CHAT_PARTS):
             yield f"a part of type {kind[:40]}"
+
+
+def _is_file(kind: str) -> bool:
+    return kind in {"image_url", "input_audio", "file", "image", "document", "input_image", "input_file"}
 
 
 _OWN = frozenset({"document_url", "video_url", "thinking", "redacted_thinking", "reference"})
@@ -96,6 +112,8 @@ def _check_blocks(body: JsonObject, target: Target) -> Iterator[str]:
     if body.get("content") == [] or any(map(is_blank, blocks)):
         yield "empty content"
     for block in blocks:
+        if body.get("role") == "assistant" and _is_file(str(block.get("type"))):
+            yield "a picture or a file of the assistant"
         if target.checks_signatures and _lacks_signature(block):
             yield "thinking without a signature"
         for key in ("id", "tool_use_id"):
@@ -118,6 +136,8 @@ def _check_item(body: JsonObject, target: Target) -> Iterator[str]:
     kind = item_type(body, "item")
     if kind == "message" and (body.get("content") == [] or any(map(is_blank, parts_of(body)))):
         yield "empty content"
+    if body.get("role") == "assistant" and any(_is_file(str(part.get("type"))) for part in parts_of(body)):
+        yield "a picture or a file of the assistant"
     if isinstance(body.get("call_id"), str) and not target.takes_id(body["call_id"]):
         yield "an id that is refused"
     if kind == "function_call" and not isinstance(body.get("arguments"), str):

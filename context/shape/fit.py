@@ -26,6 +26,9 @@ _PLAIN_RESULT = {
 }
 
 
+_SIGNS_OF_BLOCKS = ('"tool_use"', '_tool_use"', '"image"', '"document"')
+
+
 def fit_message(message: Message, fit: Fitting) -> Message | None:
     """Shape one message for its target; what is in another format is shaped once it is converted.
 
@@ -68,7 +71,7 @@ def must_look(message: Message, target: Target) -> bool:
     if "cache_control" in raw or "thinking" in raw:
         return True
     if message.wire is Wire.ANTHROPIC:
-        return message.role is Role.ASSISTANT and ('"tool_use"' in raw or '_tool_use"' in raw)
+        return message.role is Role.ASSISTANT and any(sign in raw for sign in _SIGNS_OF_BLOCKS)
     if message.role is Role.TOOL:
         is_strict = target.family is ModelFamily.MISTRAL
         return is_strict or not any(sign in raw for sign in _PLAIN_RESULT[message.wire])

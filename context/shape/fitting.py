@@ -21,6 +21,7 @@ class Fitting:
         is_stored: Whether it is history; the request's own messages are changed as little as can be.
         is_foreign: Whether a model of another family made it.
         is_refused: Whether its reasoning was refused by the provider, and stays out.
+        is_written_anew: Whether it comes from another format, without a signature.
         applied: The rules that changed something.
         losses: What it says less than before, by kind and sentence.
     """
@@ -29,6 +30,7 @@ class Fitting:
     is_stored: bool = True
     is_foreign: bool = False
     is_refused: bool = False
+    is_written_anew: bool = False
     applied: set[Rule] = field(default_factory=set)
     losses: list[tuple[LossKind, str]] = field(default_factory=list)
 
@@ -76,6 +78,18 @@ def without_marks(value: object) -> object:
         if isinstance(body.get(key), list):
             body = put(body, key, without_marks(body[key]))
     return body
+
+
+def few_marks(body: JsonObject) -> JsonObject:
+    """Keep the last cache marks of a new message, so that those of tools and system fit beside them."""
+    content = body.get("content")
+    parts = content if isinstance(content, list) else []
+    marked = [place for place, part in enumerate(parts) if "cache_control" in part]
+    if len(marked) + ("cache_control" in body) <= MARKS_OF_NEW:
+        return body
+    extra = set(marked[:-MARKS_OF_NEW])
+    kept = [without(part, ("cache_control",)) if at in extra else part for at, part in enumerate(parts)]
+    return {**without(body, ("cache_control",)), "content": kept}
 
 
 def parts_of(body: JsonObject, key: str = "content") -> Sequence[JsonObject]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from context.shape.fitting import Fitting, is_blank, parts_of, put, without
+from context.shape.pictures import note_of
 from context.shape.rules import Rule
 from context.types import JsonObject, Wire
 from context.wire.neutral import LossKind, dump
@@ -73,7 +74,9 @@ def _message(body: JsonObject, fit: Fitting) -> JsonObject:
     if not isinstance(content, list):
         return body
     role = str(body.get("role")) if body.get("role") in ROLES else "user"
-    parts = [_part(part, _TEXTS[role], fit) for part in parts_of(body)]
+    is_own = role == "assistant"
+    shown = [note_of(part, fit) if is_own else part for part in parts_of(body)]
+    parts = [_part(part, _TEXTS[role], fit) for part in shown]
     told = [part for part in parts if part is not None]
     if _same(told, content):
         return body

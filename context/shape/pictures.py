@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from context.certificate import Exclusion
+from context.shape.fitting import Fitting
 from context.shape.rules import Rule
 from context.shape.target import Limits
 from context.tokens.media import Media, MediaKind
 from context.tokens.pieces import media_of
 from context.types import JsonObject, Message, Wire
-from context.wire.neutral import dump
+from context.wire.neutral import LossKind, dump
 
 _SIGNS = ("image", "file", "document", "video", "audio")
 _MARGIN_BYTES = 500_000
@@ -133,10 +134,12 @@ def _choose(pictures: Sequence[Picture], limits: Limits, size: int) -> dict[Pict
     images = [picture for picture in images if picture not in gone]
     if limits.many is not None and len(images) > limits.many:
         wide = [picture for picture in images if picture.is_wider(limits.many_side)]
+        extra = len(images) - limits.many
         if any(picture.is_new for picture in wide):
-            gone.update(dict.fromkeys(_oldest(images, len(images) - limits.many), Rule.IMAGE_NUMBER))
+            gone.update(dict.fromkeys(_oldest(images, extra), Rule.IMAGE_NUMBER))
         else:
-            gone.update(dict.fromkeys(wide, Rule.IMAGE_SIZE))
+            # Either no wide one is left, or no more images than may be wide.
+            gone.update(dict.fromkeys(wide[:extra], Rule.IMAGE_SIZE))
     size -= sum(picture.chars for picture in gone)
     for picture in old:
         if limits.request_bytes is None or size <= limits.request_bytes:
@@ -171,6 +174,16 @@ def note(media: Media) -> str:
     """Say in words that a picture was here, and how large it was."""
     size = f": {media.width}x{media.height} pixels" if media.width and media.height else ""
     return f"[{media.kind} not shown any more{size}]"
+
+
+def note_of(part: JsonObject, fit: Fitting) -> JsonObject:
+    """Give a note for a part that is a file, where files are refused; other parts as they are."""
+    media = media_of(part)
+    if media is None:
+        return part
+    fit.apply(Rule.PART_KIND, LossKind.MEDIA, f"the {media.kind} became a note")
+    kind = "output_text" if fit.target.wire is Wire.RESPONSES else "text"
+    return {"type": kind, "text": note(media)}
 
 
 def _media_parts(body: JsonObject) -> list[JsonObject]:

@@ -10,7 +10,7 @@ from context.types import Wire
 
 MB = 1_000_000
 
-_CHAT_PARTS = frozenset({"text", "refusal", "image_url", "input_audio", "file"})
+CHAT_PARTS = frozenset({"text", "refusal", "image_url", "input_audio", "file"})
 _ANY_LENGTH = 100_000
 
 
@@ -95,10 +95,26 @@ class Target:
         return self.wire is not Wire.OPENAI or self.family is ModelFamily.OPENAI
 
     @cached_property
+    def takes_marks(self) -> bool:
+        """Whether chat messages for it may hold cache marks, as Anthropic's do."""
+        return self.wire is Wire.ANTHROPIC or self.family not in _WITHOUT_MARKS
+
+    @cached_property
+    def takes_addresses(self) -> bool:
+        """Whether a picture's address may stand by itself, without an object around it."""
+        return self.family is ModelFamily.MISTRAL
+
+    @cached_property
+    def shows_own_pictures(self) -> bool:
+        """Whether an assistant's message may hold a picture or another file."""
+        return self.wire is Wire.OPENAI and self.family not in _WORDS_ALONE
+
+    @cached_property
     def parts(self) -> frozenset[str]:
         """The kinds of chat parts that it takes; others are for other providers."""
         extra = {part for part, pattern in _OWN_PARTS if re.search(pattern, self.model.lower())}
-        return _CHAT_PARTS | extra
+        known = CHAT_PARTS - {"file", "input_audio"} if self._named(_NO_IMAGES) else CHAT_PARTS
+        return known | extra
 
     @cached_property
     def id_length(self) -> int:
@@ -129,6 +145,12 @@ class Target:
         return re.search(pattern, self.model.lower()) is not None
 
 
+_WITHOUT_MARKS = frozenset(
+    {ModelFamily.OPENAI, ModelFamily.MISTRAL, ModelFamily.DEEPSEEK, ModelFamily.XAI, ModelFamily.META}
+)
+_WORDS_ALONE = frozenset(
+    {ModelFamily.OPENAI, ModelFamily.MISTRAL, ModelFamily.DEEPSEEK, ModelFamily.ANTHROPIC}
+)
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _LETTERS = re.compile(r"[a-zA-Z0-9_-]+")
 _ANYTHING = re.compile(r".+", re.DOTALL)

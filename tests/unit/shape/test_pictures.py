@@ -56,6 +56,14 @@ def test_among_many_images_a_wide_one_becomes_a_note_that_is_named(wire: Wire) -
     assert window.certificate.accepted_shape.accepted
 
 
+@pytest.mark.parametrize("wire", [Wire.OPENAI, Wire.ANTHROPIC])
+def test_of_many_wide_images_as_many_go_as_have_to(wire: Wire) -> None:
+    window = lay(history(wire, *[png(3_840, 2_160)] * 23), CLAUDE, wire)
+    assert pictures(sent(window)) == 20
+    assert [pictures([body]) for body in sent(window) if body["role"] == "user"][:4] == [0, 0, 0, 1]
+    assert window.certificate.accepted_shape.accepted
+
+
 @pytest.mark.parametrize(("number", "kept"), [(19, 20), (20, 20)])
 def test_up_to_twenty_images_a_wide_one_stays(number: int, kept: int) -> None:
     window = lay(

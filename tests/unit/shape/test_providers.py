@@ -11,7 +11,8 @@ from context.shape.target import target_of
 from context.types import JsonObject, Wire
 from context.wire import check_pairs
 from context.wire.neutral import LossKind
-from tests.unit.shape.windows import HELLO, call, calling, lay, result, said, sent
+from tests.unit.shape.test_pictures import picture, png
+from tests.unit.shape.windows import HELLO, NEXT, call, calling, lay, result, said, sent
 
 CHAT, GPT = Wire.OPENAI, "gpt-4o"
 OTHERS = [
@@ -99,3 +100,79 @@ def test_a_call_of_today_stays_the_same_beside_one_of_the_older_shape() -> None:
     names = [each["function"]["name"] for each in sent(window)[1]["tool_calls"]]
     assert names == ["find", "look"]
     assert check_pairs(sent(window), CHAT) == []
+
+
+PICTURE: JsonObject = {"type": "image_url", "image_url": {"url": "https://a.invalid/a.png"}}
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+@pytest.mark.parametrize(
+    ("wire", "model"),
+    [
+        (CHAT, GPT),
+        (CHAT, "mistral-large-latest"),
+        (CHAT, "anthropic/claude-sonnet-4-5"),
+        (Wire.ANTHROPIC, "claude-sonnet-4-5"),
+        (Wire.RESPONSES, GPT),
+    ],
+)
+def test_a_picture_of_the_assistant_becomes_a_note_where_it_is_refused(wire: Wire, model: str) -> None:
+    bodies = [HELLO, said([picture(wire, png(10, 10))]), HELLO, said()]
+    window = lay(bodies, model, wire)
+    assert "[image not shown any more: 10x10 pixels]" in json.dumps(sent(window)[1])
+    assert window.certificate.accepted_shape.accepted
+    assert LossKind.MEDIA in {loss.kind for loss in window.certificate.losses}
+    assert check_shape(bodies, target_of(wire, model)) != []
+
+
+def test_a_picture_of_the_assistant_stays_for_models_that_draw() -> None:
+    assert sent(lay([HELLO, said([PICTURE])], "gemini-2.5-flash-image"))[1]["content"] == [PICTURE]
+
+
+def test_a_picture_by_its_bare_address_gets_an_object_where_one_is_needed() -> None:
+    bare = {"role": "user", "content": [{"type": "image_url", "image_url": "https://a.invalid/a.png"}]}
+    assert sent(lay([bare, said()], GPT))[0]["content"] == [PICTURE]
+    assert sent(lay([HELLO, said()], "gemini-2.5-pro", new=[bare]))[-1]["content"] == [PICTURE]
+    assert sent(lay([bare, said()], "mistral-large-latest"))[0] == bare
+    assert check_shape([bare], target_of(CHAT, GPT)) != []
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}},
+        {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "wav"}},
+        {"type": "document_url", "document_url": "data:application/pdf;base64,QUJD"},
+    ],
+)
+def test_files_and_sounds_become_notes_for_models_of_text_alone(part: JsonObject) -> None:
+    bodies = [{"role": "user", "content": [{"type": "text", "text": "see"}, part]}, said()]
+    window = lay(bodies, "deepseek-chat")
+    assert {each["type"] for each in sent(window)[0]["content"]} == {"text"}
+    assert window.certificate.accepted_shape.accepted
+    assert LossKind.MEDIA in {loss.kind for loss in window.certificate.losses}
+    assert check_shape(bodies, target_of(CHAT, "deepseek-chat")) != []
+
+
+@pytest.mark.parametrize(
+    ("model", "kept"), [("openrouter/anthropic/claude-sonnet-4.5", 2), (GPT, 0), ("deepseek-chat", 0)]
+)
+def test_marks_of_a_new_chat_message_are_as_many_as_fit(model: str, kept: int) -> None:
+    new = {"role": "user", "content": [{"type": "text", "text": str(at), **MARK} for at in range(5)]}
+    window = lay([HELLO, said()], model, new=[new])
+    marks = ["cache_control" in part for part in sent(window)[-1]["content"]]
+    assert marks == [False] * (5 - kept) + [True] * kept
+    assert window.certificate.accepted_shape.accepted
+    assert check_shape([new], target_of(CHAT, model)) != []
+
+
+def test_gemini_is_told_that_calls_of_another_format_have_no_thought_signature() -> None:
+    bodies = [
+        HELLO,
+        said([{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}]),
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "a"}]},
+    ]
+    window = lay(bodies, "gemini-3-pro", stored_in=Wire.ANTHROPIC, new=[NEXT])
+    assert "skip_thought_signature_validator" in json.dumps(sent(window)[1]["tool_calls"][0])
+    window = lay(bodies, "gemini-2.5-pro", stored_in=Wire.ANTHROPIC, new=[NEXT])
+    assert "extra_content" not in sent(window)[1]["tool_calls"][0]
