@@ -51,7 +51,7 @@ def test_the_demo_shows_every_request_with_its_proof_and_leaves_nothing(place: P
     assert len(pairs) == len(HEADINGS)
     assert all(calls == results for calls, results in pairs)
     whole, sent = re.findall(r"([\d,]+) with the whole history +-> +([\d,]+) in the window", said)[-1]
-    assert int(whole.replace(",", "")) > 2 * int(sent.replace(",", ""))
+    assert int(whole.replace(",", "")) > 1.5 * int(sent.replace(",", ""))
     assert re.search(r"summary +messages 1-\d+: [\d,]+ tokens -> [\d,]+, version \d+ by extractive", said)
     assert len(re.findall(r"server time +\d+\.\d ms", said)) == len(HEADINGS)
     assert max(map(len, said.split("\n"))) <= 100

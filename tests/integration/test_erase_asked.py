@@ -122,6 +122,17 @@ def test_what_is_made_of_a_wish_belongs_to_whoever_wished_it(client: TestClient,
     assert tables_with(WORD) == {}
 
 
+A_STEP: list[dict[str, Any]] = [
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "seen"},
+]
+"""A call and its result: only a request that answers calls is read for again."""
+
+
 def test_a_context_of_a_session_without_a_turn_asks_in_its_name(client: TestClient) -> None:
     artifact_id = upload(client)
     asked = {
@@ -129,7 +140,7 @@ def test_a_context_of_a_session_without_a_turn_asks_in_its_name(client: TestClie
         "context_window": 3_000,
         "max_tokens": 500,
         **AGENT,
-        "messages": [{"role": "user", "content": f"Give me an overview of the {WORD}."}],
+        "messages": [{"role": "user", "content": f"Give me an overview of the {WORD}."}, *A_STEP],
         "attachments": [{"attachment_id": artifact_id}],
         "focus": f"an overview of the {WORD}",
     }

@@ -84,7 +84,7 @@ def test_the_summarizers_limits_are_its_own_and_not_those_of_the_chat(client: Te
 
 def test_right_after_a_summary_a_short_turn_calls_for_no_other(client: TestClient, room: Room) -> None:
     del client
-    room.add_turns(35)
+    room.add_turns(60)
     assert room.work.state == WorkState.READY
     assert room.run(Model()).startswith("activated")
     room.add_turns(1)

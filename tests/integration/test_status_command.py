@@ -115,7 +115,6 @@ def test_what_is_alive_or_another_tenants_is_not_dropped(db: Connection) -> None
 def test_what_asks_for_dropped_work_later_begins_anew(db: Connection) -> None:
     tenant = ensure_tenant(db, "first")
     dead = die(db, tenant)
-    want(db, tenant, WorkKind.SUMMARIZE, "s1")
     assert row(db, tenant).state == WorkState.DEAD
     assert drop_dead(db, tenant, dead)
     assert (row(db, tenant).state, row(db, tenant).last_outcome) == (WorkState.IDLE, "dropped")
