@@ -11,6 +11,7 @@ ALLOWED = {
     "api/window/attachments.py": "when a document was sent, shown and never compared",
     "api/results.py": "the same of a tool's result",
     "api/attachments.py": "the same of an upload",
+    "workers/events.py": "when a piece of work began or ended, shown by Flower and never compared",
     "models/log_file.py": "when a line of the log was written, shown and never compared",
     "llm/failures.py": "a provider's Retry-After may be a date, which means as long as it is from here",
 }
