@@ -25,7 +25,7 @@ from tests.integration.conftest import make_key
 from tests.waiting import wait_until
 
 SLOW = Rate(per_s=0.01, burst=3)
-SOON_S = 5.0
+SOON_S = 60.0
 """A busy machine may be late; a connection that hangs would take for ever."""
 
 
@@ -162,7 +162,7 @@ def test_two_processes_count_together_in_the_store(store_url: str) -> None:
 
 
 def test_the_store_counts_as_a_process_would(store_url: str) -> None:
-    rate = Rate(per_s=0.02, burst=2)
+    rate = Rate(per_s=0.002, burst=2)
     with buckets(store_url) as one:
         told = [one.take("a", rate) for _ in range(4)]
     full_at, expected = 0.0, []
@@ -211,7 +211,7 @@ def test_a_store_that_never_answers_holds_no_call_up(client: TestClient, limit: 
         ask(client)
         began = time.monotonic()
         assert [ask(client).status_code for _ in range(3)] == [200, 200, 429]
-        assert time.monotonic() - began < 3 * SOON_S
+        assert time.monotonic() - began < SOON_S
 
 
 @pytest.fixture
@@ -230,9 +230,9 @@ def test_a_store_that_falls_silent_costs_one_wait_and_then_none(own_store: str) 
         assert one.take("a", SLOW) == 0
         store.client_pause(600_000, all=True)
         began = time.monotonic()
-        waits = [one.take("a", SLOW) for _ in range(40)]
+        waits = [one.take("a", SLOW) for _ in range(400)]
         assert set(waits) == {None}
-        assert time.monotonic() - began < 2 * SOON_S, "not each of them has waited"
+        assert time.monotonic() - began < SOON_S, "not each of them has waited"
 
 
 def test_a_store_that_went_away_is_used_again_once_it_is_back(store_url: str) -> None:
@@ -254,7 +254,7 @@ def test_a_store_that_forgot_the_script_learns_it_again(store_url: str) -> None:
 def test_no_store_at_all_means_that_the_process_counts(url: str) -> None:
     with buckets(url, timeout_s=1.0, ready=False) as one:
         began = time.monotonic()
-        assert [one.take("a", SLOW) for _ in range(5)] == [None] * 5
+        assert [one.take("a", SLOW) for _ in range(100)] == [None] * 100
         assert time.monotonic() - began < SOON_S
 
 

@@ -1,14 +1,14 @@
 # ruff: noqa: E501, RUF001 - sentences in their languages' own letters
 """Telling languages apart, and admitting when it cannot be told."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from context.language import detect_language, language_name, language_shares, main_language, same_language
 from tests.data import data_dir, read_jsonl
+from tests.unit.linear.growth import grows_in_proportion
+from tests.unit.linear.texts import Shape
 
 SENTENCES = {
     "en": "Please add a retry to the upload and make sure that we never send it twice.",
@@ -145,13 +145,4 @@ def test_recorded_english_is_never_taken_for_another_language() -> None:
 
 @pytest.mark.parametrize("unit", ["x", "字", "の", "ก", "aB", "é", "1", "`", "<", "x.", "ab_", "。"])
 def test_text_without_blanks_takes_no_longer_than_its_length_asks_for(unit: str) -> None:
-    """Held against a shorter text of the same kind: a step for each pair of characters would be 16 times it."""
-
-    def seconds(length: int) -> float:
-        text = (unit * length)[:length]
-        began = time.process_time()
-        for _ in range(3):
-            detect_language(text)
-        return time.process_time() - began
-
-    assert min(seconds(16_000) for _ in range(2)) < 12 * max(min(seconds(4_000) for _ in range(3)), 0.002)
+    assert grows_in_proportion(detect_language, Shape(unit).text)

@@ -1,7 +1,5 @@
 """A summary in several lengths: whole points only, by worth, whatever wrote it."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from context.lengths import SHARES, shorten_summary, summary_lengths
 from context.sections import Section, read_sections, section_titles, write_sections
 from context.tokens.text import count_text
+from tests.unit.linear.growth import grows_in_proportion
 
 TITLE = "Extractive notes: lines picked from the conversation without a language model."
 ITEMS = {
@@ -117,11 +116,7 @@ def test_every_length_is_made_of_whole_points_and_never_longer(text: str, room: 
 
 
 def test_time_grows_with_the_length_and_not_with_its_square() -> None:
-    def spent(points: int) -> float:
-        text = "## Done\n" + "".join(f"- Step {n} was run in `/srv/{n}`.\n" for n in range(points))
-        started = time.process_time()
-        summary_lengths(text)
-        return time.process_time() - started
+    def text_of(chars: int) -> str:
+        return "## Done\n" + "".join(f"- Step {n} was run in `/srv/{n}`.\n" for n in range(chars // 30))
 
-    spent(200)
-    assert spent(4000) < 60 * max(spent(400), 0.005)
+    assert grows_in_proportion(summary_lengths, text_of)

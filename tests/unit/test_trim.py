@@ -1,7 +1,6 @@
 """A turn that is too large: what is shortened, what stays, when there is no way."""
 
 import re
-import time
 from typing import Any
 
 import pytest
@@ -164,12 +163,10 @@ def test_a_huge_result_is_counted_a_few_times_only() -> None:
         counted.append(len(message.raw))
         return count(message)
 
-    started = time.process_time()
     trimmed = trim_turn(turn, 8000, watch)
     assert trimmed is not None
     assert trimmed.tokens > 3000
     assert sum(counted) < 200_000
-    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize("text", [f"ab{FAMILY}cd", "ae\u0301z", "x🇩🇪🇫🇷y", "ok👍🏽!", "a\r\nb", "각각"])

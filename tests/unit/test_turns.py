@@ -1,6 +1,5 @@
 """Turns: where they start, where a history may be cut, what stays together."""
 
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -28,6 +27,7 @@ from tests.unit.histories import (
     whole_histories,
     whole_turns,
 )
+from tests.unit.linear.growth import grows_in_proportion
 
 USER, BOT = says("user"), says("assistant")
 
@@ -204,13 +204,22 @@ def test_an_id_that_stands_twice_in_a_message_waits_for_one_result() -> None:
     assert split_turns([USER, *calls(["a", "a"]), *answers(["a"])])[0].finished
 
 
-def test_a_hundred_thousand_messages_are_cut_in_linear_time() -> None:
-    waiting = [message for i in range(25_000) for message in (*calls([f"c{i}"]), USER)]
-    messages = [USER, *waiting, *(answers([f"c{i}"])[0] for i in range(25_000)), *[USER, BOT] * 12_500]
-    started = time.process_time()
-    assert find_safe_boundary(messages, 60_000) == 75_001
-    assert len(split_steps(messages)) == 25_002
-    assert time.process_time() - started < 5
+def long_waiting(calls_open: int) -> list[Message]:
+    waiting = [message for i in range(calls_open) for message in (*calls([f"c{i}"]), USER)]
+    answered = (answers([f"c{i}"])[0] for i in range(calls_open))
+    return [USER, *waiting, *answered, *[USER, BOT] * (calls_open // 2)]
+
+
+def test_messages_are_cut_behind_all_that_waits_in_time_with_their_number() -> None:
+    messages = long_waiting(2_500)
+    assert find_safe_boundary(messages, 6_000) == 7_501
+    assert len(split_steps(messages)) == 2_502
+
+    def cut(text: str) -> object:
+        many = long_waiting(len(text) // 10)
+        return find_safe_boundary(many, len(many) // 2), split_steps(many)
+
+    assert grows_in_proportion(cut, "x".__mul__)
 
 
 @pytest.mark.data

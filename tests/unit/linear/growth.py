@@ -14,6 +14,8 @@ _MEASURES = 2
 _HOPELESS_S = 1.5
 _FOUR = 4
 _START_CHARS = 1_000
+_QUICK_CHARS = 16_000
+_QUICK_SURE_S = 0.001
 
 Reader = Callable[[str], object]
 
@@ -40,6 +42,16 @@ def growth_of(
             _measure(read, text_of, _START_CHARS + place, most_chars, sure_s) for place in range(_MEASURES)
         )
     )
+
+
+def grows_in_proportion(read: Reader, text_of: Callable[[int], str]) -> bool:
+    """Tell quickly whether a text of four times the length takes no more than its share of time.
+
+    Args:
+        read: The function.
+        text_of: Makes a text of about so many characters.
+    """
+    return growth_of(read, text_of, most_chars=_QUICK_CHARS, sure_s=_QUICK_SURE_S) <= MOST_GROWTH
 
 
 def _until_in_order(measures: Iterator[float]) -> Iterator[float]:

@@ -1,10 +1,9 @@
 """Every rule is on the page that says whom it concerns; a window is looked at in time with its length."""
 
-from time import process_time
-
 from context.shape.rules import Rule
 from context.types import Wire
 from tests.data import ROOT
+from tests.unit.linear.growth import grows_in_proportion
 from tests.unit.shape.windows import HELLO, call, calling, lay, result, said
 
 
@@ -23,10 +22,4 @@ def test_four_times_the_messages_take_about_four_times_the_time() -> None:
         said([{"type": "text", "text": "a"}]),
     ]
 
-    def cost(turns: int) -> float:
-        begun = process_time()
-        lay(turn * turns, "gpt-4o", Wire.OPENAI)
-        return process_time() - begun
-
-    cost(50)
-    assert min(cost(800) for _ in range(3)) < 12 * min(cost(200) for _ in range(3))
+    assert grows_in_proportion(lambda text: lay(turn * (len(text) // 20), "gpt-4o", Wire.OPENAI), "x".__mul__)
