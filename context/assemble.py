@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from context.budget import require_fit
 from context.certify import Contents, Taken, certify
+from context.ending import TRIM_ATTEMPTS, Ending, count_stored, fit_ending
 from context.history import read_history
 from context.message_counts import count_of, recounted
 from context.outgoing import Outgoing, Sender
 from context.recall.offer import RecallStatus
 from context.shelf import Shelf, Shelved, fill_shelf
-from context.tokens import EMPTY, PLAIN, Count, Request, count_message, count_text, estimate, guarantee
+from context.tokens import EMPTY, PLAIN, Count, Request, count_text, estimate, guarantee
 from context.trim import trim_turn
 from context.types import Message, Wire
 from context.window import (
@@ -27,9 +28,6 @@ from context.window import (
 )
 
 __all__ = ["Notes", "Unread", "Window", "WindowRequest", "build_messages", "new_message", "notes_message"]
-
-TRIM_ATTEMPTS = 4
-"""How often a turn is shortened again because it costs more in the outgoing format than in its own."""
 
 SECOND_TURN_SHARE = 0.25
 """The newest two turns stay raw before anything else where they take no more of the room than this."""
@@ -82,7 +80,7 @@ class _Assembly:
             partial=request.unread is not None,
         )
         self.fixed: dict[str, int] = {}
-        self.open_turn = Taken(())
+        self.ending = Ending(Taken(()), Taken(()))
         self.notes: Message | None = None
         self.taken: list[Taken] = []
         self.taken_cost = 0
@@ -119,7 +117,8 @@ class _Assembly:
             request=self.request,
             history=self.history,
             fixed=self.fixed,
-            open_turn=self.open_turn,
+            open_turn=self.ending.stored,
+            new=self.ending.new,
             notes=self.notes,
             taken=self.taken,
             taken_cost=self.taken_cost,
@@ -150,19 +149,9 @@ class _Assembly:
             self.fixed["system_prompt"] = self.price(count_of([self.request.system]))
         if self.request.tools.tools:
             self.fixed["tools"] = self._price_request(Request(tools=self.request.tools)) - overhead
-        self.fixed["new_messages"] = self._cost(self.history.new)
-        if self.history.open_turn:
-            self.open_turn = self._fit_open_turn(
-                self.request.budget.input_tokens - sum(self.fixed.values()), self.history.open_turn
-            )
-            self.fixed["open_turn"] = self.open_turn.cost
-        return require_fit(self.fixed, self.request.budget)
-
-    def _fit_open_turn(self, left: int, messages: Sequence[Message]) -> Taken:
-        """Price the stored turn that the new messages complete; shorten its results if it is too large."""
-        cost = self._cost(messages)
-        shorter = self._shorten(messages, left) if cost > left else None
-        return shorter or Taken(messages, cost)
+        room = self._input_tokens - sum(self.fixed.values())
+        self.ending = fit_ending(self.history.ending, room, self._cost)
+        return require_fit({**self.fixed, **self.ending.parts}, self.request.budget)
 
     def _take_last(self, left: int) -> int:
         """Take the newest turn, shortened rather than lost, and the one before it where both are short."""
@@ -308,7 +297,7 @@ class _Assembly:
         rate = max(self._cost(messages) / max(stored, 1), 0.01)
         room = int(left / rate)
         for _ in range(TRIM_ATTEMPTS):
-            result = trim_turn(messages, room, _count) if room > 0 else None
+            result = trim_turn(messages, room, count_stored) if room > 0 else None
             if result is None:
                 return None
             shorter = list(result.messages)
@@ -331,7 +320,7 @@ class _Assembly:
                 self.fixed["overhead"] += max(over + left, 0)
                 return sent, messages
             if not (self.taken or self.notes or self.recalled.message or self.shelved.text):
-                require_fit({**self.fixed, "format": over + left}, self.request.budget)
+                require_fit({**self.fixed, **self.ending.parts, "format": over + left}, self.request.budget)
             left += self._give_back(over * urgency)
             urgency *= 2
 
@@ -339,18 +328,14 @@ class _Assembly:
         """The summary, the turns, then what differs each time: nothing before it changes with it."""
         notes = [self.notes] if self.notes else []
         recalled = [self.recalled.message] if self.recalled.message else []
-        shorter = dict(zip(map(id, self.history.open_turn), self.open_turn.messages, strict=True))
-        ending = [shorter.get(id(message), message) for message in self.history.ending]
         turns = (message for turn in reversed(self.taken) for message in turn.messages)
         shown = [artifacts_message(self.shelved, self.request.wire)] if self.shelved.text else []
-        return (*notes, *turns, *shown, *recalled, *ending)
+        return (*notes, *turns, *shown, *recalled, *self.ending.messages)
 
     def _priced(self) -> int:
         """What the messages of the window cost part by part."""
-        ending = self.fixed["new_messages"] + self.open_turn.cost
-        return (
-            self._price_notes(self.notes) + self.shelved.cost + self.recalled.cost + self.taken_cost + ending
-        )
+        beside = self._price_notes(self.notes) + self.shelved.cost + self.recalled.cost
+        return beside + self.taken_cost + self.ending.cost
 
     def _give_back(self, tokens: int) -> int:
         """Leave out recall and the oldest turns until so many tokens are free, then artifacts, then notes."""
@@ -379,7 +364,3 @@ class _Assembly:
             gone += cost
         self.taken_cost = self._cost([message for turn in reversed(self.taken) for message in turn.messages])
         return before - self.taken_cost
-
-
-def _count(message: Message) -> int:
-    return count_message(message.body, message.wire)

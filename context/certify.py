@@ -37,6 +37,7 @@ class Contents:
         history: Its turns, and what new messages go on with.
         fixed: What must be sent, by part, in the model's tokens.
         open_turn: The stored turn that the new messages go on with.
+        new: The new messages.
         notes: The message of the summary; None where it is left out.
         taken: Whole turns, newest first.
         taken_cost: What they cost together.
@@ -48,6 +49,7 @@ class Contents:
     history: History
     fixed: Mapping[str, int]
     open_turn: Taken
+    new: Taken
     notes: Message | None
     taken: Sequence[Taken]
     taken_cost: int
@@ -132,7 +134,7 @@ class _Account:
         if self.contents.recalled.message:
             origin = f"messages {name_messages(self.contents.recalled.blocks)}"
             blocks.append(Block("recall", self.contents.recalled.cost, origin, "conversation"))
-        return (*blocks, Block("new", self.contents.fixed["new_messages"], "request", "conversation"))
+        return (*blocks, Block("new", self.contents.new.cost, "request", "conversation"))
 
     def _exclusions(self) -> tuple[Exclusion, ...]:
         """Name everything that was left out, oldest first."""
@@ -147,15 +149,18 @@ class _Account:
         found += self._excluded_recall()
         found += self._excluded_messages()
         found += [
-            Exclusion(
-                f"part of message {trim.seq}",
-                "shortened-to-fit",
-                self.price(Count(trim.tokens_before)) - self.price(Count(trim.tokens_after)),
-            )
+            self._shortened(f"part of message {trim.seq}", trim)
             for part in (*self.contents.taken[:1], self.contents.open_turn)
             for trim in part.trims
         ]
+        found += [
+            self._shortened(f"part of new message {trim.index + 1}", trim) for trim in self.contents.new.trims
+        ]
         return tuple(found)
+
+    def _shortened(self, what: str, trim: Trim) -> Exclusion:
+        saved = self.price(Count(trim.tokens_before)) - self.price(Count(trim.tokens_after))
+        return Exclusion(what, "shortened-to-fit", saved)
 
     def _excluded_notes(self, notes: Notes) -> list[Exclusion]:
         """Name the summary where it is left out, and the rest of it where a short version is shown."""

@@ -12,6 +12,15 @@ from context.types import JsonObject, Message, Wire
 FLOOR_CHARS = 240
 """What always stays of a result's text: enough to see what it was."""
 
+OLDER_CHARS = 1_000
+"""What stays at first of an older result in a turn that goes on."""
+
+OLDER_RESULTS = 8
+"""So many results are cut to that before the oldest of them goes to the floor."""
+
+PORTION = 0.2
+"""The share of the room of which a turn that goes on frees a multiple."""
+
 _HEAD_SHARE = 2 / 3
 _TEXT_KEYS = ("text", "stdout", "stderr")
 
@@ -96,6 +105,72 @@ def trim_turn(
     if tokens > budget_tokens:
         return None
     return TrimmedTurn([copy.message for copy in copies], _trims(messages, copies), tokens)
+
+
+def trim_open_turn(
+    messages: Sequence[Message], budget_tokens: int, count: Callable[[Message], int]
+) -> TrimmedTurn:
+    """Shorten the tool results of a turn that goes on until it fits, the oldest first.
+
+    The results of the latest calls stay whole unless nothing else helps, and are then cut as little as
+    possible. What is freed is a multiple of a share of the room: most steps after this one cut alike, and a
+    provider's cache lasts. Calls, ids, words of people and of models are not touched.
+
+    Args:
+        messages: The turn so far, the new messages included.
+        budget_tokens: What it may cost, > 0.
+        count: Counts one message as `Message.tokens` was counted; asked about shortened copies only.
+
+    Returns:
+        The copy; where it does not fit even so, with every result at the floor.
+    """
+    copies = [_Copy(message) for message in messages]
+    newest = _start_of_newest(messages)
+    over = sum(message.tokens for message in messages) - budget_tokens
+    portion = max(int(budget_tokens * PORTION), 1)
+    to_free = -(-max(over, 0) // portion) * portion
+    for index, cap in _oldest_first([place for place in range(newest) if messages[place].answer_ids]):
+        if to_free <= 0:
+            break
+        shorter = _shortened(copies[index], messages[index], cap, count)
+        freed = copies[index].message.tokens - shorter.message.tokens
+        copies[index], to_free, over = shorter, to_free - freed, over - freed
+    if over > 0:
+        room = sum(copy.message.tokens for copy in copies[newest:]) - over
+        copies[newest:] = _cut_newest(messages[newest:], room, count)
+    shown = [copy.message for copy in copies]
+    return TrimmedTurn(shown, _trims(messages, copies), sum(message.tokens for message in shown))
+
+
+def _oldest_first(results: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Say in which order older results are cut, and to how many characters: alike however many follow."""
+    for place, index in enumerate(results):
+        yield index, OLDER_CHARS
+        if place >= OLDER_RESULTS:
+            yield results[place - OLDER_RESULTS], FLOOR_CHARS
+    yield from ((index, FLOOR_CHARS) for index in results[-OLDER_RESULTS:])
+
+
+def _cut_newest(
+    messages: Sequence[Message], budget_tokens: int, count: Callable[[Message], int]
+) -> list[_Copy]:
+    """Cut results as little as possible; to the floor where even that is too much."""
+    rest = trim_turn(messages, budget_tokens, count) if budget_tokens > 0 else None
+    if rest is None:
+        return [_shortened(_Copy(message), message, FLOOR_CHARS, count) for message in messages]
+    cut = {trim.index: trim.chars_left_out for trim in rest.trims}
+    return [_Copy(message, cut.get(place, 0)) for place, message in enumerate(rest.messages)]
+
+
+def _start_of_newest(messages: Sequence[Message]) -> int:
+    """Find the first result of the latest calls; the end where there is none."""
+    answers = [place for place, message in enumerate(messages) if message.answer_ids]
+    if not answers:
+        return len(messages)
+    first = answers[-1]
+    while first > 0 and messages[first - 1].answer_ids:
+        first -= 1
+    return first
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -149,6 +149,11 @@ def split_steps(messages: Sequence[Message]) -> list[range]:
     return [range(start, stop) for start, stop in pairwise(edges)]
 
 
+def opening_of(turn: Sequence[Message]) -> list[Message]:
+    """Give the messages of a turn before its first call: what its first request knew of it."""
+    return list(takewhile(lambda message: not message.call_ids and not message.answer_ids, turn))
+
+
 def _boundaries(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) -> list[int]:
     if not messages:
         return []

@@ -6,9 +6,10 @@ from uuid import UUID
 
 from api.restoring import open_turn_of, restore_messages
 from api.window.artifacts import ArtifactQuestion, Room, Shelving, gather_artifacts
+from api.window.beside import canonical_room
 from api.window.calibration import calibrations
 from api.window.in_force import find_maker
-from api.window.prepare import canonical_room, choose_models
+from api.window.prepare import choose_models
 from api.window.recall import RecallQuestion, recall
 from api.window.request import ContextRequest, Given
 from api.window.tails import notes_of, read_tail

@@ -6,14 +6,15 @@ from uuid import UUID
 
 from api.budgets import profiles
 from api.preflight import Judged, preflight_for
-from api.settings import api_settings
+from api.restoring import open_turn_of
 from api.window import in_force
+from api.window.beside import Beside
 from api.window.planning import Chosen
 from api.window.request import ContextRequest, Given
 from api.window.tails import count_request_tools, system_message
 from api.window.tools import (
+    ChosenTools,
     Offered,
-    ToolRoom,
     best_tools,
     choose_tools,
     offer_tools,
@@ -22,14 +23,12 @@ from api.window.tools import (
 )
 from context.budget import Budget
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
-from context.planning.room import canonical_tokens
 from context.preflight.annotate import HintPlace, annotate, with_hint_at_its_end
 from context.preflight.hint import as_sent, unfiltered
 from context.preflight.policy import KNOWN_TOOLS
 from context.preflight.skills import cut_skills
 from context.recall.question import find_question
 from context.shadow.parts import EVERY_PART, Part
-from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import Message
 from models.planning_settings import planning_settings
 
@@ -97,39 +96,44 @@ def prepare(
     Raises:
         ProblemError: There is no such catalog, or both it and tools are named.
         CatalogOverBudgetError: The tools that must stay are too much alone.
+        FixedPartOverBudgetError: They are too much beside the new messages.
     """
     offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire, request.model)
     question = find_question(given.new, place.tail)
     used = used_tools(offered, [*place.tail, *given.new], request.wire)
     judged = _judge(place, request, offered, question, called=used, is_trial=is_trial)
-    if Part.FILTERING not in applied:
-        judged = replace(judged, found=unfiltered(judged.found))
+    judged = judged if Part.FILTERING in applied else replace(judged, found=unfiltered(judged.found))
     allowed = judged.found.tool_allowlist
     known = offered.names if offered.tools is not None else KNOWN_TOOLS
     prompt, skills = cut_skills(given.prompt, allowed, tools=known)
     system = system_message(prompt)
-    beside = sum(message.tokens for message in given.new) + (system.tokens if system else 0)
-    room = _room_for_tools(budget, request.model, beside, whole=Part.CATALOG not in applied)
-    chosen = choose_tools(
-        place.tenant_id,
-        offered,
-        request.focus or question,
-        model=request.model,
-        room=room,
-        allowed=allowed,
-        pinned=used,
-        top_n=request.top_n,
-    )
-    found = as_sent(judged.found, tool_names_of(chosen.tools), offered=len(set(offered.names)))
+    turn = [*open_turn_of(place.tail, given.new), *given.new]
+    beside = Beside(budget, request.model, system.tokens if system else 0, turn)
+    with beside.named():
+        chosen = choose_tools(
+            place.tenant_id,
+            offered,
+            request.focus or question,
+            model=request.model,
+            room=beside.room_for_tools(whole=Part.CATALOG not in applied),
+            allowed=allowed,
+            pinned=used,
+            top_n=request.top_n,
+        )
     done = replace(
         given,
         unhinted=given.new,
         system=system,
         tools=count_request_tools(chosen.tools),
         chosen=replace(chosen, skills=skills),
-        judged=replace(judged, found=found),
+        judged=_as_sent(judged, chosen, offered),
     )
     return _hinted(done, request.hint, prompt) if chosen.tools else done
+
+
+def _as_sent(judged: Judged, chosen: ChosenTools, offered: Offered) -> Judged:
+    found = as_sent(judged.found, tool_names_of(chosen.tools), offered=len(set(offered.names)))
+    return replace(judged, found=found)
 
 
 def _hinted(given: Given, place: HintPlace, prompt: str) -> Given:
@@ -162,15 +166,3 @@ def _judge(
         kind=request.kind,
         is_trial=is_trial,
     )
-
-
-def _room_for_tools(budget: Budget, model: str, beside: int, *, whole: bool) -> ToolRoom:
-    """What tools may take; those that are not compacted, all that is left beside what must be sent."""
-    left = max(canonical_room(budget, model) - beside, 0)
-    most = max(left - TOOLS_OVERHEAD, 0)
-    return ToolRoom(most if whole else int(left * api_settings().tools_max_share), most, whole)
-
-
-def canonical_room(budget: Budget, model: str) -> int:
-    """What a window's input takes, in stored tokens instead of the model's own."""
-    return canonical_tokens(budget.input_tokens, model)

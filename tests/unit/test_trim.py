@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.graphemes import ceil_border, floor_border, is_border
-from context.trim import FLOOR_CHARS, shorten, trim_turn
+from context.trim import FLOOR_CHARS, shorten, trim_open_turn, trim_turn
 from context.types import Message, Wire
 from tests.unit.histories import answers, calls, make_message, number, says
 
@@ -187,3 +187,33 @@ def test_a_text_of_nothing_but_accents_is_cut_all_the_same() -> None:
 
 def test_shortening_never_makes_a_text_longer() -> None:
     assert shorten("a" * 110, 100) == "a" * 110
+
+
+@given(st.lists(st.integers(0, 4_000), min_size=1, max_size=8), st.integers(1, 8_000))
+def test_a_turn_that_goes_on_gives_up_its_oldest_results_first(sizes: list[int], budget: int) -> None:
+    steps = [[*calls([f"c{n}"]), *answers([f"c{n}"], "abcd " * (size // 5))] for n, size in enumerate(sizes)]
+    turn = number([says("user", "look"), *(message for one in steps for message in one)])
+    found = trim_open_turn(turn, budget, count)
+    assert found.tokens == total(found.messages)
+    cut = {trim.index for trim in found.trims}
+    assert all(found.messages[place] is turn[place] for place in range(len(turn)) if place not in cut)
+    assert all(turn[place].answer_ids for place in cut)
+    newest = len(turn) - 1
+    if found.tokens > budget or newest in cut:
+        older = [place for place in range(newest) if turn[place].answer_ids]
+        assert all(len(output_of(found.messages[place])) <= FLOOR_CHARS + 40 for place in older)
+    if total(turn) <= budget:
+        assert not cut
+
+
+def test_steps_of_a_turn_cut_alike_until_another_portion_is_needed() -> None:
+    steps = [[*calls([f"c{n}"]), *answers([f"c{n}"], f"{n} " * 700)] for n in range(30)]
+    turn = number([says("user", "look"), *(message for one in steps for message in one)])
+    before: list[Message] = []
+    changed = 0
+    for end in range(9, len(turn), 2):
+        found = trim_open_turn(turn[:end], 8_000, count)
+        assert found.tokens <= 8_000
+        changed += before != found.messages[: len(before)]
+        before = found.messages
+    assert changed <= 10, "of 26 steps"

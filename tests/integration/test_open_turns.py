@@ -1,0 +1,115 @@
+"""An agent's turn that alone fills its window: its oldest results are shortened, and nothing is refused."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from context.types import Wire
+from context.wire import check_pairs
+
+PATH = "/v1/sessions/agent/context"
+QUESTION = {"role": "user", "content": "Find why the nightly import drops rows, and repair it."}
+LINE = "src/depot/import_rows.py:{n}: warning: row {n} of hall seven has no papers and is dropped\n"
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": name,
+            "description": f"{name} for an agent that writes code.",
+            "parameters": {"type": "object", "properties": {"path": {"type": "string"}}},
+        },
+    }
+    for name in ("read", "exec", "edit", "write")
+]
+
+
+def step(number: int, lines: int, *, arguments: str = "{}", tool: str = "read") -> list[dict[str, Any]]:
+    made = {"id": f"c{number}", "type": "function", "function": {"name": tool, "arguments": arguments}}
+    told = f"step {number}\n" + "".join(LINE.format(n=number * 1000 + line) for line in range(lines))
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [made]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": told},
+    ]
+
+
+def ask(client: TestClient, messages: list[dict[str, Any]], **fields: Any) -> Any:
+    body = {"model": "gpt-4o", "context_window": 8_000, "max_tokens": 1_000, "tools": TOOLS, **fields}
+    return client.post(PATH, json={**body, "messages": messages})
+
+
+def shared(before: list[Any], after: list[Any]) -> int:
+    return next(
+        (n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]), len(before)
+    )
+
+
+def test_no_step_of_a_turn_that_outgrows_its_window_is_refused(client: TestClient) -> None:
+    cut: set[str] = set()
+    sent: list[Any] = []
+    turn, kept, tools = [QUESTION], [], None
+    for number in range(24):
+        turn += step(number, 10 + number * 7 % 30)
+        answer = ask(client, turn)
+        assert answer.status_code == 200, answer.text
+        found = answer.json()
+        assert found["certificate"]["fits"]
+        assert found["certificate"]["tool_pairs_intact"]
+        assert check_pairs(found["messages"], Wire.OPENAI) == []
+        tools = tools or found["tools"]
+        assert found["tools"] == tools, "the list of tools stays as the first step had it"
+        assert found["messages"][0] == QUESTION
+        assert found["messages"][-1] == turn[-1], "the newest result is whole while older ones can be cut"
+        cut = {
+            f"part of new message {place + 1}"
+            for place, (own, out) in enumerate(zip(turn, found["messages"], strict=True))
+            if own != out
+        }
+        named = {one["what"] for one in found["certificate"]["excluded"]}
+        assert cut == {what for what in named if what.startswith("part of")}
+        kept.append(shared(sent, found["messages"]) == len(sent))
+        sent = found["messages"]
+    assert cut, "the turn is larger than its window"
+    assert sum(kept) > len(kept) * 2 / 3, "most steps begin as the one before"
+
+
+def test_the_newest_result_is_cut_only_where_older_ones_give_too_little(client: TestClient) -> None:
+    turn = [QUESTION, *step(1, 60), *step(2, 500)]
+    found = ask(client, turn).json()
+    older, newest = found["messages"][2]["content"], found["messages"][4]["content"]
+    assert len(older) < 300
+    assert 10_000 < len(newest) < len(turn[4]["content"])
+    assert newest.startswith("step 2\n")
+
+
+def test_a_stored_turn_and_its_new_results_are_shortened_together(client: TestClient) -> None:
+    turn = [QUESTION, *(message for number in range(12) for message in step(number, 25))]
+    event = {"turn_id": "t1", "messages": turn[:-1]}
+    assert client.post("/v1/sessions/agent/turns", json=event).status_code == 202
+    found = ask(client, turn[-1:]).json()
+    assert found["certificate"]["fits"]
+    assert found["messages"][-1] == turn[-1]
+    assert found["certificate"]["tail"] == [1, len(turn) - 1]
+    assert "part of message 3" in {one["what"] for one in found["certificate"]["excluded"]}
+
+
+@pytest.mark.parametrize("tools", [TOOLS, None])
+def test_a_turn_that_cannot_be_shortened_is_named_and_not_the_tools(client: TestClient, tools: Any) -> None:
+    written = '{"path": "a.py", "text": "' + "row of hall seven " * 3_000 + '"}'
+    turn = [QUESTION, *step(1, 40, arguments=written, tool="write")]
+    refused = ask(client, turn, tools=tools)
+    assert refused.status_code == 422
+    problem = refused.json()
+    assert problem["type"] == "context-over-budget"
+    assert "shorten open_turn" in problem["detail"]
+    assert problem["parts"]["open_turn"] > 7_000
+    assert problem["over_by"] == sum(problem["parts"].values()) - problem["budget_tokens"]
+
+
+def test_a_message_that_leaves_no_room_for_tools_is_named_itself(client: TestClient) -> None:
+    client.post(
+        "/v1/sessions/agent/turns", json={"turn_id": "t1", "messages": [QUESTION, *step(1, 3), QUESTION]}
+    )
+    refused = ask(client, [{"role": "user", "content": "row of hall seven " * 3_000}])
+    assert (refused.status_code, refused.json()["type"]) == (422, "context-over-budget")
+    assert "shorten new_messages" in refused.json()["detail"]
