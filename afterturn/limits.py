@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import orjson
 import typer
@@ -10,10 +11,19 @@ from rich.table import Table
 from afterturn.doctor import make_console
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
+from context.budget import HistoryLimit
+from models.conversation import find_session
+from models.history_limit import (
+    LEAST_HISTORY_TOKENS,
+    set_session_history_limit,
+    set_tenant_history_limit,
+    tenant_history_limit,
+)
 from models.limit_shown import KnownLimit, forget_limits, list_limits, set_limit
+from models.session import Transaction
 
 app = typer.Typer(
-    help="Show, set and forget the windows that models turned out to have.",
+    help="Show, set and forget the windows that models turned out to have, and limits of history.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -54,6 +64,50 @@ def set_one(
     with operator_transaction(data_dir) as db:
         set_limit(db, known_tenant(db, tenant), model, tokens)
     print(f"set {model}: {tokens:,} tokens")
+
+
+@app.command("history")
+def limit_history(
+    tokens: Annotated[
+        int | None,
+        typer.Argument(
+            min=LEAST_HISTORY_TOKENS, max=MOST_TOKENS, help="The most; without it the limit is shown."
+        ),
+    ] = None,
+    *,
+    session: Annotated[str | None, typer.Option(help="One session, in place of its tenant.")] = None,
+    none: Annotated[bool, typer.Option("--none", help="Take the limit away.")] = False,
+    tenant: Tenant = FIRST_TENANT,
+    data_dir: DataDir = DATA_DIRECTORY,
+) -> None:
+    """Show or set the most tokens of history in any request: summary, turns, recall and artifacts."""
+    if none and tokens is not None:
+        raise typer.BadParameter("name the tokens or say --none")
+    with operator_transaction(data_dir) as db:
+        limit = _history_limit(
+            db, known_tenant(db, tenant), session, tokens, changes=none or tokens is not None
+        )
+    told = (
+        f"{limit.tokens:,} tokens, set for the {limit.source}"
+        if limit
+        else "none; requests may fill the window"
+    )
+    print(f"{session or tenant}: the most history of a request is {told}")
+
+
+def _history_limit(
+    db: Transaction, tenant_id: UUID, session: str | None, tokens: int | None, *, changes: bool
+) -> HistoryLimit | None:
+    if session is None:
+        if changes:
+            set_tenant_history_limit(db, tenant_id, tokens)
+        return tenant_history_limit(db, tenant_id)
+    if changes:
+        set_session_history_limit(db, tenant_id, session, tokens)
+    found = find_session(db, tenant_id, session)
+    if found is None:
+        raise typer.BadParameter(f"there is no session {session!r} of this tenant")
+    return found.history_limit
 
 
 @app.command()

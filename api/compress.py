@@ -1,6 +1,6 @@
 """Emergency compression: the provider refused a window; answer with a smaller one, and remember why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import structlog
@@ -15,7 +15,14 @@ from api.tries import committed
 from api.turnstile import CHANGES_SESSION
 from api.window.gather import Filled, Sought, fill_window, gather, load_tail
 from api.window.prepare import Place, prepare
-from api.window.request import ContextRequest, ask, budget_of, read_request, with_known_window
+from api.window.request import (
+    ContextRequest,
+    ask,
+    budget_of,
+    find_limits,
+    read_request,
+    with_known_window,
+)
 from api.window.respond import Answering, respond
 from api.window.tails import summary_notes
 from context.emergency import EmergencyCut
@@ -25,7 +32,7 @@ from context.rebuild import Refused, rebuild_smaller
 from context.types import JsonObject
 from models.conversation import cut_session
 from models.freshness import Standing, find_standing
-from models.limit import LimitSource, Sighting, find_limit, learn_limit
+from models.limit import LimitSource, Sighting, learn_limit
 from models.recall import is_indexed
 from models.refused import remember_refusal
 from models.session import Transaction, reading
@@ -98,12 +105,12 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
         return _without_refused(tenant_id, session_id, request, refusal)
     with reading() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
-        known = find_limit(db, tenant_id, request.model, session_id)
+        known = find_limits(db, tenant_id, request.model, session_id, seen)
     request = with_known_window(tenant_id, request, seen)
     tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
     given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget_of(request, known))
-    limit = refusal.within(known)
-    asked = ask(request, given, limit)
+    limits = replace(known, learned=refusal.within(known.learned))
+    asked = ask(request, given, limits)
     refused = gather(Sought(tenant_id, request, given, seen, budget_of(request, known)), tail)
     now = _settle(tenant_id, seen, request.model)
     rebuilt = rebuild_smaller(
@@ -125,7 +132,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
         if was_cut
         else fill_window(Sought(tenant_id, request, given, now, asked.budget))
     )
-    answer = respond(Answering(tenant_id, request, given, filled, now, asked, limit))
+    answer = respond(Answering(tenant_id, request, given, filled, now, asked, limits))
     _learn(tenant_id, session_id, request.model, refusal)
     return answer
 
@@ -136,7 +143,7 @@ def _without_refused(
     """Answer with the window without what was refused, and remember that for later windows of the session."""
     with reading() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
-        known = find_limit(db, tenant_id, request.model, session_id)
+        known = find_limits(db, tenant_id, request.model, session_id, seen)
     if seen is not None:
         session, most = seen.session, refusal.most_images
         committed(lambda db: remember_refusal(db, tenant_id, session, most_images=most))

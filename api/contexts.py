@@ -13,7 +13,14 @@ from api.window.activation import settle
 from api.window.gather import Filled, Sought, fill_window, load_tail
 from api.window.learn import learn_request
 from api.window.prepare import Place, prepare
-from api.window.request import ContextRequest, ask, budget_of, read_request, with_known_window
+from api.window.request import (
+    ContextRequest,
+    ask,
+    budget_of,
+    find_limits,
+    read_request,
+    with_known_window,
+)
 from api.window.respond import Answering, respond
 from api.window.riding import may_be_ridden, remember_prefix
 from api.window.shadow import Shadow, record_shadow, shadow_of
@@ -22,7 +29,6 @@ from context.certificate import Certificate
 from context.shadow.parts import Part
 from models.counting import Counted, count
 from models.freshness import Standing, find_standing
-from models.limit import find_limit
 from models.session import reading
 from models.tracing import span
 from models.work import WorkKind
@@ -67,15 +73,15 @@ def answer_context(
         wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
     with span("load standing"), reading() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
-        limit = standing.learned_limit if standing else find_limit(db, tenant_id, request.model, session_id)
+        limits = find_limits(db, tenant_id, request.model, session_id, standing)
     request = with_known_window(tenant_id, request, standing)
-    budget, shadow, read = budget_of(request, limit), shadow_of(tenant_id), given
+    budget, shadow, read = budget_of(request, limits), shadow_of(tenant_id), given
     shown = as_shown(standing, shadow.applied)
     tail = load_tail(tenant_id, shown, request.model, budget)
     with span("rank tools"):
         place = Place(tenant_id, session_id, tail.messages)
         given = prepare(place, request, given, budget, shadow.applied, is_trial=is_trial)
-    asked = ask(request, given, limit)
+    asked = ask(request, given, limits)
     standing, activation = settle(tenant_id, standing, asked, keep=not is_trial) if standing else (None, None)
     if Part.SUMMARIES not in shadow.applied:
         activation = None
@@ -86,12 +92,12 @@ def answer_context(
         learn_request(tenant_id, standing, asked)
     said = shadow.members
     answering = Answering(
-        tenant_id, request, given, filled, shown, asked, limit, activation, prepared=standing, shadow=said
+        tenant_id, request, given, filled, shown, asked, limits, activation, prepared=standing, shadow=said
     )
     answer = respond(answering)
     if is_trial:
         return answer
-    asking = Asking(tenant_id, session_id, request, read, standing, limit)
+    asking = Asking(tenant_id, session_id, request, read, standing, limits)
     answer.background = _afterwards(sought, filled, asking, shadow)
     _count(shown, filled.window.certificate)
     if filled.shelving.artifacts:

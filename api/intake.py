@@ -18,10 +18,10 @@ from context.activation import calls_for_work
 from context.pairing import PairFaultKind, find_pair_faults
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
-from models.conversation import SessionState
 from models.log import AcceptedTurn, NewTurn, accept_turns
 from models.plan_turns import plans_of_turns, store_turn_plans
 from models.session import Transaction
+from models.session_state import SessionState
 from models.settings import artifact_settings, compression_settings, recall_settings
 from models.work import WorkKind, want_each
 

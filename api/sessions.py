@@ -12,10 +12,11 @@ from api.errors import not_found
 from api.tries import committed
 from api.turnstile import CHANGES_SESSION
 from api.window.answers import freshness
-from models.conversation import SessionState, find_session
+from models.conversation import find_session
 from models.freshness import find_standing
 from models.session import Transaction, reading
 from models.session_reset import reset_session
+from models.session_state import SessionState
 from models.summary import Summary, activate_version, list_summaries, retire_summaries
 from models.summary_levels import added_ranges
 from models.work import DueWork, WorkKind, find_work
@@ -60,6 +61,7 @@ def show_session(session_id: SessionId, call: BodyCall) -> Response:
             "last_turn_at": session.last_turn_at,
             "model": session.model,
             "context_window": session.context_window,
+            "history_limit": session.history_limit,
             "tokens": {
                 "history": session.history_tokens,
                 "raw": session.raw_tokens,

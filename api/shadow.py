@@ -13,14 +13,13 @@ from api.call import BodyCall, Parameters, SessionId, documented
 from api.errors import not_found
 from api.tries import committed
 from api.window.answers import certificate_members
-from api.window.request import ContextRequest, read_request, with_known_window
+from api.window.request import ContextRequest, find_limits, read_request, with_known_window
 from api.window.shadow import numbers_of, shadows
 from api.window.trial import Asking, Laid, lay_trials, lay_window
 from context.shadow.facts import holds
 from context.shadow.parts import EVERY_PART, Part, applied_beside, trials
 from context.shadow.report import PartReport, Share
 from models.freshness import find_standing
-from models.limit import find_limit
 from models.session import reading
 from models.shadow import ReadState, record_reads
 from models.shadow_report import report_shadow
@@ -94,11 +93,11 @@ def try_window(session_id: SessionId, call: BodyCall) -> Response:
 def _asking(tenant_id: UUID, session_id: str, request: ProbeRequest) -> Asking:
     with reading() as db:
         standing = find_standing(db, tenant_id, session_id, request.model)
-        limit = find_limit(db, tenant_id, request.model, session_id)
+        limits = find_limits(db, tenant_id, request.model, session_id, standing)
     if standing is None:
         raise not_found("session")
     request = with_known_window(tenant_id, request, standing)
-    return Asking(tenant_id, session_id, request, read_request(request), standing, limit)
+    return Asking(tenant_id, session_id, request, read_request(request), standing, limits)
 
 
 def _window(laid: Laid) -> dict[str, Any]:

@@ -29,7 +29,8 @@ from api.window.recall import RecallQuestion, recall
 from benchmarks.report import save
 from context.budget import Budget
 from models import session
-from models.conversation import SessionState, find_session
+from models.conversation import find_session
+from models.session_state import SessionState
 from models.settings import RecallSettings, recall_settings
 from models.tenant import create_key, ensure_tenant
 from models.work import WorkKind, claim, find_work, want

@@ -50,6 +50,7 @@ def build_messages(request: WindowRequest) -> Window:
 
     Room is given to the parts that must be sent, then to the newest turn or two, to recall up to its share,
     to a short summary, to artifacts, to older turns from the newest back, to a longer summary, more recall.
+    What is not sent in any case may take no more than the budget's limit of history.
     History is one contiguous suffix: the first turn that does not fit ends it. Where not even the newest
     turn fits, its tool results are shortened, its calls stay. Every part is priced as it goes out.
 
@@ -90,13 +91,16 @@ class _Assembly:
         self.versions = NotesVersions(self.request.notes, self.request.wire)
 
     def window(self) -> Window:
-        left = self._take_last(self._fix())
+        room = self._fix()
+        left = self.request.budget.history_room(room)
+        beside = room - left
+        left = self._take_last(left)
         needed = self._rest_cost() + self._price_notes(self.versions.whole)
         left = self._take_recall(left, room=left, free=left - needed)
         left = self._take_short_notes(left, everything_fits=needed <= left)
         left = self._take_rest(self._take_artifacts(left))
         left = self._take_more_recall(self._take_longer_notes(left))
-        sent, messages = self._send(left)
+        sent, messages = self._send(left + beside)
         system, apart = self.request.system, self.request.wire is Wire.ANTHROPIC
         prompts = [str(system.body["content"])] if system else []
         prompts += [sent.system] if sent.system else []
@@ -189,8 +193,7 @@ class _Assembly:
 
     def _take_short_notes(self, left: int, *, everything_fits: bool) -> int:
         """Take the summary whole where all fits; else its longest version within a share of the room."""
-        narrowed = self.request.budget.input_limit is not None
-        share = BUDGET_NOTES_SHARE if narrowed else WINDOW_NOTES_SHARE
+        share = BUDGET_NOTES_SHARE if self.request.budget.is_narrowed else WINDOW_NOTES_SHARE
         room = left if everything_fits else int(left * share)
         if self.request.notes and self.request.notes.ending:
             room = max(room, min(self._price_notes(self.versions.shortest()), left))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from context.errors import FixedPartOverBudgetError, InvalidInputError
 
@@ -10,6 +11,26 @@ WINDOW_PER_MAX_TOKENS = 4
 
 DEFAULT_MAX_TOKENS = 4_096
 """The output limit where nobody named one."""
+
+
+class LimitSource(StrEnum):
+    """Who says how much history requests hold at most."""
+
+    SESSION = "session"
+    TENANT = "tenant"
+
+
+@dataclass(frozen=True)
+class HistoryLimit:
+    """The most that history may take of any request: turns, summary, recall and artifacts together.
+
+    Attributes:
+        tokens: How much, in the model's tokens, >= 1.
+        source: Who says so.
+    """
+
+    tokens: int
+    source: LimitSource
 
 
 @dataclass(frozen=True)
@@ -22,6 +43,7 @@ class Budget:
         assumed: Names of the numbers that nobody gave, for a warning.
         input_limit: The most that the caller wants to send, >= 1; None for all that the window takes.
         named_window: What the caller named, however small the real window is; None where it named none.
+        history_limit: The most that history may take; None for all that the rest leaves.
     """
 
     context_window: int
@@ -29,6 +51,7 @@ class Budget:
     assumed: tuple[str, ...] = ()
     input_limit: int | None = None
     named_window: int | None = field(default=None, compare=False)
+    history_limit: HistoryLimit | None = None
 
     @property
     def input_tokens(self) -> int:
@@ -42,6 +65,27 @@ class Budget:
         return self.input_tokens + self.max_tokens
 
     @property
+    def history_window(self) -> int:
+        """How much of the window history may fill, before anything else is counted."""
+        return self.history_room(self.used_window)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether somebody wants smaller requests than the model takes."""
+        return self.input_limit is not None or self.history_limit is not None
+
+    def history_room(self, left: int) -> int:
+        """Say how much history may take of what all else leaves.
+
+        Args:
+            left: Tokens beside the parts that must be sent, >= 0.
+
+        Returns:
+            All of it, or the limit of history where that is less.
+        """
+        return left if self.history_limit is None else min(left, self.history_limit.tokens)
+
+    @property
     def lasting_window(self) -> int:
         """The window to remember: a refusal's lesson passes, and so does a budget of one request."""
         return self.named_window or self.context_window
@@ -53,6 +97,7 @@ def choose_budget(
     *,
     ceiling: int | None = None,
     input_limit: int | None = None,
+    history_limit: HistoryLimit | None = None,
 ) -> Budget:
     """Settle the window and the output limit, naming what had to be assumed.
 
@@ -61,6 +106,7 @@ def choose_budget(
         max_tokens: What the caller says; None where it says nothing.
         ceiling: The most that the model is known to take, however large the caller believes it.
         input_limit: The most that the caller wants to send; None for all that the window takes.
+        history_limit: The most that history may take; None for all that the rest leaves.
 
     Returns:
         A budget whose input is at least one token.
@@ -85,7 +131,7 @@ def choose_budget(
             max_tokens=output,
             context_window=window,
         )
-    return Budget(window, output, assumed, input_limit, context_window)
+    return Budget(window, output, assumed, input_limit, context_window, history_limit)
 
 
 def _default_output(window: int | None) -> int:

@@ -88,6 +88,9 @@ class Certificate:
         repairs: What had to be mended in a history that arrived broken.
         losses: What the outgoing format could not carry as it was.
         accepted_shape: Whether the provider takes the shape, and which rules were applied for that.
+        history_tokens: What history takes: summary, turns, artifacts and recall, without a turn that must
+            be sent because the new messages go on with it.
+        history_limit: The most that it might take, where session or tenant say so.
     """
 
     input_tokens: int
@@ -103,8 +106,12 @@ class Certificate:
     repairs: tuple[str, ...] = ()
     losses: tuple[Carried, ...] = ()
     accepted_shape: AcceptedShape = ALL_ACCEPTED
+    history_tokens: int = 0
+    history_limit: int | None = None
 
     @property
     def fits(self) -> bool:
-        """Whether the guarantee holds: the input within its budget, and with the output within the window."""
-        return self.input_tokens <= self.budget and self.input_tokens + self.max_tokens <= self.context_window
+        """Whether the input fits its budget, with the output the window, and history its limit."""
+        is_within = self.history_limit is None or self.history_tokens <= self.history_limit
+        fills = self.input_tokens + self.max_tokens
+        return is_within and self.input_tokens <= self.budget and fills <= self.context_window

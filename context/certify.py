@@ -65,6 +65,11 @@ class Contents:
         """What the summary costs, 0 where it is left out."""
         return self.price(count_of([self.notes])) if self.notes else 0
 
+    @property
+    def history_cost(self) -> int:
+        """What all parts cost that may be left out."""
+        return self.notes_cost + self.taken_cost + self.shelved.cost + self.recalled.cost
+
 
 _UNSHOWN = (RecallStatus.DOES_NOT_FIT, RecallStatus.NOT_INDEXED_YET, RecallStatus.SEARCH_FAILED)
 """Why a window lacks recalled messages that it might have had."""
@@ -107,6 +112,8 @@ class _Account:
             repairs=tuple(_say(repair) for repair in self.contents.history.repairs if self._concerns(repair)),
             losses=_group(sent.dropped),
             accepted_shape=AcceptedShape(not sent.faults, sent.rules, sent.faults),
+            history_tokens=self.contents.history_cost,
+            history_limit=budget.history_limit.tokens if budget.history_limit else None,
         )
 
     def _tail_seqs(self) -> list[int]:

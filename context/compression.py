@@ -124,17 +124,24 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
         return Trigger.LEFT_OUT
     raw = load.price(load.raw_tokens)
     reducible = raw > _keep_tokens(budget, thresholds) * (1 + thresholds.min_progress)
-    used = load.price(load.input_tokens) + budget.max_tokens
-    if reducible and used > budget.used_window * thresholds.window_share:
+    if reducible and _presses(load, budget, thresholds):
         return Trigger.TOKENS
-    heavy = raw > max(budget.used_window * thresholds.least_share, thresholds.least_tokens)
+    heavy = raw > max(budget.history_window * thresholds.least_share, thresholds.least_tokens)
     if heavy and load.raw_messages > thresholds.message_count:
         return Trigger.MESSAGES
     return None
 
 
+def _presses(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
+    """Whether a request fills the window, or its history the limit of history, beyond the share."""
+    used = load.price(load.input_tokens) + budget.max_tokens
+    limit, history = budget.history_limit, load.price(load.raw_tokens + load.summary_tokens)
+    too_much = limit is not None and history > limit.tokens * thresholds.window_share
+    return too_much or used > budget.used_window * thresholds.window_share
+
+
 def _keep_tokens(budget: Budget, thresholds: Thresholds) -> int:
-    return int(budget.used_window * thresholds.keep_share)
+    return int(budget.history_window * thresholds.keep_share)
 
 
 @dataclass(frozen=True)
@@ -201,6 +208,9 @@ def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float
     keep = _keep_tokens(budget, thresholds)
     fixed = load.price(load.input_tokens - load.raw_tokens) + budget.max_tokens
     room = budget.used_window * thresholds.window_share - fixed
+    if budget.history_limit is not None:
+        most = budget.history_limit.tokens * thresholds.window_share
+        room = min(room, most - load.price(load.summary_tokens))
     calls_again_at = max(keep * (1 + thresholds.min_progress), room)
     return max(min(keep, calls_again_at - keep * LEAST_GROWTH), keep * LEAST_KEPT)
 

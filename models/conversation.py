@@ -1,9 +1,7 @@
 """Sessions: how far each conversation's log goes, and what its last request looked like."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
@@ -22,12 +20,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from context.budget import Budget, choose_budget
-from context.compression import Load
-from context.emergency import EmergencyCut, LeftOut
-from context.profiles.windows import known_window
+from context.emergency import EmergencyCut
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
+from models.session_state import SessionState
+from models.tenant import Tenant
 from models.work import WorkKind, want
 
 SESSION_KEY = ["session.tenant_id", "session.session_id"]
@@ -43,6 +40,7 @@ class Session(Base):
         CheckConstraint("last_turn_index >= 0", name="turns_count_from_0"),
         CheckConstraint("0 <= cut_seq and cut_seq <= last_seq", name="cut_is_in_the_log"),
         CheckConstraint("1 <= kept_seq and kept_seq < cut_seq", name="kept_is_in_the_cut"),
+        CheckConstraint("max_history_tokens >= 1", name="history_limit_is_positive"),
         Index("ix_session_age", "tenant_id", "created_at", "session_id"),
         Index(
             "ix_session_counts",
@@ -79,135 +77,22 @@ class Session(Base):
     most_images: Mapped[int | None]
     counts_revision: Mapped[int] = mapped_column(SmallInteger, server_default=text("2"))
     resets: Mapped[list[bytes]] = mapped_column(ARRAY(LargeBinary), server_default=text("'{}'"))
+    max_history_tokens: Mapped[int | None]
 
 
-NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
-"""A session's counters where no summary is in force."""
-NOTHING_PREPARED: Mapping[str, Any] = {"prepared_seq": 0, "prepared_tokens": 0, "prepared_summary_tokens": 0}
-"""Where none waits."""
-NOTHING_SUMMARIZED: Mapping[str, Any] = {**NOTHING_IN_FORCE, **NOTHING_PREPARED}
-"""Where there is none of either kind: all that is shown is raw."""
+_OF_TENANT = (
+    select(Tenant.max_history_tokens)
+    .where(Tenant.tenant_id == Session.tenant_id)
+    .correlate(Session)
+    .scalar_subquery()
+    .label("tenant_history_tokens")
+)
 
-
-COUNTS_REVISION = 2
-"""How messages are counted now; the counts of sessions of an earlier revision are made right by the sweep."""
-
-
-@dataclass(frozen=True)
-class SessionState:
-    """A session's row as a value; a fresh one has counted nothing."""
-
-    session_id: str
-    generation: int = 1
-    start_seq: int = 0
-    last_seq: int = 0
-    last_turn_index: int = 0
-    history_tokens: int = 0
-    summarized_tokens: int = 0
-    summarized_seq: int = 0
-    summary_tokens: int = 0
-    model: str | None = None
-    context_window: int | None = None
-    max_tokens: int | None = None
-    system_tokens: int = 0
-    tools_tokens: int = 0
-    last_turn_at: datetime | None = None
-    prepared_seq: int = 0
-    prepared_tokens: int = 0
-    prepared_summary_tokens: int = 0
-    cut_seq: int = 0
-    kept_seq: int | None = None
-    unsigned_seq: int = 0
-    most_images: int | None = None
-    counts_revision: int = COUNTS_REVISION
-
-    @property
-    def raw_from(self) -> int:
-        """The seq after which messages are neither summarized nor left behind by a reset."""
-        return max(self.start_seq, self.summarized_seq)
-
-    @property
-    def left_out(self) -> LeftOut | None:
-        """What an emergency left out and no summary covers yet."""
-        first = self.raw_from + 1
-        if self.cut_seq < first:
-            return None
-        kept = self.kept_seq if self.kept_seq and self.kept_seq >= first else None
-        return LeftOut(first, self.cut_seq, kept)
-
-    @property
-    def tail_from(self) -> int:
-        """The seq after which messages are shown raw."""
-        return max(self.raw_from, self.cut_seq)
-
-    @property
-    def recall_through(self) -> int:
-        """The last message that recall should know: a prepared summary may cover it at any read."""
-        return max(self.tail_from, self.prepared_seq)
-
-    @property
-    def raw_messages(self) -> int:
-        """How many messages no summary covers."""
-        return self.last_seq - self.raw_from
-
-    @property
-    def raw_tokens(self) -> int:
-        """Their tokens."""
-        return max(self.history_tokens - self.summarized_tokens, 0)
-
-    @property
-    def load(self) -> Load:
-        """What the next request would carry, as the last one was made."""
-        return Load(
-            raw_messages=self.raw_messages,
-            raw_tokens=self.raw_tokens,
-            summary_tokens=self.summary_tokens,
-            system_tokens=self.system_tokens,
-            tools_tokens=self.tools_tokens,
-            left_out=max(self.cut_seq - self.raw_from, 0),
-            model=self.model,
-        )
-
-    @property
-    def unsummarized(self) -> "SessionState":
-        """The same session as if it had no summary."""
-        return replace(self, **NOTHING_SUMMARIZED)
-
-    @property
-    def has_prepared(self) -> bool:
-        """Whether a summary waits for a good moment to take effect."""
-        return self.prepared_seq > self.raw_from
-
-    @property
-    def prepared_load(self) -> Load:
-        """What the next request would carry with the prepared summary; the same where there is none."""
-        if not self.has_prepared:
-            return self.load
-        return replace(
-            self.load,
-            raw_messages=self.last_seq - self.prepared_seq,
-            raw_tokens=max(self.history_tokens - self.prepared_tokens, 0),
-            summary_tokens=self.prepared_summary_tokens,
-            left_out=max(self.cut_seq - self.prepared_seq, 0),
-        )
-
-    @property
-    def budget(self) -> Budget:
-        """The window of the last request, or else the one that its model is known for; its output limit.
-
-        An output limit that leaves nothing of a window that was named since does not count.
-        """
-        return self.budget_within(None)
-
-    def budget_within(self, ceiling: int | None) -> Budget:
-        """The same, in a window that is no larger than the model's real one."""
-        named = self.context_window or (known_window(self.model) if self.model else None)
-        window = min((tokens for tokens in (named, ceiling) if tokens), default=None)
-        output = None if self.max_tokens and window and self.max_tokens >= window else self.max_tokens
-        return choose_budget(named, output, ceiling=ceiling)
-
-
-STATE_COLUMNS = [Session.__table__.c[name] for name in SessionState.__dataclass_fields__]
+STATE_COLUMNS = [
+    *(Session.__table__.c[name] for name in SessionState.__dataclass_fields__ if name != _OF_TENANT.name),
+    _OF_TENANT,
+]
+"""In the order of the fields of `SessionState`, whose last one is the tenant's."""
 
 
 def find_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:

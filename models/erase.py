@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from context.types import Message
 from models.chat_prefix import drop_prefix
-from models.conversation import Session, SessionState, lock_existing
+from models.conversation import Session, lock_existing
 from models.erase_derived import (
     drop_decisions,
     drop_plans_of_turns,
@@ -32,6 +32,7 @@ from models.erase_uses import (
 from models.history import load_messages
 from models.recall import erase_passages
 from models.session import Transaction
+from models.session_state import SessionState
 from models.shadow import lapse_reads
 from models.summary import Summary
 from models.work import WorkKind, want

@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from models.artifact_attachment import drop_session_attachments, drop_user_attachments
-from models.conversation import SessionState, claim_session
+from models.conversation import claim_session
 from models.erase import remove_messages
 from models.erase_derived import (
     drop_plans_of_session,
@@ -20,6 +20,7 @@ from models.erase_uses import forget_titles, release
 from models.habits import forget_profile, hold_profiles
 from models.ledger import forget_session
 from models.session import Transaction
+from models.session_state import SessionState
 from models.shadow import unlink_reads
 
 WITH_THE_SESSION = (

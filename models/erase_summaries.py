@@ -7,8 +7,9 @@ from uuid import UUID
 
 from sqlalchemy import delete, select, update
 
-from models.conversation import NOTHING_IN_FORCE, Session, SessionState
+from models.conversation import Session
 from models.session import Transaction
+from models.session_state import NOTHING_IN_FORCE, SessionState
 from models.summary import Summary, SummaryState, activate_version, drop_prepared
 from models.summary_part import drop_parts
 

@@ -9,9 +9,10 @@ from sqlalchemy.orm import aliased
 
 from context.budget import Budget
 from models.artifact_use import ArtifactUse
-from models.conversation import STATE_COLUMNS, Session, SessionState
+from models.conversation import STATE_COLUMNS, Session
 from models.limit import limit_of
 from models.session import Transaction
+from models.session_state import SessionState
 from models.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText, read_summary
 from models.text_keys import Cells
 from models.work import DueWork, WorkKind, WorkState

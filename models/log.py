@@ -24,8 +24,9 @@ from context.types import Message
 from models.artifact import NewArtifact, store_artifacts
 from models.artifact_use import NewUse, PlacedUse, add_uses
 from models.base import Base, CreatedAt, TenantPart
-from models.conversation import SESSION_KEY, SessionState, lock_sessions
+from models.conversation import SESSION_KEY, lock_sessions
 from models.session import Transaction
+from models.session_state import SessionState
 from models.text_keys import Cells
 from models.text_settings import seals
 

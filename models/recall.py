@@ -31,9 +31,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 from context.recall.passages import Passage
 from models.base import Base, TenantKey
 from models.cipher import TextKey
-from models.conversation import SESSION_KEY, Session, SessionState
+from models.conversation import SESSION_KEY, Session
 from models.log import StoredMessage
 from models.session import Transaction
+from models.session_state import SessionState
 from models.settings import recall_settings
 from models.text_keys import Cells
 from models.text_settings import has_masters

@@ -9,9 +9,10 @@ from sqlalchemy import select, text, update
 from context.errors import AfterturnError
 from context.message_counts import counted_now
 from context.types import Message
-from models.conversation import COUNTS_REVISION, Session, SessionState, lock_existing
+from models.conversation import Session, lock_existing
 from models.history import load_oldest
 from models.session import Transaction, reading, transaction
+from models.session_state import COUNTS_REVISION, SessionState
 
 STEP_MESSAGES = 500
 """What is read at once of a session."""

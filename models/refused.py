@@ -4,8 +4,9 @@ from uuid import UUID
 
 from sqlalchemy import update
 
-from models.conversation import Session, SessionState
+from models.conversation import Session
 from models.session import Transaction
+from models.session_state import SessionState
 
 
 def remember_refusal(

@@ -4,8 +4,9 @@ from uuid import UUID
 
 from sqlalchemy import text, true, update
 
-from models.conversation import NOTHING_SUMMARIZED, STATE_COLUMNS, Session, SessionState
+from models.conversation import STATE_COLUMNS, Session
 from models.session import Transaction
+from models.session_state import NOTHING_SUMMARIZED, SessionState
 
 KEPT_RESETS = 16
 """So many of the last resets are known again by their key, where they have one."""

@@ -24,9 +24,10 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantPart
-from models.conversation import NOTHING_PREPARED, SESSION_KEY, Session, SessionState
+from models.conversation import SESSION_KEY, Session
 from models.history import tokens_between
 from models.session import Transaction
+from models.session_state import NOTHING_PREPARED, SessionState
 from models.text_keys import Cells
 
 

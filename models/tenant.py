@@ -22,11 +22,13 @@ class Tenant(Base):
     """An isolated customer; every other row belongs to one."""
 
     __tablename__ = "tenant"
+    __table_args__ = (CheckConstraint("max_history_tokens >= 1", name="history_limit_is_positive"),)
 
     tenant_id: Mapped[UUID] = mapped_column(primary_key=True, server_default=text("uuidv7()"))
     name: Mapped[str] = mapped_column(unique=True)
     created_at: Mapped[CreatedAt]
     erased_generation: Mapped[int] = mapped_column(server_default=text("0"))
+    max_history_tokens: Mapped[int | None]
 
 
 class ApiKey(Base):

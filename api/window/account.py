@@ -31,10 +31,11 @@ from models.artifact_cache import count_readings, touch_used
 from models.artifact_lookup import is_settled
 from models.artifact_summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.call_prices import find_prices
-from models.conversation import SessionState, hold_generation
+from models.conversation import hold_generation
 from models.planning_settings import planning_settings
 from models.row_security import keep_to
 from models.session import Transaction, hinting, reading
+from models.session_state import SessionState
 from models.settings import artifact_settings
 from models.work import WorkKind, want
 

@@ -12,10 +12,10 @@ from context.budget import Budget
 from context.certificate import Certificate
 from context.prompt_cache import cache_ttl_s, estimate_cache, is_other_model, split_request
 from context.tokens import guarantee
-from models.conversation import SessionState
 from models.freshness import Standing, find_standing
 from models.recall import is_indexed
 from models.session import hinting, reading
+from models.session_state import SessionState
 from models.settings import compression_settings
 from models.summary import activate_prepared
 
@@ -54,7 +54,8 @@ class Asked:
         history = session.raw_tokens + session.summary_tokens
         total = history + self.system_tokens + self.tools_tokens + self.new_tokens
         window = replace(self.budget, input_limit=None)
-        return guarantee(total, self.model) > window.input_tokens * FULL
+        too_long = guarantee(history, self.model) > window.history_window * FULL
+        return too_long or guarantee(total, self.model) > window.input_tokens * FULL
 
     def moment(self, standing: Standing) -> Moment:
         """What is known when it comes."""

@@ -26,9 +26,9 @@ from context.tokens import count_text
 from models.artifact_lookup import ANYBODY, Maker
 from models.artifact_summary import SummaryKey
 from models.artifact_use import Use, find_old, load_uses
-from models.conversation import SessionState
 from models.planning_settings import planning_settings
 from models.session import Transaction, reading
+from models.session_state import SessionState
 
 PARTIAL_METHODS = frozenset({"extractive", "summary-of-excerpt"})
 """What is made of some passages, and not of the whole."""

@@ -14,10 +14,11 @@ from api.settings import api_settings
 from context.tokens import Calibration, guarantee, observe
 from context.usage import measure_growth, model_key, read_report
 from models.calibration import find_calibration, keep_calibration, load_reported_turns
-from models.conversation import SessionState, find_session
+from models.conversation import find_session
 from models.log import AcceptedTurn, NewTurn
 from models.row_security import keep_to
 from models.session import reading, transaction
+from models.session_state import SessionState
 
 log = structlog.get_logger()
 
@@ -134,7 +135,11 @@ def _learn(tenant_id: UUID, lesson: _Lesson) -> None:
 
 
 def _leaves_out(session: SessionState, model: str) -> bool:
-    """Whether a known window may be too small for the whole history: then reports do not grow with it."""
+    """Whether a window may not hold the whole history: then reports do not grow with it."""
+    load, budget = session.load, session.budget
+    history = guarantee(load.raw_tokens + load.summary_tokens, model)
+    if budget.history_room(history) < history:
+        return True
     if session.context_window is None:
         return False
-    return guarantee(session.load.input_tokens, model) > session.budget.input_tokens
+    return guarantee(load.input_tokens, model) > budget.input_tokens

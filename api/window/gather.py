@@ -20,6 +20,7 @@ from context.budget import Budget
 from context.emergency import certify_left_out
 from context.outgoing import RefusedBefore
 from context.planning.deterministic import Wanted
+from context.planning.room import canonical_tokens
 from context.planning.standing import standing_question
 from context.recall.offer import NO_OFFER
 from context.recall.question import find_question
@@ -115,7 +116,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     standing, budget = sought.standing, sought.budget
     known = tail or load_tail(tenant_id, standing, request.model, budget)
     notes = notes_of(standing)
-    messages, shown = _open(sought, known.messages, room_tokens=_room(sought, notes, ()).whole)
+    messages, shown = _open(sought, known.messages, room_tokens=_left_tokens(sought, notes))
     question = find_question(given.said, messages)
     chosen = choose_models(tenant_id, request)
     asked_of_artifacts = ArtifactQuestion(
@@ -138,7 +139,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     with span("recall passages") as step:
         recalled = NO_OFFER
         if standing:
-            room = _room(sought, notes, ()).whole
+            room = _history_tokens(sought, notes)
             asked_of_recall = RecallQuestion(
                 tenant_id, standing.session, question, budget, room, messages, known.unread, memory
             )
@@ -205,11 +206,25 @@ def _open(
     return [*tail[: len(tail) - len(restored)], *restored], frozenset(shown)
 
 
-def _room(sought: Sought, notes: Notes | None, messages: Sequence[Message]) -> Room:
+def _left_tokens(sought: Sought, notes: Notes | None) -> int:
+    """Estimate what the parts that must be sent and the summary leave, in canonical tokens."""
     given = sought.given
     fixed = given.tools_tokens + (given.system.tokens if given.system else 0)
     fixed += sum(message.tokens for message in given.new) + ((notes.tokens or 0) if notes else 0)
-    whole = max(canonical_room(sought.budget, sought.request.model) - fixed, 0)
+    return max(canonical_room(sought.budget, sought.request.model) - fixed, 0)
+
+
+def _history_tokens(sought: Sought, notes: Notes | None) -> int:
+    """Estimate what is left for history beside its summary, in canonical tokens."""
+    left, limit = _left_tokens(sought, notes), sought.budget.history_limit
+    if limit is None:
+        return left
+    most = canonical_tokens(limit.tokens, sought.request.model) - ((notes.tokens or 0) if notes else 0)
+    return max(min(left, most), 0)
+
+
+def _room(sought: Sought, notes: Notes | None, messages: Sequence[Message]) -> Room:
+    whole = _history_tokens(sought, notes)
     most = max(planning_settings().artifact_most_share, min(ARTIFACT_TOKENS / max(whole, 1), 1.0))
     raw = sum(message.tokens for message in messages)
     return Room(whole, raw, 1.0 if sought.request.attachments else most)

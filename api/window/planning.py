@@ -27,9 +27,10 @@ from models.artifact_plan import (
     may_plan_again,
     want_plan,
 )
-from models.conversation import SessionState, hold_generation
+from models.conversation import hold_generation
 from models.planning_settings import planning_settings
 from models.session import hinting, reading
+from models.session_state import SessionState
 from models.work import WorkKind, want
 
 log = structlog.get_logger()

@@ -15,10 +15,10 @@ from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.passages import Passage
 from context.types import Message
 from context.window import Recalled, Unread
-from models.conversation import SessionState
 from models.recall import RecallKey
 from models.recall_search import find_passages
 from models.session import reading_briefly
+from models.session_state import SessionState
 from models.settings import RecallSettings, recall_settings
 
 log = structlog.get_logger()
@@ -94,7 +94,7 @@ def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) ->
         memory: How much preflight wants recalled.
         budget: The window; a request that narrows it wants the lines that answer before older turns.
     """
-    share = settings.recall_max_share if budget.input_limit is not None else settings.recall_window_share
+    share = settings.recall_max_share if budget.is_narrowed else settings.recall_window_share
     return RecallLimits(
         tokens=settings.recall_max_tokens * memory.max_tokens // FULL_MEMORY.max_tokens,
         facts=settings.recall_max_facts * memory.max_facts // FULL_MEMORY.max_facts,

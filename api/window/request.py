@@ -16,7 +16,7 @@ from api.window.activation import Asked
 from api.window.attachments import MOST_ATTACHMENTS, RequestAttachment
 from api.window.tails import system_message
 from api.window.tools import NO_TOOLS_CHOSEN, ChosenTools
-from context.budget import Budget, choose_budget
+from context.budget import Budget, HistoryLimit, choose_budget
 from context.contents import PartKind, read_parts
 from context.errors import InvalidInputError
 from context.preflight.annotate import HintPlace
@@ -27,6 +27,9 @@ from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Role, Wire
 from context.wire.anthropic_blocks import told_blocks
 from models.freshness import Standing
+from models.history_limit import tenant_history_limit
+from models.limit import find_limit
+from models.session import Transaction
 
 
 class ContextRequest(Body):
@@ -97,7 +100,7 @@ def read_request(request: ContextRequest) -> Given:
     Raises:
         AfterturnError: One of its messages can never be sent, or its output limit leaves no room.
     """
-    budget_of(request, None)
+    budget_of(request, NO_LIMITS)
     prompt, new = _read_messages(request)
     if request.wire is not Wire.ANTHROPIC and not request.attachments and all(map(_is_empty, new)):
         raise InvalidInputError("messages", "say nothing; send text, media or a tool's result in one of them")
@@ -173,21 +176,47 @@ def _profile_window(tenant_id: UUID, model: str) -> int | None:
     return profile.window_tokens if profile.prefix or profile.context_window else None
 
 
-def budget_of(request: ContextRequest, learned_limit: int | None) -> Budget:
-    """Settle the budget, within what the model is known to take."""
+@dataclass(frozen=True)
+class Limits:
+    """What bounds a window beside what its request says.
+
+    Attributes:
+        learned: The window that the model turned out to have, in tokens; None where nobody knows of one.
+        history: The most that history may take; None where nobody said so.
+    """
+
+    learned: int | None = None
+    history: HistoryLimit | None = None
+
+
+NO_LIMITS = Limits()
+
+
+def find_limits(
+    db: Transaction, tenant_id: UUID, model: str, session_id: str, standing: Standing | None
+) -> Limits:
+    """Find what bounds the windows of a session, as it stands or before its first turn."""
+    if standing is not None:
+        return Limits(standing.learned_limit, standing.session.history_limit)
+    return Limits(find_limit(db, tenant_id, model, session_id), tenant_history_limit(db, tenant_id))
+
+
+def budget_of(request: ContextRequest, limits: Limits) -> Budget:
+    """Settle the budget, within what the model is known to take and what its tenant wants sent."""
     return choose_budget(
         request.context_window,
         request.max_tokens,
-        ceiling=learned_limit,
+        ceiling=limits.learned,
         input_limit=request.budget,
+        history_limit=limits.history,
     )
 
 
-def ask(request: ContextRequest, given: Given, learned_limit: int | None) -> Asked:
+def ask(request: ContextRequest, given: Given, limits: Limits) -> Asked:
     """Say what the request spends beside history."""
     return Asked(
         request.model,
-        budget_of(request, learned_limit),
+        budget_of(request, limits),
         given.system.tokens if given.system else 0,
         given.tools_tokens,
         sum(message.tokens for message in given.new),

@@ -12,7 +12,7 @@ from api.window.account import artifact_members, tool_exclusions, tool_members
 from api.window.activation import Asked, cache_report
 from api.window.answers import utilization_of, window_answer
 from api.window.gather import Filled
-from api.window.request import ContextRequest, Given
+from api.window.request import ContextRequest, Given, Limits
 from context.activation import Activation
 from context.assemble import Window
 from models.freshness import Standing
@@ -29,7 +29,7 @@ class Answering:
         filled: The window.
         standing: How the session stands; None where it is not stored.
         asked: What the request spends beside history.
-        learned_limit: The window that the model turned out to have; None where nobody knows of one.
+        limits: What bounds its window beside what was asked.
         activation: Why the summary took effect now; None where none did.
         prepared: How the session stands in truth, where a part of it is in shadow; else the same.
         shadow: What the answer says of shadow mode; None where nothing is in it.
@@ -41,7 +41,7 @@ class Answering:
     filled: Filled
     standing: Standing | None
     asked: Asked
-    learned_limit: int | None
+    limits: Limits
     activation: Activation | None = None
     prepared: Standing | None = None
     shadow: Mapping[str, Any] | None = None
@@ -63,8 +63,9 @@ def respond(answering: Answering) -> Response:
         "cache": cache_report(standing, asked, window.certificate, answering.activation),
         "limits": {
             "asked": request.context_window,
-            "learned": answering.learned_limit,
+            "learned": answering.limits.learned,
             "in_force": asked.budget.context_window,
+            "history": answering.limits.history,
         },
     }
     answer = window_answer(

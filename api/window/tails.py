@@ -13,10 +13,10 @@ from context.emergency import with_note
 from context.message_counts import count_of, counted_now
 from context.tokens import NO_TOOLS, Count, ToolsCount, guarantee, measure_tools
 from context.types import JsonObject, Message, Role
-from models.conversation import COUNTS_REVISION, SessionState
 from models.freshness import Standing
 from models.history import load_newest
 from models.session import Transaction
+from models.session_state import COUNTS_REVISION, SessionState
 
 MIN_READ, MAX_READ = 64, 2_000
 """Messages of one query."""

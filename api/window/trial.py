@@ -6,7 +6,7 @@ from uuid import UUID
 
 from api.window.gather import Filled, Sought, Tail, fill_window, load_tail
 from api.window.prepare import Place, prepare
-from api.window.request import ContextRequest, Given, ask, budget_of
+from api.window.request import ContextRequest, Given, Limits, ask, budget_of
 from context.errors import AfterturnError
 from context.shadow.facts import texts_of
 from context.shadow.parts import Part
@@ -24,7 +24,7 @@ class Asking:
         request: What was asked.
         given: The same, read; nothing is chosen for it yet.
         standing: How the session stands in truth; None where it is not stored.
-        limit: The window that the model turned out to have; None where nobody knows of one.
+        limits: What bounds its windows beside what is asked.
     """
 
     tenant_id: UUID
@@ -32,7 +32,7 @@ class Asking:
     request: ContextRequest
     given: Given
     standing: Standing | None
-    limit: int | None
+    limits: Limits
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ def lay_window(asking: Asking, applied: frozenset[Part]) -> Laid:
         AfterturnError: There is no such window: what must be sent is too large.
     """
     request = asking.request.model_copy(update={"wait_ms": 0})
-    budget = budget_of(request, asking.limit)
+    budget = budget_of(request, asking.limits)
     standing = as_shown(asking.standing, applied)
     tail: Tail = load_tail(asking.tenant_id, standing, request.model, budget)
     place = Place(asking.tenant_id, asking.session_id, tail.messages)
     given = prepare(place, request, asking.given, budget, applied, is_trial=True)
     sought = Sought(
-        asking.tenant_id, request, given, standing, ask(request, given, asking.limit).budget, applied
+        asking.tenant_id, request, given, standing, ask(request, given, asking.limits).budget, applied
     )
     return Laid(given, fill_window(sought, tail))
 

@@ -10,7 +10,8 @@ from sqlalchemy import text
 from context.types import Wire
 from context.wire import check_pairs
 from models import session
-from models.conversation import SessionState, find_session
+from models.conversation import find_session
+from models.session_state import SessionState
 
 WORDS = "The pallet stands in hall seven and waits for the customs paper from the northern office. " * 12
 LIMIT = 4_096

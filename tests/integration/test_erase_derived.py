@@ -9,8 +9,9 @@ from sqlalchemy import text
 
 from context.emergency import EmergencyCut
 from models import session
-from models.conversation import SessionState, cut_session, find_session
+from models.conversation import cut_session, find_session
 from models.recall import RecallKey, find_progress
+from models.session_state import SessionState
 from models.settings import RecallSettings
 from models.summary import NewSummary, store_summary
 from models.work import WorkKind, find_work, want

@@ -4,6 +4,7 @@ import json
 from uuid import UUID
 
 import pytest
+from fastapi.testclient import TestClient
 from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
@@ -44,6 +45,20 @@ def test_an_operator_sets_a_limit_for_all_sessions_and_forgets_it(tenant_id: UUI
     assert run("forget", "--session", "s1").stdout == "forgotten: 1\n"
     assert run("forget", MODEL).stdout == "forgotten: 1\n"
     assert in_force(tenant_id, "s1") is None
+
+
+def test_an_operator_limits_history_for_a_tenant_and_for_a_session(client: TestClient) -> None:
+    assert "none" in run("history").stdout
+    assert "4,000 tokens, set for the tenant" in run("history", "4000").stdout
+    turn = {"turn_id": "t1", "messages": [{"role": "user", "content": "hello"}]}
+    assert client.post("/v1/sessions/s1/turns", json=turn).status_code == 202
+    assert "9,000 tokens, set for the session" in run("history", "9000", "--session", "s1").stdout
+    assert client.get("/v1/sessions/s1").json()["history_limit"] == {"tokens": 9_000, "source": "session"}
+    assert "4,000 tokens, set for the tenant" in run("history", "--none", "--session", "s1").stdout
+    assert run("history", "--session", "nobody").exit_code == 2
+    assert run("history", "999").exit_code == 2
+    assert run("history", "4000", "--none").exit_code == 2
+    assert "none" in run("history", "--none").stdout
 
 
 def test_forgetting_needs_to_be_told_of_what(tenant_id: UUID) -> None:

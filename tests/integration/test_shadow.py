@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.window.request import ContextRequest, read_request
+from api.window.request import NO_LIMITS, ContextRequest, read_request
 from api.window.shadow import Shadow, record_shadow
 from api.window.trial import Asking, lay_window
 from context.shadow.parts import Part
@@ -326,7 +326,7 @@ def test_nothing_is_recorded_of_a_session_that_changed_meanwhile(chat: Chat) -> 
 def asking_of(chat: Chat) -> Asking:
     """A request to the session as it stands."""
     request = ContextRequest(model="gpt-4o", messages=[{"role": "user", "content": "And now?"}])
-    return Asking(chat.tenant_id, chat.session_id, request, read_request(request), chat.standing, None)
+    return Asking(chat.tenant_id, chat.session_id, request, read_request(request), chat.standing, NO_LIMITS)
 
 
 def test_editing_a_message_forgets_the_digests_of_its_session(chat: Chat) -> None:

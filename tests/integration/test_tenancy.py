@@ -158,7 +158,8 @@ def test_the_owner_does_reach_what_strangers_do_not(owner: Owner) -> None:
     }
     silent = {
         *("POST /v1/preflight", "GET /v1/context-budgets", "GET /v1/usage", "GET /v1/retention"),
-        *("GET /v1/catalogs", "GET /v1/limits"),
+        *("GET /v1/catalogs", "GET /v1/limits", "GET /v1/history-limit"),
+        "GET /v1/sessions/{session_id}/history-limit",
         *("GET /v1/sessions/{session_id}", "GET /v1/artifacts/{artifact_id}/summaries"),
     }
     reads = {case for case, (_, door) in CASES.items() if door.scope == "read"}

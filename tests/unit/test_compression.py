@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.budget import Budget
+from context.budget import Budget, HistoryLimit, LimitSource
 from context.compression import Cut, Load, Thresholds, Trigger, find_trigger, plan_cut
 from context.pairing import pairs_intact
 from context.turns import parse_turn_boundaries
@@ -100,6 +100,28 @@ def test_a_lower_input_limit_counts_as_a_smaller_window() -> None:
     assert (
         find_trigger(Load(4, 4_000), Budget(100_000, 1_000, input_limit=4_500), THRESHOLDS) is Trigger.TOKENS
     )
+
+
+def limited(tokens: int) -> Budget:
+    return Budget(100_000, 1_000, history_limit=HistoryLimit(tokens, LimitSource.TENANT))
+
+
+def test_history_near_its_limit_calls_for_a_summary_however_large_the_window() -> None:
+    assert find_trigger(Load(4, 3_000, system_tokens=40_000), limited(4_000), THRESHOLDS) is None
+    assert find_trigger(Load(4, 3_001), limited(4_000), THRESHOLDS) is Trigger.TOKENS
+    assert find_trigger(Load(4, 2_000, summary_tokens=1_001), limited(4_000), THRESHOLDS) is Trigger.TOKENS
+    assert find_trigger(Load(4, 1_200, summary_tokens=9_000), limited(4_000), THRESHOLDS) is None
+    assert find_trigger(Load(4, 3_001), limited(400_000), THRESHOLDS) is None
+
+
+@pytest.mark.parametrize("limit", [1_000, 4_000, 20_000])
+def test_what_stays_raw_leaves_room_below_the_limit_of_history(limit: int) -> None:
+    messages = talk(300, tokens=50)
+    cut = plan_cut(messages, load_of(messages), limited(limit), Thresholds())
+    assert cut is not None
+    kept = 50 * (len(messages) - cut.stop)
+    assert kept <= limit * 0.3 + 100
+    assert find_trigger(Load(len(messages) - cut.stop, kept, 150), limited(limit), Thresholds()) is None
 
 
 def test_the_window_fills_with_the_tokens_of_its_model() -> None:

@@ -18,7 +18,7 @@ from context.artifacts.types import (
     ProcessingStrategy,
 )
 from context.assemble import Notes, Window, WindowRequest
-from context.budget import Budget
+from context.budget import Budget, HistoryLimit, LimitSource
 from context.message_counts import recounted
 from context.planning.execute import Available
 from context.shelf import Shelf
@@ -93,6 +93,7 @@ def check_window(asked: WindowRequest, window: Window, tools: list[JsonObject]) 
     bodies = [json.loads(item) for item in window.items]
     assert certificate.fits
     assert certificate.input_tokens <= asked.budget.input_tokens
+    assert certificate.history_tokens <= asked.budget.history_room(certificate.history_tokens)
     assert sent_tokens(asked, window, tools) <= certificate.input_tokens
     assert sum(block.tokens for block in certificate.blocks) == certificate.input_tokens
     assert certificate.tool_pairs_intact
@@ -134,7 +135,7 @@ def requests(draw: st.DrawFn) -> tuple[WindowRequest, list[JsonObject]]:
     )
     asked = WindowRequest(
         model=draw(st.sampled_from(MODELS)),
-        budget=Budget(output + draw(st.one_of(st.integers(1, 900), st.integers(900, 6_000))), output),
+        budget=draw(budgets(output)),
         new=draw(news(tail, wire)),
         tail=tail,
         system=draw(st.sampled_from((None, says("system", "Be kind."), says("system", "Rules. " * 60)))),
@@ -144,6 +145,16 @@ def requests(draw: st.DrawFn) -> tuple[WindowRequest, list[JsonObject]]:
         wire=wire,
     )
     return asked, tools
+
+
+@st.composite
+def budgets(draw: st.DrawFn, output: int) -> Budget:
+    """Draw a window of any size, in which history may be limited."""
+    window = output + draw(st.one_of(st.integers(1, 900), st.integers(900, 6_000)))
+    limit = draw(st.one_of(st.none(), st.integers(1, 3_000)))
+    return Budget(
+        window, output, history_limit=None if limit is None else HistoryLimit(limit, LimitSource.TENANT)
+    )
 
 
 @st.composite

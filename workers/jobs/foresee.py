@@ -13,11 +13,11 @@ from context.precompute.topics import find_topics
 from models.artifact import load_passages
 from models.artifact_attachment import load_attachments
 from models.artifact_origin import ArtifactText, Origin, find_origin, load_text
-from models.conversation import SessionState
 from models.freshness import find_standing
 from models.habits import likely_focuses
 from models.history import load_newest
 from models.session import Transaction, reading
+from models.session_state import SessionState
 from models.work import Claim
 from workers.settings import PrecomputeSettings
 

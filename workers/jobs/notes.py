@@ -73,7 +73,7 @@ class Segment:
         cut: Where it ends.
         messages: What it covers beyond the base.
         following: What was said since and stays raw, as far as it was read.
-        context_window: The chat model's window, in tokens.
+        context_window: The chat model's window, or the limit of history where that is less, in tokens.
         more: Whether more raw messages follow than were read.
     """
 

@@ -12,11 +12,11 @@ from context.types import Role
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.artifact_plan import PlanKey, PlanWish, want_plan
 from models.artifact_use import Use, find_old, load_uses
-from models.conversation import SessionState
 from models.history import load_newest
 from models.planning_settings import PlanningSettings
 from models.profile import price_per_input_token
 from models.session import Transaction
+from models.session_state import SessionState
 from models.work import WorkKind, want
 
 

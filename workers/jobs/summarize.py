@@ -22,7 +22,6 @@ from llm.builtin import complete_builtin
 from llm.failures import LlmFailure
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.budget import BudgetDeniedError
-from models.conversation import SessionState
 from models.counting import Counted, count
 from models.freshness import Standing, find_standing
 from models.history import load_oldest
@@ -30,6 +29,7 @@ from models.provider import ProviderParkedError
 from models.recall import is_indexed
 from models.rollback import is_rolled_back
 from models.session import Transaction, reading, transaction
+from models.session_state import SessionState
 from models.settings import compression_settings, recall_settings
 from models.summary import (
     STAND_IN,
@@ -244,7 +244,7 @@ def _choose_segment(
         cut=cut,
         messages=messages[: cut.stop],
         following=messages[cut.stop :],
-        context_window=budget.context_window,
+        context_window=min(budget.context_window, budget.history_window),
         more=load.raw_messages > len(messages),
     )
 

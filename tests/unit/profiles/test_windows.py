@@ -3,7 +3,7 @@
 import pytest
 
 from context.profiles.windows import known_window
-from models.conversation import SessionState
+from models.session_state import SessionState
 
 
 @pytest.mark.parametrize(

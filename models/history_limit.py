@@ -1,0 +1,35 @@
+"""The most tokens of history in any request, as a tenant or one of its sessions wants it."""
+
+from uuid import UUID
+
+from sqlalchemy import select, update
+
+from context.budget import HistoryLimit
+from models.conversation import Session
+from models.session import Transaction
+from models.session_state import history_limit
+from models.tenant import Tenant
+
+LEAST_HISTORY_TOKENS = 1_000
+"""A lower limit holds no summary and hardly a turn, and would have every turn summarized."""
+
+
+def tenant_history_limit(db: Transaction, tenant_id: UUID) -> HistoryLimit | None:
+    """Find the limit that holds for sessions of a tenant without one of their own; None where none does."""
+    found = select(Tenant.max_history_tokens).where(Tenant.tenant_id == tenant_id)
+    return history_limit(None, db.execute(found).scalar())
+
+
+def set_tenant_history_limit(db: Transaction, tenant_id: UUID, tokens: int | None) -> None:
+    """Set the limit of a tenant, in tokens of the model that is asked; None for none."""
+    db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(max_history_tokens=tokens))
+
+
+def set_session_history_limit(db: Transaction, tenant_id: UUID, session_id: str, tokens: int | None) -> bool:
+    """Set a session's own limit; None follows the tenant. False where there is no such session."""
+    changed = db.execute(
+        update(Session)
+        .where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+        .values(max_history_tokens=tokens)
+    )
+    return changed.rowcount == 1

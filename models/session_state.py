@@ -1,0 +1,150 @@
+"""A session's row as a value, and what follows from it: what is raw, what a request carries, its window."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from context.budget import Budget, HistoryLimit, LimitSource, choose_budget
+from context.compression import Load
+from context.emergency import LeftOut
+from context.profiles.windows import known_window
+
+NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
+"""A session's counters where no summary is in force."""
+NOTHING_PREPARED: Mapping[str, Any] = {"prepared_seq": 0, "prepared_tokens": 0, "prepared_summary_tokens": 0}
+"""Where none waits."""
+NOTHING_SUMMARIZED: Mapping[str, Any] = {**NOTHING_IN_FORCE, **NOTHING_PREPARED}
+"""Where there is none of either kind: all that is shown is raw."""
+
+
+COUNTS_REVISION = 2
+"""How messages are counted now; the counts of sessions of an earlier revision are made right by the sweep."""
+
+
+@dataclass(frozen=True)
+class SessionState:
+    """A session's row as a value; a fresh one has counted nothing."""
+
+    session_id: str
+    generation: int = 1
+    start_seq: int = 0
+    last_seq: int = 0
+    last_turn_index: int = 0
+    history_tokens: int = 0
+    summarized_tokens: int = 0
+    summarized_seq: int = 0
+    summary_tokens: int = 0
+    model: str | None = None
+    context_window: int | None = None
+    max_tokens: int | None = None
+    system_tokens: int = 0
+    tools_tokens: int = 0
+    last_turn_at: datetime | None = None
+    prepared_seq: int = 0
+    prepared_tokens: int = 0
+    prepared_summary_tokens: int = 0
+    cut_seq: int = 0
+    kept_seq: int | None = None
+    unsigned_seq: int = 0
+    most_images: int | None = None
+    counts_revision: int = COUNTS_REVISION
+    max_history_tokens: int | None = None
+    tenant_history_tokens: int | None = None
+
+    @property
+    def history_limit(self) -> HistoryLimit | None:
+        """The most that history may take of a request: the session's own word, or else its tenant's."""
+        return history_limit(self.max_history_tokens, self.tenant_history_tokens)
+
+    @property
+    def raw_from(self) -> int:
+        """The seq after which messages are neither summarized nor left behind by a reset."""
+        return max(self.start_seq, self.summarized_seq)
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        """What an emergency left out and no summary covers yet."""
+        first = self.raw_from + 1
+        if self.cut_seq < first:
+            return None
+        kept = self.kept_seq if self.kept_seq and self.kept_seq >= first else None
+        return LeftOut(first, self.cut_seq, kept)
+
+    @property
+    def tail_from(self) -> int:
+        """The seq after which messages are shown raw."""
+        return max(self.raw_from, self.cut_seq)
+
+    @property
+    def recall_through(self) -> int:
+        """The last message that recall should know: a prepared summary may cover it at any read."""
+        return max(self.tail_from, self.prepared_seq)
+
+    @property
+    def raw_messages(self) -> int:
+        """How many messages no summary covers."""
+        return self.last_seq - self.raw_from
+
+    @property
+    def raw_tokens(self) -> int:
+        """Their tokens."""
+        return max(self.history_tokens - self.summarized_tokens, 0)
+
+    @property
+    def load(self) -> Load:
+        """What the next request would carry, as the last one was made."""
+        return Load(
+            raw_messages=self.raw_messages,
+            raw_tokens=self.raw_tokens,
+            summary_tokens=self.summary_tokens,
+            system_tokens=self.system_tokens,
+            tools_tokens=self.tools_tokens,
+            left_out=max(self.cut_seq - self.raw_from, 0),
+            model=self.model,
+        )
+
+    @property
+    def unsummarized(self) -> "SessionState":
+        """The same session as if it had no summary."""
+        return replace(self, **NOTHING_SUMMARIZED)
+
+    @property
+    def has_prepared(self) -> bool:
+        """Whether a summary waits for a good moment to take effect."""
+        return self.prepared_seq > self.raw_from
+
+    @property
+    def prepared_load(self) -> Load:
+        """What the next request would carry with the prepared summary; the same where there is none."""
+        if not self.has_prepared:
+            return self.load
+        return replace(
+            self.load,
+            raw_messages=self.last_seq - self.prepared_seq,
+            raw_tokens=max(self.history_tokens - self.prepared_tokens, 0),
+            summary_tokens=self.prepared_summary_tokens,
+            left_out=max(self.cut_seq - self.prepared_seq, 0),
+        )
+
+    @property
+    def budget(self) -> Budget:
+        """The window of the last request, or else the one that its model is known for; its output limit.
+
+        An output limit that leaves nothing of a window that was named since does not count.
+        """
+        return self.budget_within(None)
+
+    def budget_within(self, ceiling: int | None) -> Budget:
+        """The same, in a window that is no larger than the model's real one."""
+        named = self.context_window or (known_window(self.model) if self.model else None)
+        window = min((tokens for tokens in (named, ceiling) if tokens), default=None)
+        output = None if self.max_tokens and window and self.max_tokens >= window else self.max_tokens
+        return choose_budget(named, output, ceiling=ceiling, history_limit=self.history_limit)
+
+
+def history_limit(of_session: int | None, of_tenant: int | None) -> HistoryLimit | None:
+    """Choose the limit of history that holds: a session's, or else its tenant's, each in tokens."""
+    if of_session is not None:
+        return HistoryLimit(of_session, LimitSource.SESSION)
+    return None if of_tenant is None else HistoryLimit(of_tenant, LimitSource.TENANT)
