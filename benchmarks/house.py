@@ -20,10 +20,11 @@ PACKAGES = ("context", "models", "llm", "workers", "api", "afterturn")
 ROOT = Path(__file__).resolve().parents[1]
 
 POINTING_WORDS = frozenset(
-    """
-    it its itself he she him her they them their theirs themselves that this these those which what who whom
-    whose whoever whatever one ones
-    """.split()
+    [
+        *("it", "its", "itself", "he", "she", "him", "her", "they", "them", "their", "theirs", "themselves"),
+        *("that", "this", "these", "those", "which", "what", "who", "whom", "whose", "whoever", "whatever"),
+        *("one", "ones"),
+    ]
 )
 """Pronouns and relative words: each sends the reader back to another noun."""
 
@@ -34,7 +35,7 @@ _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Prose:
-    """Counts over docstrings: docstrings, words, pointing words, "what", and sentences that begin with one."""
+    """Counts over docstrings: words, pointing words, "what", and sentences that begin with such a word."""
 
     docstrings: int = 0
     words: int = 0
