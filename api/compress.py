@@ -112,12 +112,12 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     limits = replace(known, learned=refusal.within(known.learned))
     asked = ask(request, given, limits)
     refused = gather(Sought(tenant_id, request, given, seen, budget_of(request, known)), tail)
-    now = _settle(tenant_id, seen, request.model)
+    settled = _settle(tenant_id, seen, request.model)
     rebuilt = rebuild_smaller(
         Refused(
             refused.request,
-            summary=summary_notes(now),
-            raw_from=now.session.raw_from if now else 0,
+            summary=summary_notes(settled),
+            raw_from=settled.session.raw_from if settled else 0,
             last_seq=seen.session.last_seq if seen else 0,
             budget=asked.budget,
             requested_tokens=refusal.requested_tokens,
@@ -127,9 +127,10 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     with reading() as db:
         now = find_standing(db, tenant_id, session_id, request.model)
     # Where another call was faster, its cut stands: cutting once more would leave out more than was refused.
+    # Where a turn or a summary came in meanwhile, the window is made of that state, like the rest.
     filled = (
         Filled(rebuilt.window, refused.shelving, refused.request)
-        if was_cut
+        if was_cut and _reaches(now) == (_reaches(seen)[0], _reaches(settled)[1])
         else fill_window(Sought(tenant_id, request, given, now, asked.budget))
     )
     answer = respond(Answering(tenant_id, request, given, filled, now, asked, limits))
@@ -183,6 +184,11 @@ def _read_refusal(request: CompressRequest) -> _Refusal:
             retry_after_s=error.retry_after_s,
         )
     return _Refusal(observed, teaches=error.kind is ErrorKind.UNKNOWN)
+
+
+def _reaches(standing: Standing | None) -> tuple[int, int]:
+    """How far history goes, and how far its summary."""
+    return (standing.session.last_seq, standing.session.summarized_seq) if standing else (0, 0)
 
 
 def _learn(tenant_id: UUID, session_id: str, model: str, refusal: _Refusal) -> None:

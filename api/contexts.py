@@ -81,13 +81,15 @@ def answer_context(
     with span("rank tools"):
         place = Place(tenant_id, session_id, tail.messages)
         given = prepare(place, request, given, budget, shadow.applied, is_trial=is_trial)
-    asked = ask(request, given, limits)
+    asked, before = ask(request, given, limits), standing
     standing, activation = settle(tenant_id, standing, asked, keep=not is_trial) if standing else (None, None)
+    is_same = standing is before
+    if not is_same:  # it was read again: the window is of that moment, whoever changed the session meanwhile
+        shown = as_shown(standing, shadow.applied)
     if Part.SUMMARIES not in shadow.applied:
         activation = None
-    shown = standing if activation else shown
     sought = Sought(tenant_id, request, given, shown, asked.budget, shadow.applied, is_trial=is_trial)
-    filled = fill_window(sought, None if activation else tail)
+    filled = fill_window(sought, tail if is_same else None)
     if standing and not is_trial:
         learn_request(tenant_id, standing, asked)
     said = shadow.members
