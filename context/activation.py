@@ -10,7 +10,7 @@ from context.prompt_cache import cache_ttl_s
 
 
 class ActivationMode(StrEnum):
-    """Whether summaries are prepared early and wait for a good moment."""
+    """Modes of activation: prepare summaries early for a cheap moment, or activate at once."""
 
     CACHE_AWARE = "cache-aware"
     IMMEDIATE = "immediate"
@@ -27,13 +27,13 @@ class Activation(StrEnum):
 
 @dataclass(frozen=True)
 class ActivationSettings:
-    """When summaries are prepared and when they take effect.
+    """Settings that decide when summaries are prepared and when they take effect.
 
     Attributes:
-        mode: Cache-aware, or immediate: then nothing is prepared early and nothing waits.
-        prepare_at: How far the way is from what stays raw (0) to what calls for a summary at once (1) at
-            which one is prepared, above 0, at most 1. Between the two by construction, whatever they are.
-        cache_ttl_s: Changes to `prompt_cache.CACHE_TTL_S`; 0 for a provider that caches nothing.
+        mode: Cache-aware, or immediate. Immediate prepares nothing early and lets nothing wait.
+        prepare_at: Fill level at which a summary is prepared, above 0, at most 1: 0 stands for the history
+            kept raw, 1 for the history under pressure. Always between the two, whatever their sizes.
+        cache_ttl_s: Changes to `prompt_cache.CACHE_TTL_S`; 0 for a provider without a cache.
     """
 
     mode: ActivationMode = ActivationMode.CACHE_AWARE
@@ -41,7 +41,7 @@ class ActivationSettings:
     cache_ttl_s: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what could never act.
+        """Refuse settings out of range.
 
         Raises:
             ValueError: A number is out of its range.
@@ -54,25 +54,25 @@ class ActivationSettings:
 
 
 UP_TO_DATE = 0.01
-"""A preparation is up to date as long as history is longer by no more than this share than what stays raw."""
+"""Largest growth of history that keeps a preparation up to date, as a share of the history kept raw."""
 
 IMMEDIATE = ActivationSettings(ActivationMode.IMMEDIATE)
-"""Every summary takes effect as soon as it is made, and is made only when it is needed."""
+"""Settings under which a summary is made only when needed, and takes effect as soon as made."""
 
 
 def prepare_thresholds(
     thresholds: Thresholds, settings: ActivationSettings, *, pressed: bool = False
 ) -> Thresholds:
-    """Lower the thresholds to where a summary is made: above what stays raw, never above pressure.
+    """Lower the thresholds to the fill level at which a summary is made.
 
-    Under pressure a summary takes effect at once. One that was prepared a while ago leaves more history raw
-    than it could, and the prefix would have to change again soon: it is brought up to date first, unless
-    hardly anything came since.
+    The level is above the history kept raw, and never above pressure. Under pressure a summary takes effect
+    at once. A summary prepared a while ago leaves more history raw than necessary, and the prefix would soon
+    change again: the summary is brought up to date first, unless hardly any history was added.
 
     Args:
-        thresholds: What counts as pressure.
-        settings: How far below it a summary is prepared; immediate lowers nothing.
-        pressed: Whether history without the prepared summary calls for one at once.
+        thresholds: Thresholds of pressure.
+        settings: How far below pressure a summary is prepared; immediate lowers nothing.
+        pressed: True if history without the prepared summary calls for a summary at once.
 
     Returns:
         The thresholds for history as if the prepared summary were in force.
@@ -101,13 +101,13 @@ def calls_for_work(
 
     Args:
         present: The next request with the summary in force.
-        prepared: The same as if the prepared summary were in force; equal where there is none.
+        prepared: The next request as if the prepared summary were in force; equal to `present` without one.
         budget: The window.
-        thresholds: What counts as pressure.
+        thresholds: Thresholds of pressure.
         settings: When to prepare.
 
     Returns:
-        True where there is something to do that was not done before.
+        True if some work is due and not yet done.
     """
     pressed = find_trigger(present, budget, thresholds) is not None
     return pressed or find_trigger(prepared, budget, prepare_thresholds(thresholds, settings)) is not None
@@ -115,14 +115,14 @@ def calls_for_work(
 
 @dataclass(frozen=True)
 class Moment:
-    """What is known when a prepared summary could take effect.
+    """Facts at the moment when a prepared summary could take effect.
 
     Attributes:
-        model: The model that is asked, or will be.
-        idle_s: Seconds since the session's last turn ended, as far as known; None where it never had one.
-        pressed: Whether history calls for a summary at once; to a reader, whether it does not fit otherwise.
-        prefix_changes: Whether the request starts otherwise than the last one: another model, system prompt
-            or tools.
+        model: The model of the present or next request.
+        idle_s: Seconds since the session's last turn ended, as far as known; None without a turn.
+        pressed: True if history calls for a summary at once; for a read, if history does not fit otherwise.
+        prefix_changes: True if the request starts differently from the last request: another model, system
+            prompt or tools.
     """
 
     model: str | None
@@ -132,22 +132,22 @@ class Moment:
 
 
 def is_cold(moment: Moment, settings: ActivationSettings) -> bool:
-    """Whether the provider has forgotten the session's prefix, as far as the idle time tells."""
+    """Say whether the idle time suggests a cold prompt cache for the session's prefix."""
     return moment.idle_s is None or moment.idle_s > cache_ttl_s(moment.model, settings.cache_ttl_s)
 
 
 def choose_activation(moment: Moment, settings: ActivationSettings) -> Activation | None:
     """Decide whether a prepared summary takes effect now.
 
-    Putting it in force changes the prefix after the system prompt, so that all that follows is read at the
-    full price once. While the cache is warm this waits; when nothing is cached it costs nothing, and saves.
+    Activation changes the prefix after the system prompt, so the provider reads the rest once at the full
+    price. While the cache is warm, activation waits; with a cold cache, activation costs nothing and saves.
 
     Args:
-        moment: What is known.
+        moment: The facts of the moment.
         settings: When a cache counts as cold, and whether anything waits.
 
     Returns:
-        Why it takes effect, or None: it waits.
+        The reason for activation, or None to wait.
     """
     if settings.mode is ActivationMode.IMMEDIATE:
         return Activation.IMMEDIATE

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""Words by which people say that a thing was done to the world: changed, booked, sent, paid."""
+"""Words for finished acts in the world: changed, booked, sent, paid."""
 
 import re
 
@@ -36,20 +36,20 @@ _NOT_YET = re.compile(
 
 
 def claims_act(sentence: str) -> bool:
-    """Tell whether a sentence says that something was done, without an if, a not or a wish.
+    """Tell whether a sentence reports a finished act, without an if, a not or a wish.
 
     Args:
         sentence: One sentence in any language.
 
     Returns:
-        True where it names an act as done.
+        True if the sentence names an act as done.
     """
     folded = sentence.casefold().replace("’", "'")
     return _ACTS.search(folded) is not None and _NOT_YET.search(folded) is None
 
 
 def tells_act(text: str) -> bool:
-    """Tell whether a text names any act as done, whatever else it says."""
+    """Tell whether a text names any act as done, regardless of conditions and denials."""
     return _ACTS.search(text.casefold().replace("’", "'")) is not None
 
 
@@ -60,6 +60,6 @@ _READING = (
 
 
 def only_reads(tool: str) -> bool:
-    """Tell by its name whether a tool only looks."""
+    """Tell by a tool's name whether the tool only reads."""
     parts = re.split(r"[-_.:/]+|(?<=[a-z])(?=[A-Z])", tool)
     return any(part.casefold() in _READING for part in parts[:3] if part)

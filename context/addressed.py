@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""Tell rules that are addressed to somebody from stories that hold the same words."""
+"""Distinction between rules addressed to somebody and stories with the same words."""
 
 import re
 
@@ -15,7 +15,7 @@ _ORDERS = (
     "prefer|remember to|remember that you|note that you"
 )
 _GUESS = r"(?<!\w)(?:that|it|this|he|she|they|there|those|these|who|what|you) must be (?!under|below|above|at |less|more|within|no |in |exactly|between|before|after|done|set|kept|used|written|sent|approved|signed|valid)"
-"""That something is likely so: "it must be late"."""
+"""Pattern of a guess, such as "it must be late"."""
 _ENGLISH_ORDER = re.compile(
     rf"{_CLAUSE}(?:do not|don't|dont|never|always|only|under no circumstances)\s+(?!(?:{_NOT_ORDERED})(?!\w))(?!\w+(?:ed|ing|ly|est)(?!\w))[a-z]+"
     rf"|(?:\A\W*|[.;:]\s+|(?<!\w)please\s)(?:(?:please|also|then|just|so|and|but|ok|okay)\s)?(?:{_ORDERS})(?!\w)"
@@ -90,13 +90,13 @@ _MOST_CHARS = 1_000
 def is_addressed_rule(sentence: str) -> bool:
     """Tell whether a sentence asks somebody to keep to something: an order, a duty, a limit, a refusal.
 
-    "That must have been nice" and "I always do" hold the words of rules and are none.
+    "That must have been nice" and "I always do" hold the words of rules and are no rules.
 
     Args:
         sentence: One sentence, in any language.
 
     Returns:
-        True for an imperative that forbids or demands, a duty of "you" or of a thing, a wish that limits.
+        True for an imperative that forbids or demands, a duty of "you" or of a thing, a wish for a limit.
     """
     said = sentence[:_MOST_CHARS].casefold().replace("’", "'")
     if _QUOTED.search(said) or _PLANTED.search(said):

@@ -1,4 +1,4 @@
-"""What a point changes in the sentence that it repeats: a sign or a figure."""
+"""Changes between a point and the sentence repeated by the point: a lost or new "not", or a figure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _OUTCOME = re.compile(r"\s->\s(?:ok|error|\?)")
 
 
 def find_changes(said: Said) -> set[Doubt]:
-    """Find what a point changes in the one sentence that it repeats: a sign or a figure."""
+    """Find the changes of a point against the sentence repeated by the point: a "not" or a figure."""
     words = frozenset(term for term in said.terms if not any(map(str.isdigit, term)))
     if len(words) < _FEW_WORDS or said.line.section is Section.IDENTIFIERS:
         return set()
@@ -60,7 +60,7 @@ def _changed_figures(plain: str, sentence: str, whole: str) -> set[Doubt]:
 
 
 def _changed_sign(said: Said, words: frozenset[str], sentence: str, near: Sequence[str]) -> set[Doubt]:
-    """A "not" that is gone or new; a point that holds but a part of a sentence may leave its "not" out."""
+    """Find a "not" lost or added; a point with only a part of a sentence may leave the "not" out."""
     theirs = [term for term in _plain_terms(sentence) if term]
     is_whole = len(words & frozenset(theirs)) >= _NEAR * len(theirs)
     denied, around = _denied(sentence), "\n".join(near)

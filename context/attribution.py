@@ -1,4 +1,4 @@
-"""Who is credited in a summary: a point that is written like a line of the transcript names its speaker."""
+"""Attribution in a summary: a point in the form of a transcript line names the speaker."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ _ROLE = re.compile(r"\s*\(\w+\)\Z")
 
 @dataclass(frozen=True)
 class Credited:
-    """A summary whose points name who spoke.
+    """A summary with corrected speakers.
 
     Attributes:
         text: The summary.
-        mended: How many of its points named somebody else.
+        mended: The number of points that named somebody else.
     """
 
     text: str
@@ -27,18 +27,18 @@ class Credited:
 
 
 def credit_speakers(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> Credited:
-    """Name in each point of the form "[12] Ana (user): …" whoever wrote message 12.
+    """Name the writer of message 12 in each point of the form "[12] Ana (user): …".
 
-    Only that form is read: it claims to be the message's own line, and a name at another place may well be
-    of somebody who is spoken about. A label that names no known speaker is left as it is.
+    No other form is read: this form claims to be the message's own line, and a name elsewhere may belong to
+    a person spoken about. A label of no known speaker is left unchanged.
 
     Args:
         summary: The summary, cleaned.
-        lines: The transcript that it takes in.
-        previous: The notes before it, whose own points say who wrote the messages that they cite.
+        lines: The transcript covered by the summary.
+        previous: The earlier notes; their points name the writers of the messages cited there.
 
     Returns:
-        The summary; to credit it again changes nothing.
+        The summary; a second run changes nothing.
     """
     speakers = _speakers(lines, previous)
     known = {_name(label) for label in speakers.values()}
@@ -56,13 +56,13 @@ def credit_speakers(summary: str, lines: Sequence[RenderedLine], previous: str =
 
 
 def read_credits(summary: str) -> Iterator[tuple[int, str, str]]:
-    """Read the points that are written like lines of the transcript.
+    """Read the points written like lines of the transcript.
 
     Args:
         summary: A summary.
 
     Yields:
-        The number of the message, the label of who spoke, and what is said.
+        The number of the message, the label of the speaker, and the spoken text.
     """
     for text in summary.split("\n"):
         if point := _POINT.match(text):
@@ -70,7 +70,7 @@ def read_credits(summary: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _speakers(lines: Sequence[RenderedLine], previous: str) -> Mapping[int, str]:
-    """Say who wrote which message; what was read counts before what older notes say of it."""
+    """Map each message to its writer; the transcript takes precedence over older notes."""
     told = {seq: label for seq, label, _ in read_credits(previous)}
     read = {line.seq: line.speaker for line in lines if line.kind is not LineKind.RESULT}
     return {**told, **read}

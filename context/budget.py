@@ -7,14 +7,14 @@ from enum import StrEnum
 from context.errors import FixedPartOverBudgetError, InvalidInputError
 
 WINDOW_PER_MAX_TOKENS = 4
-"""A window that nobody named is taken to be so many times the output limit."""
+"""Size of an unnamed window, as a multiple of the output limit."""
 
 DEFAULT_MAX_TOKENS = 4_096
-"""The output limit where nobody named one."""
+"""Output limit if nobody named a limit."""
 
 
 class LimitSource(StrEnum):
-    """Who says how much history requests hold at most."""
+    """Source of a history limit."""
 
     SESSION = "session"
     TENANT = "tenant"
@@ -22,11 +22,11 @@ class LimitSource(StrEnum):
 
 @dataclass(frozen=True)
 class HistoryLimit:
-    """The most that history may take of any request: turns, summary, recall and artifacts together.
+    """Upper limit of history in any request: turns, summary, recall and artifacts together.
 
     Attributes:
-        tokens: How much, in the model's tokens, >= 1.
-        source: Who says so.
+        tokens: The limit in the model's tokens, >= 1.
+        source: The source of the limit.
     """
 
     tokens: int
@@ -35,15 +35,15 @@ class HistoryLimit:
 
 @dataclass(frozen=True)
 class Budget:
-    """A window, and the part of it that is kept for the answer.
+    """A window, and the part reserved for the answer.
 
     Attributes:
         context_window: Tokens of input and output together, > 0.
-        max_tokens: Tokens kept for the output, >= 1, less than the window.
-        assumed: Names of the numbers that nobody gave, for a warning.
-        input_limit: The most that the caller wants to send, >= 1; None for all that the window takes.
-        named_window: What the caller named, however small the real window is; None where it named none.
-        history_limit: The most that history may take; None for all that the rest leaves.
+        max_tokens: Tokens reserved for the output, >= 1, less than the window.
+        assumed: Names of the numbers given by nobody, for a warning.
+        input_limit: The caller's upper limit of the input, >= 1; None for the whole window.
+        named_window: The window named by the caller, however small the real window is; None if not named.
+        history_limit: Upper limit of history; None for everything left by the other parts.
     """
 
     context_window: int
@@ -55,39 +55,39 @@ class Budget:
 
     @property
     def input_tokens(self) -> int:
-        """The most tokens that may be sent."""
+        """Upper limit of the input, in tokens."""
         room = self.context_window - self.max_tokens
         return room if self.input_limit is None else min(room, self.input_limit)
 
     @property
     def used_window(self) -> int:
-        """How much of the window a request may fill, its answer included."""
+        """Tokens of the window that a request may fill, answer included."""
         return self.input_tokens + self.max_tokens
 
     @property
     def history_window(self) -> int:
-        """How much of the window history may fill, before anything else is counted."""
+        """Tokens of the window that history may fill, before any other part is counted."""
         return self.history_room(self.used_window)
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether somebody wants smaller requests than the model takes."""
+        """True if somebody wants smaller requests than the model accepts."""
         return self.input_limit is not None or self.history_limit is not None
 
     def history_room(self, left: int) -> int:
-        """Say how much history may take of what all else leaves.
+        """Return the tokens available to history after all other parts.
 
         Args:
-            left: Tokens beside the parts that must be sent, >= 0.
+            left: Tokens left by the fixed parts, >= 0.
 
         Returns:
-            All of it, or the limit of history where that is less.
+            `left`, or the history limit if smaller.
         """
         return left if self.history_limit is None else min(left, self.history_limit.tokens)
 
     @property
     def lasting_window(self) -> int:
-        """The window to remember: a refusal's lesson passes, and so does a budget of one request."""
+        """The window to remember; a limit learned from a refusal, or set by one request, does not last."""
         return self.named_window or self.context_window
 
 
@@ -99,17 +99,17 @@ def choose_budget(
     input_limit: int | None = None,
     history_limit: HistoryLimit | None = None,
 ) -> Budget:
-    """Settle the window and the output limit, naming what had to be assumed.
+    """Settle the window and the output limit, naming the assumed numbers.
 
     Args:
-        context_window: What the caller says; None where it says nothing.
-        max_tokens: What the caller says; None where it says nothing.
-        ceiling: The most that the model is known to take, however large the caller believes it.
-        input_limit: The most that the caller wants to send; None for all that the window takes.
-        history_limit: The most that history may take; None for all that the rest leaves.
+        context_window: The caller's window; None if not given.
+        max_tokens: The caller's output limit; None if not given.
+        ceiling: The largest window known to be accepted by the model, however large the caller's number is.
+        input_limit: The caller's upper limit of the input; None for the whole window.
+        history_limit: Upper limit of history; None for everything left by the other parts.
 
     Returns:
-        A budget whose input is at least one token.
+        A budget with an input of at least one token.
 
     Raises:
         InvalidInputError: The output limit leaves nothing for the input.
@@ -139,16 +139,16 @@ def _default_output(window: int | None) -> int:
 
 
 def is_over_budget(parts: Mapping[str, int], budget: Budget) -> bool:
-    """Whether all parts and the output limit together exceed the window."""
+    """Say whether all parts and the output limit together exceed the window."""
     return sum(parts.values()) > budget.input_tokens
 
 
 def require_fit(fixed: Mapping[str, int], budget: Budget) -> int:
-    """Tell what the fixed parts leave for history.
+    """Return the tokens left for history after the fixed parts.
 
     Args:
-        fixed: Tokens of each part that must be sent: overhead, system prompt, tools, new messages.
-        budget: What there is.
+        fixed: Tokens of each fixed part: overhead, system prompt, tools, new messages.
+        budget: The available budget.
 
     Returns:
         Tokens left, >= 0.

@@ -1,4 +1,4 @@
-"""Read tool calls and their outcomes: arguments in few words, and whether it went wrong."""
+"""Reading of tool calls and their outcomes: short arguments, and success or failure."""
 
 import json
 import re
@@ -21,13 +21,13 @@ _FAILURE_TAIL_CHARS = 60
 
 
 def looks_failed(output: str) -> bool:
-    """Tell whether a tool's output reads like a failure, where its message does not say.
+    """Tell whether a tool's output reads like a failure, if the message itself does not say.
 
     Args:
         output: A tool's output.
 
     Returns:
-        True where its first words name an error or its last a bad exit code.
+        True if the first words name an error or the last words a bad exit code.
     """
     if len(output) > _FAILURE_HEAD_CHARS + _FAILURE_TAIL_CHARS:
         output = output[:_FAILURE_HEAD_CHARS] + "\n" + output[-_FAILURE_TAIL_CHARS:]
@@ -35,10 +35,10 @@ def looks_failed(output: str) -> bool:
 
 
 def render_arguments(arguments: str, argument_chars: int, all_chars: int) -> str:
-    """Write a call's arguments as `key="value"`, each one clipped.
+    """Write a call's arguments as `key="value"`, each value clipped.
 
     Args:
-        arguments: JSON text, or anything that a model wrote in its place.
+        arguments: JSON text, or any other text written by a model.
         argument_chars: The most characters of one argument, >= 1.
         all_chars: The most characters of all, >= 1.
 

@@ -1,4 +1,4 @@
-"""Carry over what a next summary must not lose: constraints, open work, exact identifiers."""
+"""Carry-over between summaries: constraints, open work and exact identifiers survive the next summary."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from context.sentences import split_sentences
 from context.types import Role
 
 _ENDED_OVERLAP, _DONE_OVERLAP, _ANSWER_OVERLAP = 0.75, 0.6, 0.5
-"""How much of a line other words must be about to tell of its end: rules need the most."""
+"""Least share of a line's words that another text must share to report its end; rules need the largest."""
 _LINE_TOKENS = 3
 
 EXTRA = 0.3
-"""Of a summary's budget: how far it may be exceeded to hold what is put back."""
+"""Share by which a summary's budget may be exceeded for restored lines."""
 
 RULES = 0.6
-"""Of a summary's budget: what constraints may take in any case, however long the draft is."""
+"""Share of a summary's budget always available to constraints, however long the draft is."""
 
 NAMES = 0.15
-"""Of a summary's budget: what open work leaves to identifiers."""
+"""Share of a summary's budget that open work leaves to identifiers."""
 
 
 class Why(StrEnum):
-    """Why a protected line was let go."""
+    """Reasons to release a protected line."""
 
     DONE = "done"
     ANSWERED = "answered"
@@ -41,7 +41,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True)
 class Release:
-    """A protected line that the new summary does not hold."""
+    """A protected line absent from the new summary."""
 
     section: Section
     item: str
@@ -50,12 +50,12 @@ class Release:
 
 @dataclass(frozen=True)
 class CarriedNotes:
-    """A draft with the protected lines that it had lost.
+    """A draft with its lost protected lines restored.
 
     Attributes:
-        text: The draft, those lines put back.
-        restored: What was put back, as it stands in the text.
-        released: What was not, and why.
+        text: The draft with the restored lines.
+        restored: The restored lines, as written in the text.
+        released: The lines not restored, with reasons.
     """
 
     text: str
@@ -73,25 +73,25 @@ def carry_protected(
     lines: Sequence[RenderedLine] = (),
     sections: Sequence[Section] = PROTECTED,
 ) -> CarriedNotes:
-    """Put the protected lines of the last summary that a draft lost back, word for word, where they belong.
+    """Put back protected lines of the last summary lost by a draft, word for word, in their sections.
 
-    A line counts as kept where a protected section of the draft says all of it. It is let go where the
-    draft tells that it was done, or the draft or a user that it was lifted or withdrawn. When unsure,
-    it stays.
+    A line counts as kept if a protected section of the draft says all of it. A line is released if the draft
+    reports the work as done, or if the draft or a user reports the rule as lifted or withdrawn. When unsure,
+    the line stays.
 
     Args:
         previous: The last summary, or "".
-        draft: The new one, cleaned.
-        language: The language of headings that have to be added.
-        budget_tokens: The most tokens that the draft was asked for, > 0.
+        draft: The new summary, cleaned.
+        language: The language of added headings.
+        budget_tokens: The token budget asked of the draft, > 0.
         count: Counts the tokens of a text.
-        lines: The transcript that the draft takes in.
-        sections: Which sections are carried, of `PROTECTED`.
+        lines: The transcript covered by the draft.
+        sections: The sections to carry, of `PROTECTED`.
 
     Returns:
-        The draft with those lines; where room is short, constraints first, the lightest identifiers last.
-        It exceeds the budget, or the draft where that is longer, by `EXTRA` of the budget at most, by `RULES`
-        for constraints. To carry the result again changes nothing.
+        The draft with the lost lines; if room is short, constraints first, the lightest identifiers last.
+        The excess over the budget, or over a longer draft, is at most `EXTRA` of the budget, or `RULES` for
+        constraints. A second run changes nothing.
     """
     units = list(read_units(read_lines(previous), sections))
     if not units:
@@ -115,10 +115,10 @@ def carry_protected(
 
 
 class _Room:
-    """The tokens that are left for what is put back.
+    """Tokens left for restored lines.
 
-    What stands in the draft word for word counts as if it had been put back: so a second time finds no
-    room that the first one did not have.
+    Lines already in the draft word for word count as restored, so a second run finds no more room than the
+    first run.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class _Room:
         self._kept_for_names = max(int(budget_tokens * NAMES) - sum(map(self._cost, names)), 0)
 
     def take(self, unit: Unit) -> bool:
-        """Spend what a unit costs, if it fits."""
+        """Spend the cost of a unit, if the room suffices."""
         cost, is_rule = self._cost(unit), unit.section is Section.CONSTRAINTS
         left = self._left - (self._kept_for_names if unit.section is Section.OPEN else 0)
         if cost > left and not (is_rule and cost <= self._left_for_rules):
@@ -153,7 +153,7 @@ class _Room:
 
 
 class _Evidence:
-    """What tells that a line no longer stands."""
+    """Evidence for the end of a line."""
 
     def __init__(self, page: Page, lines: Sequence[RenderedLine]) -> None:
         self.done = [item for item in page.items(Section.DONE) if not is_unproven(item)]

@@ -1,4 +1,4 @@
-"""The certificate: what a window holds, why, and the proof that it fits."""
+"""Certificate of a window: its parts, the reason for each, and the proof of fit."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ class Block:
     """One part of a window.
 
     Attributes:
-        source: overhead (what the model adds to every request), system_prompt, tools, summary, recall,
+        source: overhead (added by the model to every request), system_prompt, tools, summary, recall,
             artifact, history or new.
-        tokens: Its bound in the model's tokens.
-        origin: Where it comes from, such as `messages 41-60`.
-        trust: instructions (the platform's), conversation (its speakers'), notes (derived) or untrusted
-            (artifacts, and notes made of what gave orders).
+        tokens: Upper bound in the model's tokens.
+        origin: The origin, such as `messages 41-60`.
+        trust: instructions (the platform's), conversation (the speakers'), notes (derived) or untrusted
+            (artifacts, and notes made of text that gave orders).
     """
 
     source: str
@@ -24,12 +24,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """Something that the window does not hold.
+    """Content left out of the window.
 
     Attributes:
-        what: Such as `messages 1-40`.
+        what: A name such as `messages 1-40`.
         why: A stable reason.
-        tokens: What it would have cost; None where that was not counted.
+        tokens: The cost of the content; None if not counted.
     """
 
     what: str
@@ -39,12 +39,12 @@ class Exclusion:
 
 @dataclass(frozen=True)
 class Carried:
-    """One kind of thing that the outgoing format could not carry as it was.
+    """One kind of content that the outgoing format could not carry unchanged.
 
     Attributes:
-        kind: What it is, as in `context.wire.LossKind`.
-        why: What became of it.
-        seqs: The messages concerned, ascending; 0 for a new one.
+        kind: The kind, as in `context.wire.LossKind`.
+        why: The outcome for the content.
+        seqs: The messages concerned, ascending; 0 for a new message.
     """
 
     kind: str
@@ -54,12 +54,12 @@ class Carried:
 
 @dataclass(frozen=True)
 class AcceptedShape:
-    """Whether the provider takes the shape of what is sent, and what was done for that.
+    """Acceptance of the request's shape by the provider, with the changes made for acceptance.
 
     Attributes:
-        accepted: Whether no rule of the format and the model's family is broken.
-        rules: The names of the rules that changed something, in their order.
-        faults: What would be refused all the same, such as a new message's own pictures.
+        accepted: True if the request breaks no rule of the format and the model's family.
+        rules: The names of the rules that changed something, in order of use.
+        faults: The remaining faults that the provider would refuse, such as a new message's own pictures.
     """
 
     accepted: bool = True
@@ -72,25 +72,25 @@ ALL_ACCEPTED = AcceptedShape()
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was counted, what it was held against, and what was left out.
+    """Counts of a window, the limits applied, and the content left out.
 
     Attributes:
-        input_tokens: The bound of everything sent, in the model's tokens.
-        budget: The most that may be sent: the window less the output limit, or the caller's lower limit.
+        input_tokens: Upper bound of the whole input, in the model's tokens.
+        budget: Upper limit of the input: the window less the output limit, or the caller's lower limit.
         context_window: Tokens of input and output.
         max_tokens: The output limit.
-        summary_covers: First and last message that the summary stands for.
+        summary_covers: First and last message covered by the summary.
         tail: First and last raw message.
         tail_contiguous: No message between them is missing.
         tool_pairs_intact: Every call in the window has its result, and every result its call.
         blocks: The parts, in the order of the window; their tokens add up to `input_tokens`.
-        excluded: What was left out.
-        repairs: What had to be mended in a history that arrived broken.
-        losses: What the outgoing format could not carry as it was.
-        accepted_shape: Whether the provider takes the shape, and which rules were applied for that.
-        history_tokens: What history takes: summary, turns, artifacts and recall, without a turn that must
-            be sent because the new messages go on with it.
-        history_limit: The most that it might take, where session or tenant say so.
+        excluded: The content left out.
+        repairs: The repairs to a history that arrived broken.
+        losses: The content that the outgoing format could not carry unchanged.
+        accepted_shape: Acceptance of the shape by the provider, with the rules applied.
+        history_tokens: Tokens of history: summary, turns, artifacts and recall, without a turn continued by
+            the new messages, since such a turn must be sent.
+        history_limit: Upper limit of history, if session or tenant name a limit.
     """
 
     input_tokens: int
@@ -111,7 +111,7 @@ class Certificate:
 
     @property
     def fits(self) -> bool:
-        """Whether the input fits its budget, with the output the window, and history its limit."""
+        """True if the input fits the budget, input with output the window, and history its limit."""
         is_within = self.history_limit is None or self.history_tokens <= self.history_limit
         fills = self.input_tokens + self.max_tokens
         return is_within and self.input_tokens <= self.budget and fills <= self.context_window

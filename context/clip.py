@@ -1,4 +1,4 @@
-"""Shorten text so that what is left out is said."""
+"""Shortening of text with a note about the omitted part."""
 
 import re
 
@@ -10,14 +10,14 @@ _MAX_WORD_CHARS = 40
 
 
 def clip(text: str, max_chars: int) -> str:
-    """Keep the head and the tail of a text, and say between them how much is left out.
+    """Keep the head and the tail of a text, with the length of the omitted middle between them.
 
     Args:
         text: Any text.
         max_chars: The most characters of the answer, >= 1.
 
     Returns:
-        The text itself where it fits; else at most `max_chars` characters of it.
+        The whole text if short enough; else at most `max_chars` characters.
     """
     if len(text) <= max_chars:
         return text
@@ -32,7 +32,7 @@ def clip(text: str, max_chars: int) -> str:
 
 
 def _whole_words(text: str, last_space: int) -> str:
-    """End at a word's end where one is near: half a name is worse than none."""
+    """Cut at the end of a word if an end is near: half a name is worse than none."""
     is_near = last_space > 0 and len(text) - last_space <= _MAX_WORD_CHARS
     return (text[:last_space] if is_near else text).rstrip()
 
@@ -51,13 +51,13 @@ def one_line(text: str, max_chars: int) -> str:
 
 
 def drop_encoded(text: str) -> str:
-    """Replace embedded files, which no reader of words can use, by a short note.
+    """Replace embedded files, useless to a reader of words, by a short note.
 
     Args:
-        text: Text that may hold data URLs or long base64 runs.
+        text: Text, perhaps with data URLs or long base64 runs.
 
     Returns:
-        The text with each of them replaced.
+        The text with each embedded file replaced.
     """
     if "base64" in text or "data:" in text:
         text = _DATA_URL.sub("[encoded data left out]", text)
@@ -70,5 +70,5 @@ def _encoded_note(run: str) -> str:
 
 
 def drop_blank_lines(text: str) -> str:
-    """Leave out the lines that hold only whitespace, and trailing whitespace."""
+    """Drop blank lines and trailing whitespace."""
     return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())

@@ -1,4 +1,4 @@
-"""What a second draft is told of the first one: why it was refused, and over which words."""
+"""Instructions to the writer of a second draft: the reason for the refusal, and the words concerned."""
 
 from collections.abc import Sequence
 
@@ -27,14 +27,14 @@ _WHY = {
 
 
 def complain(reason: Reason | None, told: Sequence[str] = ()) -> str:
-    """Say to a summarizer why its draft was refused.
+    """Tell a summarizer why its draft was refused.
 
     Args:
         reason: The gate's reason.
-        told: What it concerns, such as names that were lost: text of the conversation, which is disarmed.
+        told: The words concerned, such as lost names: text of the conversation, disarmed here.
 
     Returns:
-        A sentence or two; "" where the reason is one of length alone.
+        A sentence or two; "" if the reason is length alone.
     """
     why = _WHY.get(reason) if reason is not None else None
     if why is None:

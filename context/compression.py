@@ -1,4 +1,4 @@
-"""When history is summarized, and where it is cut."""
+"""Trigger of a summary, and the position of the cut."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ from context.turns import count_eligible, find_safe_boundary, split_turns
 from context.types import Message
 
 LEAST_GROWTH = 0.5
-"""A cut leaves room to grow by this share of what stays raw at most, before the next one is due."""
+"""Largest room for growth left by a cut before the next cut is due, as a share of the history kept raw."""
 
 LEAST_KEPT = 0.5
-"""This share of it stays raw however full the window is."""
+"""Smallest share of the history kept raw that stays raw however full the window is."""
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The settings of compression, checked against each other.
+    """Settings of compression, checked against each other.
 
     Attributes:
-        message_count: More raw messages than this call for a summary, where they are also more than
+        message_count: More raw messages call for a summary, if the messages are also more than
             `least_share` of the window and more than `least_tokens`.
-        window_share: A fuller window than this share calls for one, (0, 1].
-        keep_messages: The most recent messages that stay raw; fewer than `message_count`. Short messages
-            stay beyond that number, up to `least_tokens`.
-        keep_share: The most of the window that stays raw, less than `window_share`.
-        min_progress: A summary must save at least this share of what it covers.
+        window_share: A fuller window than this share calls for a summary, (0, 1].
+        keep_messages: The number of recent messages kept raw; fewer than `message_count`. Short messages
+            stay beyond the number, up to `least_tokens`.
+        keep_share: The largest share of the window kept raw, less than `window_share`.
+        min_progress: Least saving of a summary, as a share of the covered tokens.
         least_share: The share of the window below which no number of messages calls for a summary, [0, 1].
-        least_tokens: The tokens below which none does, and below which no cut goes for a number, >= 0.
+        least_tokens: The tokens below which no number of messages calls for a summary or a cut, >= 0.
     """
 
     message_count: int = 60
@@ -42,10 +42,10 @@ class Thresholds:
     least_tokens: int = 4_000
 
     def __post_init__(self) -> None:
-        """Refuse an order of thresholds in which one of them could never act.
+        """Refuse thresholds in an order that would make one of them useless.
 
         Raises:
-            ValueError: Which two contradict each other.
+            ValueError: Two thresholds contradict each other; the message names both.
         """
         if not 0 < self.keep_messages < self.message_count:
             raise ValueError(
@@ -67,16 +67,16 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Load:
-    """What a session's next request would carry.
+    """Content of a session's next request.
 
     Attributes:
-        raw_messages: Messages that no summary covers.
-        raw_tokens: Their tokens.
+        raw_messages: Number of messages covered by no summary.
+        raw_tokens: Tokens of the raw messages.
         summary_tokens: Tokens of the summary in force.
         system_tokens: Tokens of the last request's system prompt.
         tools_tokens: Tokens of the last request's tool definitions.
-        left_out: How many of the raw messages, the oldest, no window shows since an emergency.
-        model: Whose window it is: it is filled with that model's tokens; None to take counts as they are.
+        left_out: Number of the oldest raw messages hidden from every window since an emergency.
+        model: The model whose tokens fill the window; None to take counts unchanged.
     """
 
     raw_messages: int
@@ -89,7 +89,7 @@ class Load:
 
     @property
     def input_tokens(self) -> int:
-        """All of it together, in stored tokens."""
+        """Total of all parts, in stored tokens."""
         return self.raw_tokens + self.summary_tokens + self.system_tokens + self.tools_tokens
 
     def price(self, tokens: int) -> int:
@@ -98,7 +98,7 @@ class Load:
 
 
 class Trigger(StrEnum):
-    """Why history is to be summarized."""
+    """Reasons to summarize history."""
 
     LEFT_OUT = "left out in an emergency"
     MESSAGES = "message count"
@@ -108,13 +108,13 @@ class Trigger(StrEnum):
 def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger | None:
     """Say whether history calls for a summary, by the same formula as the budget check.
 
-    Only history that a summary can reduce counts as a reason: a large system prompt alone is none. Neither is
-    history that is hardly more than what stays raw, or each new turn would call for a summary of its own.
-    A number of messages alone is none either: history that fits well is better raw.
+    Only history reducible by a summary counts as a reason; a large system prompt alone does not. History
+    hardly longer than the part kept raw does not count either, or each new turn would call for a summary. A
+    number of messages alone is no reason: history that fits well is better raw.
 
     Args:
-        load: What the next request would carry.
-        budget: The window it must fit.
+        load: The content of the next request.
+        budget: The window.
         thresholds: The settings.
 
     Returns:
@@ -133,7 +133,7 @@ def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger 
 
 
 def _presses(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
-    """Whether a request fills the window, or its history the limit of history, beyond the share."""
+    """Say whether a request fills the window, or history the history limit, beyond `window_share`."""
     used = load.price(load.input_tokens) + budget.max_tokens
     limit, history = budget.history_limit, load.price(load.raw_tokens + load.summary_tokens)
     too_much = limit is not None and history > limit.tokens * thresholds.window_share
@@ -146,13 +146,13 @@ def _keep_tokens(budget: Budget, thresholds: Thresholds) -> int:
 
 @dataclass(frozen=True)
 class Cut:
-    """What to summarize: `messages[:stop]`.
+    """The messages to summarize: `messages[:stop]`.
 
     Attributes:
-        stop: How many messages, oldest first, >= 1.
-        from_seq: The first of them.
-        to_seq: The last of them.
-        tokens: What they cost together.
+        stop: The number of messages, oldest first, >= 1.
+        from_seq: The first message.
+        to_seq: The last message.
+        tokens: The total cost of the messages.
     """
 
     stop: int
@@ -166,12 +166,12 @@ def plan_cut(messages: Sequence[Message], load: Load, budget: Budget, thresholds
 
     Args:
         messages: The oldest raw messages; all of them, or the first part of many.
-        load: All raw messages and tokens, those not given here included.
+        load: All raw messages and tokens, including messages not passed here.
         budget: The window; a share of it may stay raw.
         thresholds: The settings.
 
     Returns:
-        The cut, or None where no finished turn may go.
+        The cut, or None if no finished turn may go.
     """
     ready = count_ready(messages, more=load.raw_messages > len(messages))
     target = _target(messages, load, budget, thresholds)
@@ -183,14 +183,14 @@ def plan_cut(messages: Sequence[Message], load: Load, budget: Budget, thresholds
 
 
 def count_ready(messages: Sequence[Message], *, more: bool) -> int:
-    """Count the messages before the first turn that waits for something or was not read to its end.
+    """Count the messages before the first turn that is unfinished or was not read to its end.
 
     Args:
         messages: The oldest raw messages.
-        more: Whether others follow that are not given here.
+        more: True if further messages follow that are not passed here.
 
     Returns:
-        How many may be summarized, 0 to all.
+        The number of messages ready for a summary, 0 to all.
     """
     turns = split_turns(messages)
     ready = turns[: count_eligible(turns)]
@@ -200,10 +200,10 @@ def count_ready(messages: Sequence[Message], *, more: bool) -> int:
 
 
 def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float:
-    """What stays raw, so that history can grow for a while before it calls for the next summary.
+    """Return the tokens to keep raw, with room for history to grow before the next summary.
 
-    Where the parts that no summary reduces fill the window, each new turn would call for one otherwise: then
-    less stays raw than could.
+    If parts that no summary reduces fill the window, each new turn would call for a summary; then fewer
+    tokens stay raw.
     """
     keep = _keep_tokens(budget, thresholds)
     fixed = load.price(load.input_tokens - load.raw_tokens) + budget.max_tokens

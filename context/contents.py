@@ -1,4 +1,4 @@
-"""What a message says, read from any wire format: words, tool calls, their results, media."""
+"""Parts of a message, read from any wire format: words, tool calls, their results, media."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from context.types import JsonObject, Message, Role
 
 
 class PartKind(StrEnum):
-    """The kinds of things that a message can hold."""
+    """Kinds of parts of a message."""
 
     TEXT = "text"
     CALL = "call"
@@ -21,14 +21,14 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True)
 class Part:
-    """One thing in a message.
+    """One part of a message.
 
     Attributes:
-        kind: What it is.
-        text: The words, a call's arguments as JSON text, a result's output, or what the medium is.
-        name: The tool of a call or a result, where the message names it.
-        call_id: The call that is made or answered.
-        failed: Whether a result reports a failure; None where the message does not say.
+        kind: The kind of part.
+        text: The words, a call's arguments as JSON text, a result's output, or a description of the medium.
+        name: The tool of a call or a result, if the message names the tool.
+        call_id: The id of the call made or answered.
+        failed: True if a result reports a failure; None if the message does not say.
     """
 
     kind: PartKind
@@ -61,13 +61,13 @@ _MAX_DEPTH = 6
 
 
 def read_parts(message: Message) -> tuple[Part, ...]:
-    """List what a message says, in its order; thinking and signatures are not said.
+    """List the parts of a message in order, without thinking and signatures.
 
     Args:
         message: A message in any wire format; unknown blocks are passed over.
 
     Returns:
-        Its parts; empty where it says nothing.
+        The parts; empty for a message without content.
     """
     return tuple(_item_parts(message.body, message.role))
 
@@ -149,14 +149,14 @@ def _call_id(block: JsonObject) -> str:
 
 
 def reports_failure(block: JsonObject, output: Any) -> bool | None:
-    """Read whether a result says that its call failed.
+    """Read whether a result reports the failure of its call.
 
     Args:
-        block: The message or block that holds the result.
-        output: Its output.
+        block: The message or block with the result.
+        output: The output of the call.
 
     Returns:
-        None where it does not say.
+        The reported state, or None if the result does not say.
     """
     if isinstance(block.get("is_error"), bool):
         return bool(block["is_error"])
@@ -175,11 +175,11 @@ def _media(block: JsonObject, kind: str) -> Part:
 
 
 def output_text(output: Any, depth: int = 0) -> str:
-    """Read the words of a tool's output, however deep it nests them.
+    """Read the words of a tool's output at any depth of nesting.
 
     Args:
         output: Text, blocks, or any JSON value.
-        depth: How many levels are above; deeper than a few becomes plain JSON.
+        depth: The number of levels above; beyond a few levels, values become plain JSON.
 
     Returns:
         The text; media as a short note; an unknown shape as compact JSON.
@@ -206,7 +206,7 @@ def _object_text(output: JsonObject, depth: int) -> str:
 
 
 def _plain_source(block: JsonObject) -> str:
-    """A document may hold its words as they are."""
+    """Return the text of a document with a plain text source, or ""."""
     source = block.get("source")
     is_text = (
         isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str)

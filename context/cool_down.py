@@ -1,12 +1,12 @@
-"""How long a session rests after summaries that were of no use."""
+"""Rest of a session after useless summaries."""
 
 
 def cool_down_s(refusals: int, *, first_s: float, most_s: float) -> float:
-    """How long a session rests after summaries that were refused: doubling, bounded.
+    """Return the rest of a session after refused summaries: doubling, bounded.
 
     Args:
-        refusals: How many in a row, >= 0.
-        first_s: The rest after the first, in seconds, >= 0.
+        refusals: The number of refusals in a row, >= 0.
+        first_s: The rest after the first refusal, in seconds, >= 0.
         most_s: The longest rest, in seconds, >= `first_s`.
 
     Returns:

@@ -1,12 +1,12 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""Words by which people, in many languages, state rules, decisions, open work and finished work."""
+"""Words in many languages for rules, decisions, open work and finished work."""
 
 import re
 from enum import StrEnum
 
 
 class Cue(StrEnum):
-    """What a sentence does."""
+    """Kinds of cues in a sentence."""
 
     RULE = "rule"
     WISH = "wish"
@@ -88,13 +88,13 @@ _QUESTION = re.compile(r"[?？؟]\s*+[)\"'”’»」』]*+\s*+\Z|か[。？]?\s
 
 
 def find_cues(sentence: str) -> frozenset[Cue]:
-    """Tell what a sentence does, by the words that are known to do it.
+    """Find the cues of a sentence by known words.
 
     Args:
         sentence: One sentence in any language.
 
     Returns:
-        Every cue that it holds; none is an answer too.
+        Every cue of the sentence, perhaps none.
     """
     folded = sentence.casefold().replace("’", "'")
     return frozenset(cue for cue, pattern in _PATTERNS.items() if pattern.search(folded))

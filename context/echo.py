@@ -1,4 +1,4 @@
-"""What a draft says without saying anything: lines of the prompt, the same point again and again."""
+"""Empty content of a draft: lines copied from the prompt, and repeated points."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _TRAILING = f"{_BLANKS}.;:()[]*_"
 _LEAST_CHARS = 12
 _PART_WORDS = 6
-"""So many words of the prompt in a row are the prompt's."""
+"""Number of words in a row shared with the prompt that mark a copy."""
 
 _FEW_LINES = 8
 _LOOP_SHARE = 0.5
@@ -22,13 +22,13 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 def is_echo(line: str) -> bool:
-    """Tell whether a line is one of the prompt's own, or most of one.
+    """Tell whether a line is a line of the prompt, or most of such a line.
 
     Args:
         line: A line of a draft.
 
     Returns:
-        True where it says nothing but what the prompt says to every summarizer.
+        True if the line repeats the instructions given to every summarizer.
     """
     plain = _plain(line)
     if len(plain) < _LEAST_CHARS:
@@ -51,7 +51,7 @@ def drop_echo(draft: str) -> tuple[str, int]:
         draft: A draft, cleaned.
 
     Returns:
-        The draft, and how many of its lines went.
+        The draft, and the number of dropped lines.
     """
     kept: list[str] = []
     seen: set[tuple[str, str]] = set()
@@ -68,13 +68,13 @@ def drop_echo(draft: str) -> tuple[str, int]:
 
 
 def is_loop(text: str) -> bool:
-    """Tell whether a text goes round: half of its lines, or its last words, are the same again.
+    """Tell whether a text loops: half of its lines, or its last words, repeat.
 
     Args:
-        text: What a model wrote, cut off or not.
+        text: Text written by a model, cut off or not.
 
     Returns:
-        True for a loop, which more room would only feed.
+        True for a loop; more room would only lengthen a loop.
     """
     lines = [normal(line) for line in text.splitlines() if line.strip()]
     if _goes_round(lines, _FEW_LINES):

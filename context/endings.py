@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""Words by which people say that a rule or a task no longer stands. When unsure, it stands."""
+"""Words for the end of a rule or a task. When unsure, the rule or task stands."""
 
 import re
 
@@ -50,14 +50,14 @@ _FAILED_RE = re.compile(
 
 
 def says_it_ended(sentence: str, *, about: str = "") -> bool:
-    """Tell whether a sentence says, without reserve, that something was lifted, withdrawn or changed.
+    """Tell whether a sentence reports, without reserve, something lifted, withdrawn or changed.
 
     Args:
         sentence: One sentence or point in any language.
-        about: What may have ended; words that stand there too are no sign.
+        about: The rule or task in question; its own words are no sign.
 
     Returns:
-        False for questions, conditions, wishes, denials and whatever is not understood.
+        False for questions, conditions, wishes, denials and anything not understood.
     """
     folded, known = _fold(sentence), _fold(about)
     if is_question(sentence):
@@ -73,14 +73,14 @@ def says_it_ended(sentence: str, *, about: str = "") -> bool:
 
 
 def says_it_failed(sentence: str, *, about: str = "") -> bool:
-    """Tell whether a sentence says that something did not, or not wholly, succeed.
+    """Tell whether a sentence reports a full or partial failure.
 
     Args:
         sentence: One sentence or point in any language.
-        about: What was to be done; words that stand there too are no sign.
+        about: The task in question; its own words are no sign.
 
     Returns:
-        True also where a word only may mean it.
+        True also if a word is ambiguous.
     """
     known = _fold(about)
     return any(not _stands_in(match[0], known) for match in _FAILED_RE.finditer(_fold(sentence)))

@@ -1,4 +1,4 @@
-"""Taking messages out of a log: what must go with them, so that no call and no result is left alone."""
+"""Removal of messages from a log, together with calls and results that would be left alone."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ from context.types import Message, Role
 
 @dataclass(frozen=True)
 class Removal:
-    """What goes.
+    """A planned removal.
 
     Attributes:
-        gone: The messages that go whole, by seq.
-        calls: The calls that are taken out of messages that stay, by seq.
-        answers: The results that are taken out of messages that stay, by seq.
+        gone: The messages to remove whole, by seq.
+        calls: The calls to cut out of remaining messages, by seq.
+        answers: The results to cut out of remaining messages, by seq.
     """
 
     gone: frozenset[int] = frozenset()
@@ -35,16 +35,16 @@ class Removal:
 def plan_removal(
     messages: Sequence[Message], targets: Collection[int], *, turn_of: Mapping[int, int]
 ) -> Removal:
-    """Find what goes with messages that are erased; O(n).
+    """Find everything to remove along with erased messages; O(n).
 
-    The other half of a pair goes too: the result of a call, the call of a result. Words beside it stay, and
-    so do parallel calls with their results. A reasoning item and the item that it led to go together: a
-    provider refuses either without the other. One answer of a model made both, so they are of one turn, and
-    nothing of another turn goes for them.
+    The other half of a pair goes too: the result of a call, the call of a result. Words beside a pair stay,
+    and so do parallel calls with their results. A reasoning item goes together with the item after the
+    reasoning, because a provider refuses either alone. One answer of a model made both items, so both belong
+    to one turn, and nothing of another turn is removed.
 
     Args:
-        messages: A stretch of a log in its order, with the calls and results that belong to the targets.
-        targets: The messages to erase, by seq; those that are not in the stretch are passed over.
+        messages: A stretch of a log in order, with the calls and results that belong to the targets.
+        targets: The messages to erase, by seq; seqs outside the stretch are passed over.
         turn_of: The index of each message's turn, by seq.
     """
     owners = match_answers(messages)
@@ -78,7 +78,7 @@ def _with_reasoning(messages: Sequence[Message], turns: Sequence[int], targets: 
 
 
 def _reasoned(messages: Sequence[Message], turns: Sequence[int]) -> Iterator[range]:
-    """Reasoning items in a row, each time with the item of the same turn that they led to."""
+    """Yield runs of reasoning items, each with the following item of the same turn."""
     start = 0
     for index, message in enumerate(messages):
         if turns[index] != turns[start]:
@@ -91,14 +91,14 @@ def _reasoned(messages: Sequence[Message], turns: Sequence[int]) -> Iterator[ran
 
 
 def trim(message: Message, removal: Removal) -> Message | None:
-    """Take out of a message what a removal says.
+    """Cut the calls and results of a removal out of a message.
 
     Args:
         message: One of `removal.trimmed`.
-        removal: What goes.
+        removal: The removal.
 
     Returns:
-        The message, counted anew; None where nothing is left of it that could be sent.
+        The message, counted anew; None if nothing sendable is left.
     """
     rest = without_calls(message, removal.calls.get(message.seq, frozenset()))
     if rest is not None:
@@ -107,15 +107,16 @@ def trim(message: Message, removal: Removal) -> Message | None:
 
 
 def check_replacement(old: Message, new: Message, field_name: str) -> None:
-    """Refuse other words for a message that would change its place in the conversation.
+    """Refuse a replacement that would change a message's place in the conversation.
 
     Args:
-        old: The message as it is stored.
-        new: What would take its place, in the same wire format.
-        field_name: What the message is called in the request.
+        old: The message as stored.
+        new: The replacement, in the same wire format.
+        field_name: The name of the message in the request.
 
     Raises:
-        InvalidInputError: Its role is another one, or it makes or answers other calls or calls other tools.
+        InvalidInputError: The role differs, or the new message makes or answers other calls or calls other
+            tools.
     """
     if new.role is not old.role:
         raise InvalidInputError(

@@ -1,13 +1,13 @@
-"""The errors that this project raises on purpose."""
+"""Errors raised on purpose by the project."""
 
 from collections.abc import Mapping
 
 OVERHEAD = "overhead"
-"""The part that no caller can shorten: what a request takes beside its words."""
+"""The part that no caller can shorten: a request's tokens beside its words."""
 
 
 class AfterturnError(Exception):
-    """What went wrong, with a stable code for clients and numbers where they help."""
+    """Base of the project's errors, with a stable code for clients and numbers if useful."""
 
     code = "internal-error"
 
@@ -19,23 +19,23 @@ class AfterturnError(Exception):
 
 
 class InvalidInputError(AfterturnError):
-    """A value that cannot be used, with the path of the field and what would be right."""
+    """An unusable value, with the path of the field and the expected value."""
 
     code = "invalid-input"
 
     def __init__(self, field: str, message: str, **numbers: object) -> None:
-        """Name the field first: the reader looks for it."""
+        """Name the field first, because a reader looks for the field."""
         super().__init__(f"{field}: {message}", field=field, **numbers)
         self.field = field
 
 
 class FixedPartOverBudgetError(AfterturnError):
-    """What must be sent already exceeds the window, before any history."""
+    """Fixed parts larger than the window, before any history."""
 
     code = "context-over-budget"
 
     def __init__(self, *, parts: Mapping[str, int], budget_tokens: int) -> None:
-        """Name each part's tokens and by how much they are over."""
+        """Name each part's tokens and the excess."""
         total = sum(parts.values())
         largest = max(
             (name for name in parts if name != OVERHEAD), key=lambda name: parts[name], default=None

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - marks in many scripts
-"""What a summary claims as done: which messages prove it, and what is said of a claim that none does."""
+"""Claims of finished work in a summary: the messages that prove them, and the mark of unproven claims."""
 
 import re
 from collections.abc import Iterator
@@ -33,18 +33,18 @@ _MARKS = {
     "hi": "असत्यापित",
 }
 MARKED = re.compile(r"\((?:" + "|".join(map(re.escape, _MARKS.values())) + r")\)\W*\Z")
-"""What a claim ends with that no message proves."""
+"""Pattern of the mark at the end of an unproven claim."""
 
 
 @dataclass(frozen=True)
 class Claims:
-    """A summary whose claims say what proves them.
+    """A summary with its claims checked.
 
     Attributes:
-        text: The summary: citations of messages that were not read are gone, claims without any are marked.
-        claims: How many points say that something was done.
-        unproven: How many of them cite no message that was read.
-        false: How many of those cited messages, none of which was read.
+        text: The summary: citations of unread messages are gone, claims without citations are marked.
+        claims: The number of points that report finished work.
+        unproven: The number of claims without a citation of a read message.
+        false: The number of claims that cited only unread messages.
     """
 
     text: str
@@ -54,15 +54,15 @@ class Claims:
 
 
 def check_claims(summary: str, known: range, *, language: str) -> Claims:
-    """Let a summary claim as done only what it can prove; nothing that it says is lost.
+    """Mark the claims of a summary that lack proof; no content is lost.
 
     Args:
         summary: The summary, cleaned.
-        known: The numbers of the messages that its writer read, or that the notes before it stand for.
-        language: Of the mark, an ISO 639-1 code; English where it is not known.
+        known: The numbers of the messages read by the writer, or covered by the earlier notes.
+        language: The language of the mark, an ISO 639-1 code; English if unknown.
 
     Returns:
-        The summary with its claims mended, and how many there are. Mending it again changes nothing.
+        The summary with corrected claims, and their counts. A second run changes nothing.
     """
     mark = f" ({_MARKS.get(language, _MARKS['en'])})"
     written: list[str] = []
@@ -85,17 +85,17 @@ def has_proof(claim: str) -> bool:
 
 
 def without_sources(claim: str) -> str:
-    """Take the numbers of messages and their days out of a point: they are no part of what it says."""
+    """Remove message numbers and days from a point, since they are no part of the content."""
     return _CITED.sub(" ", claim)
 
 
 def is_unproven(claim: str) -> bool:
-    """Tell whether a claim was marked as one that no message proves."""
+    """Tell whether a claim carries the mark of an unproven claim."""
     return MARKED.search(claim) is not None
 
 
 def _claims(summary: str) -> Iterator[tuple[SummaryLine, bool]]:
-    """Read the lines, each with whether it claims something; tables and code are not points."""
+    """Yield each line with a flag for claims; tables and code are not points."""
     is_code = False
     for line in read_lines(summary):
         if _FENCE.match(line.text):
@@ -109,7 +109,7 @@ def _masked(text: str) -> str:
 
 
 def _only_known(claim: str, known: range) -> str:
-    """Take out what is cited and was not read."""
+    """Remove citations of unread messages."""
     parts: list[str] = []
     position = 0
     for cited in _CITED.finditer(_masked(claim)):
@@ -123,7 +123,7 @@ def _only_known(claim: str, known: range) -> str:
 
 
 def _known_part(cited: str, known: range) -> str:
-    """Keep of a citation what was read; of a range that runs out of it, the end that was."""
+    """Drop unread message numbers from a citation; keep the read end of a range only partly read."""
     found = [(found[0], int(found[1]), int(found[2] or found[1])) for found in _RANGE.finditer(cited)]
     if all(first in known and last in known for _, first, last in found):
         return cited

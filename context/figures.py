@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""Read the numbers, dates and times of a text as values: the same one however it is written."""
+"""Numbers, dates and times of a text as values, equal for every spelling."""
 
 import re
 import unicodedata
@@ -79,18 +79,18 @@ _WORDS = re.compile(
 )
 
 SMALL = 12
-"""Whole numbers up to this are counted and listed so freely that one of them alone proves nothing."""
+"""Largest whole number too common in counts and lists to prove anything alone."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a text says in figures.
+    """The figures of a text.
 
     Attributes:
-        numbers: Its numbers, dates and times left out; of each, every value that it could be meant to say.
-        dates: Each date as month and day; of one in figures alone, both ways to read it.
-        years: The years of its dates.
-        times: Minutes after midnight, both halves of the day where the text does not say which.
+        numbers: The numbers outside dates and times; for each, every possible value.
+        dates: Each date as month and day; both readings for a date in figures alone.
+        years: The years of the dates.
+        times: Minutes after midnight, both halves of the day if the text does not say which.
     """
 
     numbers: frozenset[tuple[float, ...]]
@@ -100,7 +100,7 @@ class Figures:
 
     @property
     def days(self) -> frozenset[tuple[int, int]]:
-        """Every month and day that its dates could mean."""
+        """Every month and day that the dates could mean."""
         return frozenset(day for date in self.dates for day in date)
 
 
@@ -112,7 +112,7 @@ def read_figures(text: str) -> Figures:
         text: Any text.
 
     Returns:
-        Their values; thousands may be told apart by any mark, months named in many languages.
+        The values; any mark may separate thousands, and months may be named in many languages.
     """
     plain = unicodedata.normalize("NFKC", text) if not text.isascii() else text
     if not any(map(str.isdigit, plain)):
@@ -138,13 +138,13 @@ def read_figures(text: str) -> Figures:
 
 
 def known_numbers(text: str) -> frozenset[float]:
-    """List every value that a text could be meant to say, those inside dates, times and names too.
+    """List every possible value of the numbers in a text, also inside dates, times and names.
 
     Args:
         text: Any text.
 
     Returns:
-        The values, among them those of English number words.
+        The values, including values of English number words.
     """
     plain = unicodedata.normalize("NFKC", text) if not text.isascii() else text
     values = {value for found in _LOOSE.finditer(plain) for value in _values(found[0])}
@@ -180,7 +180,7 @@ def _minutes(found: re.Match[str]) -> set[int]:
 
 
 def _values(written: str) -> list[float]:
-    """Read a number: as a whole one with marks between its thousands, or with a fraction, whichever it can be."""
+    """Read a number as a whole number with marks between thousands, or with a fraction, or both."""
     scale = _SCALES.get(written[-1].casefold(), 1.0)
     plain = written.rstrip("kKmM")
     groups = re.split(r"[.,'’\u00a0\u202f]", plain)

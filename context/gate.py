@@ -1,4 +1,4 @@
-"""Decide whether a summary may take the place of what it covers."""
+"""Quality gate for summaries: a summary must pass before replacing the covered messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ from context.voice import imitates_call, plays_conversation, speaks_as_itself, s
 
 
 class Reason(StrEnum):
-    """Why a summary is refused; stable, stored with it."""
+    """Reasons to refuse a summary; stable, stored with the summary."""
 
     EMPTY = "empty"
     CUT_OFF = "cut-off"
@@ -46,18 +46,18 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class GateSettings:
-    """Where the lines are drawn.
+    """Limits of the gate.
 
     Attributes:
-        min_progress: Share by which a summary must be smaller than what it replaces, in [0, 1).
-        min_identifiers: Share of the identifiers in the covered words that it keeps, in [0, 1].
-        min_protected: Share of the identifiers that the previous summary protects, in [0, 1].
-        max_identifiers: How many of the covered words' identifiers count, heaviest first, >= 1.
-        max_protected: How many of the protected identifiers count, >= 1.
-        min_of_previous: Share of the previous summary's content, in characters, below which it is a skeleton.
+        min_progress: Share by which a summary must be smaller than the replaced messages, in [0, 1).
+        min_identifiers: Share of the identifiers in the covered words to keep, in [0, 1].
+        min_protected: Share of the identifiers protected by the previous summary to keep, in [0, 1].
+        max_identifiers: The number of identifiers in the covered words that count, heaviest first, >= 1.
+        max_protected: The number of protected identifiers that count, >= 1.
+        min_of_previous: Share of the previous summary's content, in characters; less content is a skeleton.
         min_language_share: Share of the summary that must be in a language of the conversation.
-        max_made_up: Share of the points that may name, figure, deny or claim what their source does not.
-        max_unsupported: Share of the points whose words the source does not have, or not where they cite it.
+        max_made_up: Share of the points that may name, figure, deny or claim something not in their source.
+        max_unsupported: Share of the points whose words are absent from the source, or from the cited part.
     """
 
     min_progress: float = 0.10
@@ -76,12 +76,12 @@ DEFAULT_GATE = GateSettings()
 
 @dataclass(frozen=True)
 class Draft:
-    """A summary as the summarizer gave it.
+    """A summary as given by the summarizer.
 
     Attributes:
         text: The reply, uncleaned.
-        tokens: What it costs in the window, >= 0.
-        finish_reason: Why the model stopped, in any provider's words; None where it did not say.
+        tokens: The cost in the window, >= 0.
+        finish_reason: The model's reason to stop, in any provider's words; None if not given.
     """
 
     text: str
@@ -91,12 +91,12 @@ class Draft:
 
 @dataclass(frozen=True)
 class Covered:
-    """What a summary would replace.
+    """The content to be replaced by a summary.
 
     Attributes:
-        lines: The transcript that it takes in.
-        tokens: What its messages and the previous summary cost together, in the counter of the draft.
-        previous: The summary before it; None for the first one.
+        lines: The transcript covered by the summary.
+        tokens: Total cost of the messages and the previous summary, in the counter of the draft.
+        previous: The previous summary; None for the first summary.
         language: The conversation's language, or "und".
     """
 
@@ -111,10 +111,10 @@ class Verdict:
     """The gate's decision.
 
     Attributes:
-        text: The cleaned summary, to store when it is accepted.
-        reason: Why it is refused; None when it is accepted.
-        numbers: What was measured, without any text of the conversation.
-        told: What a second draft has to hear, such as lost or made-up names: text of the conversation.
+        text: The cleaned summary, to store when accepted.
+        reason: The reason for refusal; None when accepted.
+        numbers: The measurements, without any text of the conversation.
+        told: Hints for a second draft, such as lost or made-up names: text of the conversation.
     """
 
     text: str
@@ -124,7 +124,7 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether the summary may become active."""
+        """True if the summary may become active."""
         return self.reason is None
 
 
@@ -145,10 +145,10 @@ _USER_WEIGHT = 4.0
 _LANGUAGE_PRESENT = 0.2
 _TOKENS_A_NAME = 20
 _LEAST_NAMES = 4
-"""A short summary has room for little that the last one protects: one name in twenty tokens, a few always."""
+"""Protected names always demanded of a short summary, beside one name in twenty tokens."""
 
 _FEW_NAMES = 3
-"""Of one or two names that were said in passing nobody can tell whether they matter."""
+"""Number of names below which nobody can tell whether names said in passing matter."""
 
 _MOST_TOLD = 12
 _HARD = frozenset({Doubt.NAME, Doubt.FIGURE, Doubt.OPPOSITE, Doubt.UNDONE, Doubt.SAYING})
@@ -156,15 +156,15 @@ _FEW_POINTS = 2
 
 
 def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAULT_GATE) -> Verdict:
-    """Accept a summary, or refuse it for the first reason that holds.
+    """Accept a summary, or refuse it for the first reason found.
 
     Args:
         draft: The summary to judge.
-        covered: What it would replace.
-        settings: Where the lines are drawn.
+        covered: The content to be replaced.
+        settings: The limits.
 
     Returns:
-        The cleaned text, claims without proof marked and wrong speakers mended, with the reason of a refusal
+        The cleaned text, unproven claims marked and wrong speakers corrected, with the reason of a refusal
         and the numbers behind it.
     """
     reply = clean_reply(draft.text)
@@ -178,7 +178,7 @@ def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAU
 
 
 def _is_echo(text: str, echoes: int, reason: Reason) -> bool:
-    """Where little is left beside the prompt's own lines, those say best what is wrong."""
+    """Say whether lines of the prompt outnumber the points of a poor draft, and so explain the fault best."""
     is_poor = reason in {Reason.EMPTY, Reason.EMPTY_SKELETON, Reason.NO_HEADINGS, Reason.IDENTIFIERS_LOST}
     left = sum(1 for line in read_lines(text) if line.item)
     return is_poor and echoes > left
@@ -187,7 +187,7 @@ def _is_echo(text: str, echoes: int, reason: Reason) -> bool:
 def _findings(
     draft: Draft, covered: Covered, settings: GateSettings, reply: CleanReply, claims: Claims
 ) -> Iterator[Verdict]:
-    """Check in order, cheapest first; each check runs only when those before it passed."""
+    """Yield the findings, cheapest check first; each check runs only after the earlier checks passed."""
     text, fault = reply.text, reply.fault
     yield Verdict(text, _finish(draft.finish_reason, fault))
     yield Verdict(text, Reason(fault) if fault else None)
@@ -253,7 +253,7 @@ def _language(text: str, covered: Covered, settings: GateSettings) -> Verdict:
 
 
 def _spoken_languages(covered: Covered) -> set[str]:
-    """The conversation's language and every other one in which its users or models say a good part."""
+    """Return the conversation's language and every other language common among users or models."""
     if covered.language == UNKNOWN:
         return set()
     spoken = {covered.language}
@@ -264,7 +264,7 @@ def _spoken_languages(covered: Covered) -> set[str]:
 
 
 def _check_claims(text: str, covered: Covered) -> Claims:
-    """Each point is credited to who wrote its message; a number beyond what was read proves nothing."""
+    """Credit each point to the writer of its message, and check claims against the read messages."""
     seqs = [line.seq for line in covered.lines]
     if not seqs:
         return Claims(text)
@@ -287,33 +287,33 @@ def _headings(text: str) -> Verdict:
 
 
 def _evidence(claims: Claims) -> Verdict:
-    """A claim without proof is marked as one; where most of them cite what nobody read, all is made up."""
+    """Refuse a draft if most claims cite messages nobody read; unproven claims are only marked."""
     numbers = {"false_claims": claims.false, "unproven_claims": claims.unproven, "claims": claims.claims}
     is_made_up = claims.false * 2 > claims.claims
     return Verdict(claims.text, Reason.CLAIMS_WITHOUT_EVIDENCE if is_made_up else None, numbers)
 
 
 def ground_notes(text: str, covered: Covered) -> list[Point]:
-    """Hold each point of notes against what they were made from.
+    """Compare each point of notes with the source of the notes.
 
     Args:
         text: The notes, cleaned.
-        covered: What they would replace: the transcript and the notes before.
+        covered: The content to be replaced: the transcript and the earlier notes.
 
     Returns:
-        The points, each with the doubts about it.
+        The points, each with its doubts.
     """
     speakers = tuple(dict.fromkeys(line.speaker for line in covered.lines))
     return ground_points(text, Source(covered.lines, covered.previous or "", speakers), marks=MARKED)
 
 
 def is_made_up(point: Point) -> bool:
-    """Tell whether a point names, figures, denies or claims what its source does not."""
+    """Tell whether a point names, figures, denies or claims something absent from its source."""
     return bool(point.doubts & _HARD)
 
 
 def _grounds(text: str, covered: Covered, settings: GateSettings) -> Verdict:
-    """What stands nowhere in the source is made up, however well it reads."""
+    """Refuse content absent from the source, however well the text reads."""
     points = ground_notes(text, covered)
     made_up = [point for point in points if is_made_up(point)]
     unsupported = [point for point in points if point.doubts and not is_made_up(point)]
@@ -330,7 +330,7 @@ def _grounds(text: str, covered: Covered, settings: GateSettings) -> Verdict:
 
 
 def _rules(text: str, covered: Covered) -> Verdict:
-    """A rule that a user stated and nobody lifted stands in the notes."""
+    """Refuse notes without a rule stated by a user and never lifted."""
     lost = lost_rules(text, covered.lines)
     told = tuple(rule.point for rule in lost[:_MOST_TOLD])
     return Verdict(text, Reason.RULES_LOST if lost else None, {"rules_lost": len(lost)}, told)
@@ -346,7 +346,7 @@ def _recall(text: str, names: Sequence[str], least: float, which: str) -> Verdic
 
 
 def protected_identifiers(previous: str, *, limit: int) -> list[str]:
-    """Name what a next summary must keep of the last one: its constraints, open work and identifiers.
+    """Name the protected parts of the last summary: constraints, open work and identifiers.
 
     Args:
         previous: The last summary, or "".
@@ -361,15 +361,15 @@ def protected_identifiers(previous: str, *, limit: int) -> list[str]:
 
 
 def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[str]:
-    """Name what a summary should keep of a transcript: what users say and what tools are asked for.
+    """Name the identifiers of a transcript that a summary should keep: from users' words and tool arguments.
 
     Args:
         lines: The transcript.
         limit: The most names.
 
     Returns:
-        The names, heaviest first: in users' words and calls' arguments above models' words; those that
-        stand in tool output alone do not count.
+        The names, heaviest first. Users' words and calls' arguments weigh more than models' words; names
+        found only in tool output do not count.
     """
     tools = {line.text.split("(", 1)[0] for line in lines if line.kind is LineKind.CALL}
     tools |= {line.speaker for line in lines if line.kind is LineKind.RESULT}
@@ -379,7 +379,7 @@ def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[st
 
 
 def own_words(line: RenderedLine) -> str:
-    """Take from a line what nobody said himself: the name of the called tool, and pasted code.
+    """Drop words a speaker did not write: the name of the called tool, and pasted code.
 
     Args:
         line: A line of a transcript.

@@ -1,10 +1,10 @@
-"""Where a text can be cut without tearing a character that the reader sees as one."""
+"""Cuts in a text that do not tear a visible character."""
 
 import unicodedata
 
 _JOINER = "\u200d"
 _MAX_BACK = 64
-"""Longer clusters exist only to break software; they are torn."""
+"""Longest cluster kept whole, in code points; longer clusters exist only to break software."""
 
 
 def floor_border(text: str, index: int) -> int:
@@ -12,10 +12,10 @@ def floor_border(text: str, index: int) -> int:
 
     Args:
         text: Any text.
-        index: Where to cut, 0 to the length.
+        index: Position of the cut, 0 to the length.
 
     Returns:
-        The border, at most 64 code points before the index; the index itself when there is none so near.
+        The border, at most 64 code points before the index; the index without a border so near.
     """
     return next(
         (near for near in range(index, max(index - _MAX_BACK, 0) - 1, -1) if is_border(text, near)), index
@@ -29,7 +29,7 @@ def ceil_border(text: str, index: int) -> int:
 
 
 def is_border(text: str, index: int) -> bool:
-    """Whether a cut here keeps accents, joined emoji, flags, syllables and line ends together."""
+    """Say whether a cut here keeps accents, joined emoji, flags, syllables and line ends together."""
     if index <= 0 or index >= len(text):
         return True
     before, after = text[index - 1], text[index]
@@ -50,7 +50,7 @@ def _is_conjoining_jamo(character: str) -> bool:
 
 
 def _splits_flag(text: str, index: int) -> bool:
-    """Whether an odd number of flag letters stands before the cut and one after it."""
+    """Say whether an odd number of flag letters precedes the cut and another flag letter follows."""
     if not _is_flag_letter(text[index]):
         return False
     run = 0

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - marks in many scripts
-"""Hold each point of a draft against the words that it was made from."""
+"""Comparison of a draft's points with the words of the source."""
 
 import re
 from collections.abc import Iterator
@@ -29,12 +29,12 @@ _MOST_PLACES = 8
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a draft, held against its source.
+    """One point of a draft, compared with its source.
 
     Attributes:
-        line: The line that makes it.
-        doubts: Why it is held for made up; empty for a point that stands.
-        unknown: Its names and figures that the source lacks, as written.
+        line: The line of the point.
+        doubts: The reasons for doubt; empty for a supported point.
+        unknown: The point's names and figures absent from the source, as written.
     """
 
     line: SummaryLine
@@ -43,28 +43,29 @@ class Point:
 
 
 def ground_points(draft: str, source: Source, *, marks: re.Pattern[str] | None = None) -> list[Point]:
-    """Hold each point of a draft against its source.
+    """Compare each point of a draft with its source.
 
     Args:
         draft: A draft, cleaned.
-        source: What its writer was given.
-        marks: What was added to points since and is none of their words.
+        source: The input of the draft's writer.
+        marks: Text added to points later, not part of their words.
 
     Returns:
-        Its points in order; headings, blank lines, tables' rules and code left out.
+        The points in order; headings, blank lines, tables' rules and code left out.
     """
     return [_ground(Said.of(line, source, marks)) for line in points_of(draft)]
 
 
 def shares_nothing(text: str, source: Source) -> bool:
-    """Tell whether a text could be about anything: its source has no name, no figure and hardly a word of it.
+    """Tell whether a text shares no name, no figure and hardly a word with its source.
 
     Args:
         text: A draft, cleaned.
-        source: What its writer was given.
+        source: The input of the draft's writer.
 
     Returns:
-        True where too little of it stands in the source; in another language names and figures count alone.
+        True if too little of the text stands in the source; for another language, only names and figures
+        count.
     """
     figures = read_figures(text)
     if any(source.numbers & set(values) for values in figures.numbers if values[0] > SMALL):
@@ -111,7 +112,7 @@ def _ground(said: Said) -> Point:
 
 
 def _verbatim(said: Said) -> set[Doubt] | None:
-    """Find each piece in the source: None where one is not there; a doubt where a "not" was left behind."""
+    """Find each piece in the source; None if a piece is missing, a doubt if a "not" was lost."""
     pieces = [fold_marks(piece).strip(_EDGES) for piece in _CUTS.split(said.plain)]
     pieces = [piece for piece in pieces if piece]
     doubts: set[Doubt] = set()
@@ -149,7 +150,7 @@ def _is_foreign_words(said: Said) -> bool:
 
 
 def _cites_another(said: Said) -> bool:
-    """Tell whether the messages that a point cites have next to nothing of it."""
+    """Tell whether the messages cited by a point share next to nothing with the point."""
     if not said.cited or len(said.cited) < len(list(cited_seqs(said.line.item))):
         return False
     if len(said.terms) < _FEW_TERMS or not speaks_source(said):

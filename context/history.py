@@ -1,4 +1,4 @@
-"""Stored and new messages as one sendable history: mended, in order, in whole turns."""
+"""History of stored and new messages, ready to send: mended, in order, in whole turns."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -20,18 +20,19 @@ from context.turns import parse_turn_boundaries
 from context.types import Message
 
 NOT_STORED = 0
-"""The `seq` of a message that the request brings."""
+"""The `seq` of a message brought by the request."""
 
 
 @dataclass(frozen=True)
 class History:
-    """What a window is filled from.
+    """The messages available to a window.
 
     Attributes:
         torn: The oldest messages, parts of a turn whose beginning was not read.
         turns: Whole stored turns, oldest first.
-        ending: What must be sent, in order: the new messages, after the stored ones of the turn they go on.
-        repairs: What had to be taken out of the stored messages.
+        ending: The messages always sent, in order: the stored messages of an unfinished turn, then the new
+            messages.
+        repairs: The repairs to the stored messages.
     """
 
     torn: Sequence[Message]
@@ -41,35 +42,35 @@ class History:
 
     @property
     def new(self) -> list[Message]:
-        """The messages that the request brings."""
+        """The messages brought by the request."""
         return [message for message in self.ending if message.seq == NOT_STORED]
 
     @property
     def open_turn(self) -> list[Message]:
-        """The stored messages of the turn that the new ones go on."""
+        """The stored messages of the turn continued by the new messages."""
         return [message for message in self.ending if message.seq != NOT_STORED]
 
     @property
     def stored_seqs(self) -> list[int]:
-        """The places of all stored messages that could be sent, ascending."""
+        """The seqs of all sendable stored messages, ascending."""
         turns = (message.seq for turn in self.turns for message in turn)
         return sorted({*turns, *(message.seq for message in self.open_turn)})
 
 
 def read_history(tail: Sequence[Message], new: Sequence[Message], *, partial: bool = False) -> History:
-    """Make stored and new messages one history that can be sent.
+    """Join stored and new messages into one sendable history.
 
     Args:
         tail: The newest stored messages, oldest first, without a gap.
-        new: The messages that the request brings, at least one; `seq` is 0.
-        partial: Whether older messages were not read, so that the first turn may be torn.
+        new: The messages of the request, at least one; `seq` is 0.
+        partial: True if older messages were not read, so that the first turn may be torn.
 
     Returns:
-        The history; the tokens of whatever had to be edited are counted anew.
+        The history, with the tokens of edited messages counted anew.
 
     Raises:
-        InvalidInputError: There is no new message, or one of them answers a call that nobody made, or makes
-            one that nobody answers.
+        InvalidInputError: There is no new message, or a new message answers a call made by nobody, or makes
+            a call answered by nobody.
     """
     if not new:
         raise InvalidInputError("messages", "at least one new message is needed")
@@ -97,16 +98,16 @@ def _refuse_broken_news(repairs: Sequence[Repair]) -> None:
 
 
 def _placed(turn: Sequence[Message], known: AbstractSet[int]) -> list[Message]:
-    """Put a turn's answers behind their calls, and count what was edited.
+    """Put a turn's answers behind their calls, and count the edited messages.
 
-    Only now: words that stood between a call and its result would begin a turn if the result had moved.
+    Only now: words between a call and its result would begin a turn after an earlier move.
     """
     placed = place_answers(turn) if any(message.answer_ids for message in turn) else turn
     return [message if id(message) in known else recounted(message) for message in placed]
 
 
 def _end_of_torn(tail: Sequence[Message]) -> int:
-    """Find where whole turns begin: at words of a user, after all results whose calls were not read."""
+    """Find the start of whole turns: at words of a user, after all results with unread calls."""
     start = next((index for index, message in enumerate(tail) if message.starts_turn), len(tail))
     rest = tail[start:]
     orphans = {
@@ -119,7 +120,7 @@ def _end_of_torn(tail: Sequence[Message]) -> int:
 
 
 def _start_of_ending(messages: Sequence[Message]) -> int:
-    """Find where the turn begins that the new messages go on; where they go on none, the first of them."""
+    """Find the start of the turn continued by the new messages; else the first new message."""
     first_new = next(index for index, message in enumerate(messages) if message.seq == NOT_STORED)
     if not any(message.answer_ids for message in messages if message.seq == NOT_STORED):
         return first_new

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - currencies and quotes of several scripts
-"""Find the exact names in a text: what a summary has to copy letter by letter."""
+"""Exact names in a text, to be copied letter by letter by a summary."""
 
 import re
 import unicodedata
@@ -47,7 +47,7 @@ _KINDS = {
     "number": r"(?<![\w.,-])\d{3,15}(?:[.,]\d{1,15}){0,4}(?![\w-])|(?<![\w.,-])\d{1,15}\.\d{1,15}(?![\w-])",
 }
 _PLAIN = r"\b[a-zа-яё]{1,40}(?=[ \n,;!?)])(?! \d)| {1,200}"
-"""Plain words are most of a text: they are passed over whole, before any kind is tried at each letter."""
+"""Plain words, most of a text: passed over whole, before any kind of name is tried at each letter."""
 _PATTERN = re.compile(f"{_PLAIN}|" + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KINDS.items()))
 _WORTH = {"number": 0.3, "quoted": 0.6, "name": 0.8, "amount": 0.8}
 """A bare number or a name from code identifies less than a path or a booking code."""
@@ -59,7 +59,7 @@ _NOT_NAMES = frozenset({"e.g", "i.e", "etc.", "and/or", "n/a", "u.s", "a.m", "p.
 
 
 def extract_identifiers(text: str) -> Counter[str]:
-    """Find the exact names in a text, and how often each one stands there.
+    """Find the exact names in a text, and count each name.
 
     Paths, URLs, addresses, hashes, UUIDs, codes, versions, amounts, dates, numbers, quoted names, names from
     code.
@@ -74,14 +74,15 @@ def extract_identifiers(text: str) -> Counter[str]:
 
 
 def rank_identifiers(sources: Iterable[tuple[str, float]], *, limit: int) -> list[str]:
-    """Put the names of several texts in the order of their weight.
+    """Order the names of several texts by weight.
 
     Args:
-        sources: Texts, each with what a name in it weighs, >= 0; a name in several texts adds up.
+        sources: Texts, each with the weight of a name in the text, >= 0; a name in several texts adds up.
         limit: The most names, >= 0.
 
     Returns:
-        The heaviest names, heaviest first; of equals the earlier one first. Case does not make two of one.
+        The heaviest names, heaviest first; the earlier of equal names first. Spellings that differ only in
+        case are one name.
     """
     weights: dict[str, float] = {}
     spelled: dict[str, str] = {}
@@ -97,26 +98,26 @@ def rank_identifiers(sources: Iterable[tuple[str, float]], *, limit: int) -> lis
 
 
 def kept_identifiers(text: str, names: Sequence[str]) -> list[str]:
-    """List the names that a text still holds.
+    """List the names still present in a text.
 
     Args:
         text: A summary.
-        names: Names as `extract_identifiers` found them.
+        names: Names as found by `extract_identifiers`.
 
     Returns:
-        Those that stand in the text, whatever their case, quotes and spacing; a path also by its file name.
+        The names found in the text in any case, quotes and spacing; a path also by its file name.
     """
     haystack = normal(text)
     return [name for name in names if any(key in haystack for key in _spellings(name))]
 
 
 def identifier_recall(text: str, names: Sequence[str]) -> float:
-    """Measure which share of the names a text still holds; 1.0 where there are none."""
+    """Return the share of the names still present in a text; 1.0 without names."""
     return len(kept_identifiers(text, names)) / len(names) if names else 1.0
 
 
 def normal(text: str) -> str:
-    """Fold what does not change a name: case, width, kind of space and of apostrophe."""
+    """Fold differences that do not change a name: case, width, kind of space and of apostrophe."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("’", "'")
     return " ".join(text.casefold().split())
@@ -136,12 +137,12 @@ def _find(text: str) -> Iterator[tuple[str, float]]:
 
 
 def _is_cut(text: str, start: int, end: int) -> bool:
-    """Half a name, beside the place where a text was shortened, is no name."""
+    """Say whether a name touches the mark of a shortened text, and so is perhaps half a name."""
     return text[end : end + 2].strip() == "…" or text[max(start - 2, 0) : start].strip() == "…"
 
 
 def _quoted(name: str) -> Iterator[tuple[str, float]]:
-    """A short quote is a name; in a long one or a command, the names inside it count."""
+    """Yield a short quote as a name; from a long quote or a command, the names inside."""
     inner = list(_find(name))
     holds_one_name = len(inner) == 1 and len(name) - len(inner[0][0]) <= len("()")
     is_phrase = len(name.split()) > _MAX_QUOTED_WORDS or _SHELL.search(name) or not _is_name(name)

@@ -1,4 +1,4 @@
-"""What may be an id: it stands in paths, lines of logs and keys; and how long a tool's name may be."""
+"""Rules for ids, safe in paths, log lines and keys; and the longest name of a tool."""
 
 from enum import StrEnum
 
@@ -6,11 +6,11 @@ from context.sanitize import REPLACEMENT
 
 MAX_ID_CHARS = 200
 MAX_TOOL_NAME_CHARS = 256
-"""The longest name of a tool or pipeline, in catalogs, plans, decisions and all that is learned of them."""
+"""Longest name of a tool or pipeline, in catalogs, plans, decisions and learned data."""
 
 
 class IdFault(StrEnum):
-    """Why a text is no id, in words that follow its name."""
+    """Faults of an id, in words to follow the field's name."""
 
     LENGTH = f"must have 1 to {MAX_ID_CHARS} characters"
     NOT_UTF8 = "is not UTF-8, or was not once"
@@ -18,10 +18,11 @@ class IdFault(StrEnum):
 
 
 def id_fault(value: str) -> IdFault | None:
-    """Say why a text can be no id; None where it can.
+    """Say why a text cannot be an id; None for a valid id.
 
     Args:
-        value: What was sent. Of what was not UTF-8, different ids would become one, and two conversations.
+        value: The text as sent. Without the check of UTF-8, different ids would become equal, and mix two
+            conversations.
     """
     if not 1 <= len(value) <= MAX_ID_CHARS:
         return IdFault.LENGTH

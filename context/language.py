@@ -1,4 +1,4 @@
-"""Tell in which language a text is written, and admit when it cannot be told."""
+"""Language of a text, or the answer "unknown"."""
 
 import re
 from collections import Counter
@@ -8,7 +8,7 @@ from functools import cache
 from context.stopwords import STOP_WORDS, TELLING_LETTERS
 
 UNKNOWN = "und"
-"""The ISO 639-2 code for a language that is not determined."""
+"""The ISO 639-2 code for an undetermined language."""
 
 _NAMES = {
     "am": "Amharic",
@@ -142,9 +142,9 @@ _OWN_CYRILLIC = {"ru": "ыэё", "uk": "їєґ", "be": "ў", "sr": "ђћџјљњ
 _KANA_SHARE = 0.08
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|www\.\S+|<[^<>\n]{1,80}>", re.DOTALL)
 _RUN = re.compile("[^\\s\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\u300c-\u300f]+")
-"""What stands together in writing; where words stand together too, up to the next mark."""
+"""A run of characters without a space; in scripts without spaces, up to the next mark."""
 _TECHNICAL = re.compile(r"[\\/_@#{}=$|~^*+<>\d]|\w[.:]\w|[a-z][A-Z]|\A\W*[A-Z]{2,}\W*\Z")
-"""What makes a run an identifier, a path or a number: one look at each character, however long it is."""
+"""Signs of an identifier, a path or a number; one look at each character of a run of any length."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 _MAX_CHARS = 20_000
 _MIN_LETTERS = 6
@@ -159,10 +159,10 @@ def detect_language(text: str) -> str:
     """Name the language of a text.
 
     Args:
-        text: Any text; code, paths, URLs and identifiers in it do not count.
+        text: Any text; code, paths, URLs and identifiers do not count.
 
     Returns:
-        An ISO 639-1 code, or "und" for text that is too short, too mixed or no prose.
+        An ISO 639-1 code, or "und" for text too short, too mixed or without prose.
     """
     shares = language_shares(text)
     if not shares:
@@ -172,13 +172,13 @@ def detect_language(text: str) -> str:
 
 
 def language_shares(text: str) -> dict[str, float]:
-    """Measure how much of a text's prose is in each language.
+    """Return the share of each language in a text's prose.
 
     Args:
         text: Any text; the first 20,000 characters count.
 
     Returns:
-        Shares in (0, 1] that sum to 1, under "und" what no language claims; empty for text without prose.
+        Shares in (0, 1] with sum 1, text of no known language under "und"; empty for text without prose.
     """
     prose = _prose(text)
     letters = {
@@ -196,10 +196,10 @@ def language_shares(text: str) -> dict[str, float]:
 
 
 def main_language(texts: Iterable[str]) -> str:
-    """Name the language in which most of several texts is written.
+    """Name the language of most of several texts.
 
     Args:
-        texts: The words of a conversation, a message each; those that cannot be told do not count.
+        texts: The words of a conversation, a message each; texts of unknown language do not count.
 
     Returns:
         An ISO 639-1 code, or "und".
@@ -210,13 +210,13 @@ def main_language(texts: Iterable[str]) -> str:
 
 
 def spoken_shares(texts: Iterable[str]) -> dict[str, float]:
-    """Measure how much of several texts is in each language, a text counting for one language.
+    """Return the share of each language in several texts, each text counting for one language.
 
     Args:
-        texts: Texts; those that cannot be told do not count.
+        texts: Texts; texts of unknown language do not count.
 
     Returns:
-        Shares in (0, 1] that sum to 1; empty where nothing can be told.
+        Shares in (0, 1] with sum 1; empty if no language is known.
     """
     weights: Counter[str] = Counter()
     for text in texts:
@@ -228,14 +228,14 @@ def spoken_shares(texts: Iterable[str]) -> dict[str, float]:
 
 
 def same_language(one: str | None, other: str | None) -> bool:
-    """Tell whether two codes can stand for one language; when either is unknown they can.
+    """Tell whether two codes can stand for one language; an unknown code matches any.
 
     Args:
         one: A language code with or without a region ("pt", "pt-BR"), "und", or None.
         other: The same.
 
     Returns:
-        False only for two known languages that readers tell apart.
+        False only for two known languages distinct to readers.
     """
     first, second = _primary(one), _primary(other)
     if UNKNOWN in {first, second} or first == second:
@@ -244,7 +244,7 @@ def same_language(one: str | None, other: str | None) -> bool:
 
 
 def language_name(code: str) -> str | None:
-    """Name a language in English; None for a code that is not known."""
+    """Name a language in English; None for an unknown code."""
     return _NAMES.get(_primary(code))
 
 
@@ -293,7 +293,7 @@ def _by_words(script: str, prose: str) -> str:
 
 
 def _score(code: str, words: Counter[str]) -> float:
-    """Add up the hits: a word that several languages share says less of each, and so does a single letter."""
+    """Add up the hits; a word shared by several languages counts less, and so does a single letter."""
     known = STOP_WORDS[code] & words.keys()
     hits = sum(words[word] * _telling(word) * (0.5 if len(word) == 1 else 1) for word in known)
     letters = frozenset(TELLING_LETTERS.get(code, ""))
@@ -307,7 +307,7 @@ def _telling(word: str) -> float:
 
 
 def _by_letters(script: str, prose: str) -> str:
-    """Without enough little words, letters that one language alone uses decide; Latin has none."""
+    """Decide by letters unique to one language, if little words are too few; Latin has no such letters."""
     if script == "cyrillic":
         claims = [
             code for code, letters in _OWN_CYRILLIC.items() if any(letter in prose for letter in letters)

@@ -1,4 +1,4 @@
-"""Give a summary in several lengths, cut at the borders of its sections and points."""
+"""Versions of a summary in several lengths, cut at the borders of sections and points."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,10 +11,10 @@ from context.sentences import split_sentences
 from context.tokens.text import count_text
 
 SHARES = (1.0, 0.25, 0.1)
-"""The lengths that a summary has ready, as shares of its whole length."""
+"""Lengths prepared for each summary, as shares of the whole length."""
 
 _LEAST_TOKENS = 60
-"""Below it a summary says too little to be worth its frame."""
+"""Length below which a summary says too little to be worth its frame."""
 _TITLE_SHARE = 0.25
 _TITLE_CHARS = 160
 _BREAK_TOKENS = 1
@@ -33,7 +33,7 @@ _FIRST_OBJECTIVE_BONUS = 1.0
 _RECENT_BONUS = 1.0
 _NAME_BONUS, _MAX_NAMES = 0.2, 4
 _DECAY = 0.88
-"""The worth of one more point of a section: its best points come first, and no section takes all."""
+"""Factor of worth for each further point of a section, so that no section takes all the room."""
 _CITED = re.compile(r"\[[^\]\n]{0,40}?(\d{1,9})(?:\s*·[^\]\n]{1,40})?\s*\]")
 _MARKED = re.compile(r"\s{0,3}(#{1,6})\s")
 _BOLD = re.compile(r"(?:\*\*|__)[^*_]{1,80}(?:\*\*|__)\s*[:\uff1a]?")
@@ -45,14 +45,14 @@ _LABEL_LEVEL, _ITEM_LEVEL, _MAX_INDENT = 10, 100, 80
 
 @dataclass(frozen=True)
 class _Unit:
-    """A point, with all lines that belong to it.
+    """A point, with all its lines.
 
     Attributes:
         place: Its first line.
-        text: As it is written.
-        under: The headings that it stands under, by line, outermost first.
-        section: Where it stands, by its heading or else by what it says.
-        worth: What it is worth before its section's other points are looked at.
+        text: The text as written.
+        under: The headings above the point, by line, outermost first.
+        section: The section, by heading or else by content.
+        worth: The worth before other points of the section are considered.
     """
 
     place: int
@@ -65,16 +65,16 @@ class _Unit:
 def summary_lengths(
     text: str, *, shares: Sequence[float] = SHARES, count: Callable[[str], int] = count_text
 ) -> tuple[str, ...]:
-    """Write a summary in several lengths; the shortest keeps what must not be lost longest.
+    """Write a summary in several lengths; the shortest version keeps the protected content longest.
 
     Args:
-        text: A summary as a model or a person wrote it, with headings in any language or none.
+        text: A summary as written by a model or a person, with headings in any language or none.
         shares: The lengths, as shares of the whole, each in (0, 1].
         count: Counts the tokens of a text.
 
     Returns:
-        One version a share, in their order; a share of 1 is the text itself. None is empty unless the text
-        is, and none is longer than the text.
+        One version a share, in the order of the shares; a share of 1 is the text itself. No version is empty
+        unless the text is, and no version is longer than the text.
     """
     outline = _Outline.read(text, count)
     total = count(text)
@@ -85,17 +85,18 @@ def summary_lengths(
 
 
 def shorten_summary(text: str, *, room_tokens: int, count: Callable[[str], int] = count_text) -> str | None:
-    """Cut a summary to the room that is left, whole points only.
+    """Cut a summary to the available room, whole points only.
 
-    Constraints and open work stay before work that is done, newer points before older ones of their section.
+    Constraints and open work stay before finished work, newer points before older points of a section.
 
     Args:
-        text: A summary as a model or a person wrote it.
+        text: A summary as written by a model or a person.
         room_tokens: The most tokens, frame not included.
         count: Counts the tokens of a text.
 
     Returns:
-        The text where it fits, else its points of most worth under their headings; None where no point fits.
+        The whole text if short enough, else the points of most worth under their headings; None if no point
+        fits.
     """
     if not text.strip() or room_tokens <= 0:
         return None
@@ -106,7 +107,7 @@ def shorten_summary(text: str, *, room_tokens: int, count: Callable[[str], int] 
 
 @dataclass(frozen=True)
 class _Outline:
-    """A summary's lines, its points by worth, and what each costs."""
+    """A summary's lines, and its points by worth, each with a cost."""
 
     text: str
     lines: Sequence[str]
@@ -126,7 +127,7 @@ class _Outline:
         return cls(text, lines, title, ranked, costs, count)
 
     def cut(self, room: int) -> str:
-        """Take the points of most worth that fit; "" where none does."""
+        """Take the fitting points of most worth; "" if no point fits."""
         left = room
         shown: dict[int, str] = {}
         paid = self._title_cost(room)
@@ -150,7 +151,7 @@ class _Outline:
         return written if taken else ""
 
     def least(self) -> str:
-        """The cheapest point alone, where every point is too long; the text where there is none."""
+        """Return the cheapest point alone if every point is too long; the text if there is no point."""
         if not self.units:
             return self.text
         cheapest = min(range(len(self.units)), key=lambda place: (self.costs[place], place))
@@ -163,7 +164,7 @@ class _Outline:
         return cost if cost <= room * _TITLE_SHARE else 0
 
     def _write(self, taken: Sequence[_Unit], shown: dict[int, str]) -> str:
-        """Write in the order of the text; a heading follows a blank line, if it does so in the text."""
+        """Write in the order of the text; a heading keeps a blank line before it."""
         needed = {place for unit in taken for place in unit.under}
         parts = [(place, line) for place, line in shown.items() if place in needed or place == self.title]
         sentences: dict[int, list[_Unit]] = {}
@@ -179,13 +180,13 @@ class _Outline:
 
 
 def _joined(line: str, units: Sequence[_Unit]) -> str:
-    """Sentences of one line of prose stand side by side again; any other point is one text."""
+    """Join sentences of one line of prose side by side; any other point is one text."""
     blank = " " if " " in line.strip() else ""
     return blank.join(unit.text for unit in units)
 
 
 def _units(lines: Sequence[SummaryLine]) -> Iterator[_Unit]:
-    """Read points: an item with what is indented under it, a table, a block of code, a sentence of prose."""
+    """Yield points: an item with its indented lines, a table, a block of code, a sentence of prose."""
     headings: list[tuple[int, int]] = []
     labelled: Section | None = None
     place = 0
@@ -239,7 +240,7 @@ def _end_of_unit(lines: Sequence[SummaryLine], place: int) -> int:
 
 
 def _heading_level(lines: Sequence[SummaryLine], place: int) -> int | None:
-    """Read how deep a heading is; a label with points under it is one, in whatever language."""
+    """Read the depth of a heading; a label with points below counts as a heading, in any language."""
     text = lines[place].text
     if mark := _MARKED.match(text):
         return len(mark[1])
@@ -262,14 +263,14 @@ def _indent(text: str) -> int:
 
 
 def _title(units: Sequence[_Unit]) -> int | None:
-    """The line before every heading that says what the whole is."""
+    """Find the line before every heading that titles the whole."""
     if len(units) <= 1 or units[0].under or not units[1].under:
         return None
     return units[0].place if len(units[0].text) <= _TITLE_CHARS else None
 
 
 def _weighed(units: Sequence[_Unit]) -> list[_Unit]:
-    """Weigh each point by its section, its names and how late a message it cites."""
+    """Weigh each point by section, by names, and by the lateness of the cited message."""
     cited = [int(found[-1]) if (found := _CITED.findall(unit.text)) else None for unit in units]
     last = max((number for number in cited if number is not None), default=0)
     return [
@@ -288,7 +289,7 @@ def _weigh(unit: _Unit, recency: float) -> _Unit:
 
 
 def _guess(text: str) -> Section | None:
-    """Tell by its words where a point under an unknown heading belongs."""
+    """Guess by its words the section of a point under an unknown heading."""
     if is_question(text):
         return Section.OPEN
     if is_strong_rule(text):
@@ -304,7 +305,7 @@ def _guess(text: str) -> Section | None:
 
 
 def _ranked(units: Sequence[_Unit]) -> list[_Unit]:
-    """Put points in the order in which they are taken: each further one of a section is worth less."""
+    """Order points for the cut: each further point of a section is worth less."""
     by_section: dict[Section | None, list[_Unit]] = {}
     for unit in units:
         by_section.setdefault(unit.section, []).append(unit)

@@ -1,4 +1,4 @@
-"""Which versions of a summary are kept: all of the newest, then fewer and fewer of the older ones."""
+"""Retention of summary versions: all of the newest, then fewer and fewer of the older versions."""
 
 from collections.abc import Iterable
 
@@ -7,18 +7,18 @@ KEEP_ALL = 8
 
 
 def versions_to_thin(versions: Iterable[int]) -> list[int]:
-    """Choose the versions that may go, so that of n versions in the order of log n stay.
+    """Choose the versions to drop, so that of n versions in the order of log n stay.
 
-    The newest `KEEP_ALL` all stay. Each level behind them is twice as long as the one before; it falls into
-    `KEEP_ALL / 2` equal stretches, each of which keeps its newest version. A stretch of one level lies inside
-    one of the next: beside a version that is gone there is always one that is newer by a quarter of its
-    age at most.
+    The newest `KEEP_ALL` versions stay. Each level behind is twice as long as the level before and falls into
+    `KEEP_ALL / 2` equal stretches, each with its newest version kept. A stretch of one level lies inside a
+    stretch of the next, so beside a dropped version there is always a version newer by a quarter of the
+    dropped version's age at most.
 
     Args:
-        versions: The versions that there are, each >= 1.
+        versions: The existing versions, each >= 1.
 
     Returns:
-        Those that may go, ascending.
+        The versions to drop, ascending.
     """
     ordered = sorted(set(versions), reverse=True)
     newest = ordered[0] if ordered else 0
@@ -33,7 +33,7 @@ def versions_to_thin(versions: Iterable[int]) -> list[int]:
 
 
 def _stretch(version: int, newest: int) -> tuple[int, int]:
-    """Name the stretch that a version falls into: its width, and its number among those of this width."""
+    """Name the stretch of a version: width, and number among stretches of the same width."""
     age = newest - version
     width = 1
     while age >= width * KEEP_ALL:

@@ -1,4 +1,4 @@
-"""Mend a draft without another call: made-up points go, rules and names that it lost come back."""
+"""Repair of a draft without another call: made-up points go, lost rules and names come back."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -29,10 +29,10 @@ from context.types import Role
 MENDABLE = frozenset(
     {None, Reason.IDENTIFIERS_LOST, Reason.RULES_LOST, Reason.MADE_UP, Reason.CLAIMS_WITHOUT_EVIDENCE}
 )
-"""What is wrong with a draft that is notes all the same."""
+"""Faults of a draft that is still notes."""
 
 MOST_DROPPED = 0.15
-"""Of the points: who makes up more than this is not to be trusted with the rest."""
+"""Largest share of made-up points; the rest of a worse draft is not to be trusted."""
 
 _MOST_NAMES = 60
 _LINE_CHARS = 320
@@ -44,11 +44,11 @@ class Mended:
     """A draft after mending.
 
     Attributes:
-        verdict: What the gate says of it now; its text is what may be stored.
-        dropped: How many points were made up, and went.
-        rules: How many rules of users were put back.
-        names: How many names were put back with their lines.
-        carried: How many protected lines of the last summary were put back.
+        verdict: The gate's present verdict; its text may be stored.
+        dropped: The number of made-up points removed.
+        rules: The number of users' rules put back.
+        names: The number of names put back with their lines.
+        carried: The number of protected lines of the last summary put back.
     """
 
     verdict: Verdict
@@ -66,22 +66,21 @@ def mend_summary(
     budget_tokens: int,
     count: Callable[[str], int],
 ) -> Mended:
-    """Judge a draft, and mend what can be mended from the transcript and the notes before.
+    """Judge a draft, and mend faults from the transcript and the earlier notes.
 
-    Points that are made up go, where they are few. Strong rules of the users that the draft has nowhere come
-    back word for word with their number, protected lines of the last summary as they were, and names that it
-    lost with the lines in which they stand, as far as the budget and `EXTRA` of it reach. What is no summary
-    at all is not mended.
+    Made-up points go, if few. Lost content comes back as far as the budget and `EXTRA` of the budget reach:
+    strong rules of users word for word with their number, protected lines of the last summary unchanged, and
+    names with their lines. A draft that is no summary at all is not mended.
 
     Args:
         draft: The draft to judge.
-        covered: What it would replace.
-        settings: Where the gate's lines are drawn.
-        budget_tokens: The most tokens that the draft was asked for, > 0.
+        covered: The content to be replaced.
+        settings: The gate's limits.
+        budget_tokens: The token budget asked of the draft, > 0.
         count: Counts the tokens of a text.
 
     Returns:
-        The verdict on the mended draft, or on the draft itself where it is not mended.
+        The verdict on the mended draft, or on the draft itself if not mended.
     """
     verdict = judge_summary(draft, covered, settings)
     if verdict.reason not in MENDABLE or (verdict.reason is None and covered.previous is None):
@@ -103,7 +102,7 @@ def mend_summary(
 
 
 def _drop_made_up(text: str, covered: Covered) -> tuple[str | None, int]:
-    """Take out the points that are made up; None where those are too many."""
+    """Remove the made-up points; None if they are too many."""
     points = ground_notes(text, covered)
     gone = [point.line for point in points if is_made_up(point)]
     if not gone:
@@ -146,7 +145,7 @@ def _put_back(
 def _lost_name_points(
     text: str, covered: Covered, settings: GateSettings, room: int, count: Callable[[str], int]
 ) -> list[str]:
-    """Write a point for each line that holds names which a draft lost, the heaviest names first."""
+    """Write a point for each line with names lost by a draft, the heaviest names first."""
     limit = max(settings.max_identifiers, _MOST_NAMES)
     names = covered_identifiers(covered.lines, limit=limit)
     told = text
@@ -165,7 +164,7 @@ def _lost_name_points(
 
 
 def _point_with(name: str, lines: Iterable[RenderedLine]) -> str:
-    """Find the sentence or the call in which a name stands: users' words before others'."""
+    """Find the sentence or the call with a name: users' words before others'."""
     key = normal(name)
     holding = [line for line in lines if line.kind is not LineKind.RESULT and key in normal(own_words(line))]
     holding.sort(key=lambda line: (line.kind is not LineKind.TEXT, line.role is not Role.USER))
@@ -183,7 +182,7 @@ def _call(text: str) -> str:
 
 
 def _around(sentence: str, name: str) -> str:
-    """Show a long sentence where the name stands in it."""
+    """Show the part of a long sentence around a name."""
     plain = one_line(sentence, len(sentence) + 1)
     if len(plain) <= _LINE_CHARS:
         return plain

@@ -1,4 +1,4 @@
-"""The counts of stored messages: added up, made good where one is missing, corrected after a change."""
+"""Counts of stored messages: added up, completed if missing, corrected after a change."""
 
 import re
 from collections import Counter
@@ -22,8 +22,8 @@ def count_of(messages: Iterable[Message], model: str | None = None) -> Count:
     """Add up the stored counts of messages.
 
     Args:
-        messages: Any number of messages; one without its second count is counted.
-        model: Whose price of media counts where it is above the one that stored counts hold.
+        messages: Any number of messages; a message without its second count is counted.
+        model: The model whose price of media counts if above the price in stored counts.
 
     Returns:
         Their count, both counts known.
@@ -40,7 +40,7 @@ def count_of(messages: Iterable[Message], model: str | None = None) -> Count:
 
 
 def is_plain(message: Message) -> bool:
-    """Whether a message is a role and a text alone: only then does its text end where the message does.
+    """Say whether a message is only a role and a text, so that the text ends with the message.
 
     A quote inside a JSON text is escaped, so another member shows as a bare quote, a comma and a quote.
     """
@@ -49,7 +49,7 @@ def is_plain(message: Message) -> bool:
 
 
 def measured(message: Message) -> Message:
-    """Have both counts of a message; those that are stored are not made again."""
+    """Complete both counts of a message, reusing stored counts."""
     return message if message.tokens_wide is not None else recounted(message)
 
 
@@ -60,14 +60,14 @@ def recounted(message: Message) -> Message:
 
 
 def counted_now(message: Message) -> Message:
-    """Count a message anew whose count of an earlier revision passed over some of it; others as they are."""
+    """Count a message anew if an earlier count missed some content; return other messages unchanged."""
     if is_plain(message) or not pieces_of(message.body).widened:
         return message
     return recounted(message)
 
 
 def recounted_after(before: Message, after: Message) -> Message:
-    """Count a message anew after a change, by the texts that went and came alone."""
+    """Count a message anew after a change, counting only the removed and added texts."""
     before = measured(before)
     old, new = pieces_of(before.body), pieces_of(after.body)
     gone, came = Counter(old.texts) - Counter(new.texts), Counter(new.texts) - Counter(old.texts)
@@ -82,19 +82,19 @@ def recounted_after(before: Message, after: Message) -> Message:
 
 
 def _media_extra(message: Message, model: str) -> int:
-    """Say what the model bills for a message's media beyond its stored count, >= 0."""
+    """Return the model's bill for a message's media beyond the stored count, >= 0."""
     if '"type"' not in message.raw or not _MEDIA.search(message.raw):
         return 0
     return max(0, media_correction(message.body, model))
 
 
 def _all_calls(message: Message) -> int:
-    """Count a message's calls; those that it answers itself are billed like others."""
+    """Count a message's calls, including calls with an answer in the same message."""
     return pieces_of(message.body).calls if '_tool_use"' in message.raw else len(message.call_ids)
 
 
 def fixed_tokens(pieces: Pieces, bill: Callable[[Media], int]) -> int:
-    """Count what is around the texts of a message, its media billed by a rule."""
+    """Count everything around the texts of a message, media billed by a rule."""
     return wrapping_tokens(pieces) + pieces.opaque_tokens + sum(map(bill, pieces.media))
 
 

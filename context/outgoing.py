@@ -1,4 +1,4 @@
-"""Messages on their way out: what is sent, what it costs, whether a provider takes it."""
+"""Outgoing messages: format, cost, and acceptance by a provider."""
 
 import json
 from collections import Counter
@@ -36,17 +36,17 @@ from context.wire.to_responses import LOOSE_REASONING
 
 @dataclass(frozen=True)
 class Outgoing:
-    """Messages in the format in which they are sent.
+    """Messages in the outgoing format.
 
     Attributes:
         items: Each message or item as JSON text.
-        system: What belongs to a system prompt that stands apart; None for nothing.
-        dropped: What could not be carried as it was.
-        count: A bound of what they cost, in both stored counts; media as the model bills them.
-        pairs_intact: Whether a provider of the format takes the order and the pairs of the items.
-        rules: The rules of shape that changed something, by name.
-        faults: What the provider would refuse in the shape all the same.
-        excluded: Pictures for which a note stands.
+        system: The content of a separate system prompt; None for nothing.
+        dropped: The content that could not be carried unchanged.
+        count: Upper bound of the cost, in both stored counts; media as billed by the model.
+        pairs_intact: True if a provider of the format accepts the order and the pairs of the items.
+        rules: The names of applied rules of shape.
+        faults: The remaining faults of shape, refused by the provider.
+        excluded: Pictures replaced by a note.
     """
 
     items: tuple[str, ...]
@@ -61,12 +61,12 @@ class Outgoing:
 
 @dataclass(frozen=True)
 class RefusedBefore:
-    """What the provider of a session refused before, so that it is not sent again.
+    """Content refused by the session's provider before, not to be sent again.
 
     Attributes:
-        unsigned_seq: The reasoning of stored messages up to here; 0 for none.
-        is_new: The reasoning of the request's own messages too.
-        most_images: More images than this; None where their number was not refused.
+        unsigned_seq: Last stored message with refused reasoning, all earlier messages included; 0 for none.
+        is_new: True if the reasoning of the request's own messages was refused too.
+        most_images: Largest number of images not refused; None if no number was refused.
     """
 
     unsigned_seq: int = 0
@@ -74,11 +74,11 @@ class RefusedBefore:
     most_images: int | None = None
 
     def holds(self, message: Message) -> bool:
-        """Whether a message goes without its reasoning."""
+        """Say whether a message goes without its reasoning."""
         return 0 < message.seq <= self.unsigned_seq or (self.is_new and message.seq == 0)
 
     def within(self, limits: Limits) -> Limits:
-        """Lower the number of images that a model is known to take."""
+        """Lower the number of images known to be accepted by a model."""
         known = [images for images in (limits.images, self.most_images) if images is not None]
         return replace(limits, images=min(known, default=None))
 
@@ -88,7 +88,7 @@ NOTHING_REFUSED = RefusedBefore()
 
 @dataclass(frozen=True)
 class _Written:
-    """Messages in the outgoing format, before the order of their roles is looked at."""
+    """Messages in the outgoing format, before roles are put in order."""
 
     items: Sequence[str]
     bodies: Sequence[JsonObject]
@@ -99,7 +99,7 @@ class _Written:
 
 
 class Sender:
-    """Writes messages for one model in one format, and counts only what is not counted yet."""
+    """Writer of messages for one model in one format, counting only content not yet counted."""
 
     def __init__(
         self, wire: Wire, model: str, *, has_system: bool = False, refused: RefusedBefore = NOTHING_REFUSED
@@ -107,10 +107,10 @@ class Sender:
         """Start with nothing counted.
 
         Args:
-            wire: The format in which messages go out.
-            model: Who will read them.
-            has_system: Whether a system prompt stands before them.
-            refused: What is not sent again.
+            wire: The outgoing format.
+            model: The reading model.
+            has_system: True if a system prompt precedes the messages.
+            refused: Content not to be sent again.
         """
         self.wire = wire
         self.model = model
@@ -124,9 +124,9 @@ class Sender:
         self._pieces: dict[str, Pieces] = {}
 
     def adopt(self, messages: Iterable[Message]) -> list[Message]:
-        """Take messages as the model takes them, one by one; plain words are written alike in all formats.
+        """Adapt messages one by one for the model; plain words are equal in all formats.
 
-        Only what must change is changed, and counted by the difference. Items that nobody takes are left out.
+        Only necessary changes are made, and counted by the difference. Items accepted by nobody are left out.
         """
         return list(self._adopted(messages))
 
@@ -148,13 +148,13 @@ class Sender:
                 yield fitted if fitted is message else recounted_after(message, fitted)
 
     def count(self, messages: Sequence[Message]) -> Count:
-        """Bound what messages cost when they go out; exact where nothing is rewritten."""
+        """Bound the cost of outgoing messages; exact if nothing is rewritten."""
         if all(message.wire is self.wire for message in messages):
             return self._count_stored(messages)
         return self._count_converted(self._convert(messages), messages)
 
     def send(self, messages: Sequence[Message]) -> Outgoing:
-        """Write messages, pairs whole and answers behind their calls; as stored wherever that can be sent."""
+        """Write messages with whole pairs and answers behind their calls, as stored if sendable."""
         limited = limit_pictures(messages, self.target.limits, recounted)
         is_converted = self.wire is Wire.ANTHROPIC or any(m.wire is not self.wire for m in messages)
         written = self._converted(limited.messages) if is_converted else self._native(limited.messages)
@@ -178,7 +178,7 @@ class Sender:
         )
 
     def _fits_of(self, messages: Sequence[Message]) -> list[tuple[int, Fitting]]:
-        """Say what was done to the messages of a window, and to those that stood between them."""
+        """List the changes to the messages of a window, and to the messages between them."""
         stored = [message.seq for message in messages if message.seq]
         first = min(stored, default=0)
         return [
@@ -205,7 +205,7 @@ class Sender:
         return count_of(messages, self.model)
 
     def _convert(self, messages: Sequence[Message]) -> ConvertedWindow:
-        """Write messages in the outgoing format; what was written anew is shaped as stored messages are."""
+        """Write messages in the outgoing format; rewritten messages are shaped like stored messages."""
         window = convert(messages, self.wire, keeps_system=self.target.takes_system_inside)
         stored = frozenset(message.raw for message in messages if message.wire is self.wire)
         items = tuple(item if item in stored else self._shaped(item) for item in window.items)
@@ -228,7 +228,7 @@ class Sender:
         return _Written(window.items, bodies, count, window.system, window.dropped, pairs_intact=paired)
 
     def _kept(self, window: ConvertedWindow, messages: Sequence[Message]) -> dict[str, Message]:
-        """Find the messages that go out as stored, by their text."""
+        """Find the messages sent as stored, by their text."""
         sent = frozenset(window.items)
         return {m.raw: m for m in messages if m.wire is self.wire and m.raw in sent}
 
@@ -241,7 +241,7 @@ class Sender:
         return count + self._count_fresh(fresh, [message for message in messages if message.raw not in kept])
 
     def _count_fresh(self, bodies: Sequence[JsonObject], sources: Iterable[Message]) -> Count:
-        """Count rewritten messages from their sources' counts: most of their texts are the same."""
+        """Count rewritten messages from the counts of their sources, which share most texts."""
         if not bodies:
             return EMPTY
         pieces = [pieces_of(body) for body in bodies]
@@ -262,7 +262,7 @@ class Sender:
         return max(tokens, 0) + more[0], max(wide, 0) + more[1]
 
     def _pieces_of(self, message: Message) -> Pieces:
-        """Take a message apart once: it is counted in its turn, and again in the window."""
+        """Split a message into pieces once, for its turn and for the window."""
         pieces = self._pieces.get(message.raw)
         if pieces is None:
             pieces = self._pieces[message.raw] = pieces_of(message.body)
@@ -282,13 +282,13 @@ class Sender:
 
 
 def _stub(message: Message) -> JsonObject:
-    """Stand for a message in which there is nothing to look at."""
+    """Stand for a message without content to check."""
     is_user = message.role is Role.TOOL and message.wire is Wire.ANTHROPIC
     return {"role": "user" if is_user else message.role.value}
 
 
 def _openai_facts_pair(messages: Sequence[Message]) -> bool:
-    """Whether every call is answered by the messages directly behind it, by the facts alone."""
+    """Say by the facts alone whether the messages directly behind each call answer it."""
     pending: set[str] = set()
     for message in messages:
         if message.answer_ids:
@@ -303,7 +303,7 @@ def _openai_facts_pair(messages: Sequence[Message]) -> bool:
 
 
 def _responses_facts_pair(messages: Sequence[Message]) -> bool:
-    """Whether outputs follow their calls, one each, by the facts alone; reasoning needs a closer look."""
+    """Say by the facts alone whether each output follows its call; reasoning needs a closer look."""
     waiting: set[str] = set()
     for message in messages:
         if not waiting.issuperset(message.answer_ids) or not waiting.isdisjoint(message.call_ids):
@@ -319,7 +319,7 @@ _FACTS_PAIR: dict[Wire, Callable[[Sequence[Message]], bool]] = {
     Wire.OPENAI: _openai_facts_pair,
     Wire.RESPONSES: _responses_facts_pair,
 }
-"""Quick checks of messages that go out as stored; where one says no, `check_pairs` decides."""
+"""Quick checks of messages sent as stored; after a "no", `check_pairs` decides."""
 
 
 def _silent(messages: Sequence[Message]) -> set[int]:
@@ -327,7 +327,7 @@ def _silent(messages: Sequence[Message]) -> set[int]:
 
 
 def _loose(messages: Sequence[Message]) -> set[int]:
-    """Find empty messages, and reasoning that led to nothing; few turns hold any: only theirs are decoded."""
+    """Find empty messages and reasoning that led to nothing, decoding only turns with such content."""
     empty = {
         place
         for place, message in enumerate(messages)
@@ -341,7 +341,7 @@ _SAYS_NOTHING: dict[Wire, Callable[[Sequence[Message]], set[int]]] = {
     Wire.OPENAI: _silent,
     Wire.RESPONSES: _loose,
 }
-"""What a provider would not take back of messages that go out as stored."""
+"""Content of stored messages that a provider would not take back."""
 
 _WHY_NOTHING = {
     Wire.OPENAI: (LossKind.EMPTY, "an assistant message that says nothing was left out"),

@@ -1,4 +1,4 @@
-"""Take tool calls and results out of one message, in its own wire format."""
+"""Removal of tool calls and results from one message, in its own wire format."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from dataclasses import replace
 from context.types import JsonObject, Message, Wire
 
 Occurrence = tuple[str, int]
-"""An id, and which of the equal ids of its message it is: 0 for the first."""
+"""An id, and its number among equal ids of the message: 0 for the first."""
 
 _Keep = Callable[[object], bool]
 
@@ -18,25 +18,25 @@ _LEGACY_PREFIX = "function_call:"
 
 
 def without_calls(message: Message, call_ids: Collection[str]) -> Message | None:
-    """Take tool calls out of a message.
+    """Remove tool calls from a message.
 
     Args:
-        message: A message that may make calls.
-        call_ids: The calls to take out.
+        message: A message, perhaps with calls.
+        call_ids: The calls to remove.
 
     Returns:
-        The message without them; None when nothing that can be sent is left of it. Its tokens stay what
-        they were: an upper bound until somebody counts again.
+        The remaining message; None when nothing sendable is left. Tokens stay unchanged: an upper bound until
+        counted again.
     """
     return without(message, calls=_all_of(message.call_ids, call_ids), answers=frozenset())
 
 
 def without_answers(message: Message, call_ids: Collection[str]) -> Message | None:
-    """Take tool results out of a message.
+    """Remove tool results from a message.
 
     Args:
-        message: A message that may answer calls.
-        call_ids: The calls whose results are taken out.
+        message: A message, perhaps with results.
+        call_ids: The calls whose results to remove.
 
     Returns:
         As `without_calls`.
@@ -47,15 +47,15 @@ def without_answers(message: Message, call_ids: Collection[str]) -> Message | No
 def without(
     message: Message, *, calls: AbstractSet[Occurrence], answers: AbstractSet[Occurrence]
 ) -> Message | None:
-    """Take certain calls and results out of a message, each named by its id and its occurrence.
+    """Remove certain calls and results from a message, each named by id and occurrence.
 
     Args:
         message: A message in any wire format.
-        calls: The calls to take out.
-        answers: The results to take out.
+        calls: The calls to remove.
+        answers: The results to remove.
 
     Returns:
-        As `without_calls`; the message itself when there is nothing to take out.
+        As `without_calls`; the same message when there is nothing to remove.
     """
     if not calls and not answers:
         return message
@@ -71,14 +71,14 @@ def without(
 
 
 def only_answers(message: Message, answers: AbstractSet[Occurrence]) -> Message:
-    """Take everything but certain results out of an Anthropic message, its words too.
+    """Remove everything but certain results from an Anthropic message, words too.
 
     Args:
-        message: A message in that format with results.
-        answers: The results to keep, at least one of its own.
+        message: A message of the Anthropic format with results.
+        answers: The results to keep, at least one of the message's own.
 
     Returns:
-        A copy; its tokens stay what they were.
+        A copy; tokens stay unchanged.
     """
     keep = _all_but(frozenset(number_occurrences(message.answer_ids)) - answers)
     content = message.body.get("content")
@@ -90,7 +90,7 @@ def only_answers(message: Message, answers: AbstractSet[Occurrence]) -> Message:
 
 
 def number_occurrences(ids: Iterable[str]) -> list[Occurrence]:
-    """Tell equal ids apart: each id with the number of equal ones before it."""
+    """Number equal ids: each id with the count of equal ids before it."""
     seen: Counter[str] = Counter()
     numbered = []
     for call_id in ids:
@@ -100,7 +100,7 @@ def number_occurrences(ids: Iterable[str]) -> list[Occurrence]:
 
 
 def is_reasoning_item(message: Message) -> bool:
-    """Whether a message is a Responses reasoning item, which is refused without the item it led to."""
+    """Say whether a message is a Responses reasoning item, refused without the item after the reasoning."""
     return message.wire is Wire.RESPONSES and message.body.get("type") == "reasoning"
 
 
@@ -109,7 +109,7 @@ def _all_of(ids: Iterable[str], chosen: Collection[str]) -> AbstractSet[Occurren
 
 
 def _all_but(dropped: AbstractSet[Occurrence]) -> _Keep:
-    """Make a filter that is asked for each id of a message, in its order."""
+    """Make a filter to call for each id of a message, in order."""
     seen: Counter[str] = Counter()
 
     def keep(call_id: object) -> bool:
@@ -141,7 +141,7 @@ def _edit_openai(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> Json
 
 
 def _signed_first(calls: list[JsonObject], kept: list[JsonObject]) -> list[JsonObject]:
-    """Keep the thought signature of parallel calls: Gemini writes it on the first of them alone."""
+    """Keep the thought signature of parallel calls: Gemini signs the first call alone."""
     signed = next((call for call in calls if _is_signed(call)), None)
     if not kept or signed is None or any(map(_is_signed, kept)):
         return kept
@@ -178,13 +178,13 @@ def _keeps_block(block: object, keep_call: _Keep, keep_answer: _Keep) -> bool:
 
 
 def _edit_responses(body: JsonObject, keep_call: _Keep, keep_answer: _Keep) -> JsonObject | None:
-    """Keep or drop the item whole: it is one call, or one result."""
+    """Keep or drop the whole item: an item is one call, or one result."""
     ids = [body.get(key) for key in ("call_id", "id", "approval_request_id")]
     return body if all(map(keep_call, ids)) and all(map(keep_answer, ids)) else None
 
 
 def _says_something(content: object) -> bool:
-    """Whether content holds more than blank text."""
+    """Say whether content holds more than blank text."""
     if isinstance(content, str):
         return bool(content.strip())
     if not isinstance(content, list):

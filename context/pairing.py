@@ -1,4 +1,4 @@
-"""Which result answers which tool call, and how a history with broken pairs is made sendable."""
+"""Pairs of tool calls and results, and the repair of a history with broken pairs."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from context.pair_bodies import is_reasoning_item, number_occurrences, only_answ
 from context.types import Message, Role, Wire
 
 NO_CALL = -1
-"""Stands where an answer has no call."""
+"""Marker for an answer without a call."""
 
 
 class PairFaultKind(StrEnum):
-    """The ways in which a tool call and its result fail to be one pair."""
+    """Ways in which a tool call and its result fail to be one pair."""
 
     CALL_WITHOUT_RESULT = "call-without-result"
     RESULT_WITHOUT_CALL = "result-without-call"
@@ -29,10 +29,10 @@ class PairFault:
     """One broken pair.
 
     Attributes:
-        kind: What is wrong.
+        kind: The fault.
         index: Index of the message at fault.
-        call_id: The id that finds no partner, or too many.
-        occurrence: Which of the equal ids within that message, 0 for the first.
+        call_id: The id with no partner, or too many.
+        occurrence: Number among equal ids within the message, 0 for the first.
     """
 
     kind: PairFaultKind
@@ -43,13 +43,13 @@ class PairFault:
 
 @dataclass(frozen=True)
 class Repair:
-    """What a repair took out.
+    """Content removed by a repair.
 
     Attributes:
-        kind: The fault that was repaired.
-        seq: The message it concerned.
-        call_id: The call whose remains were taken out.
-        message_dropped: Whether nothing else was left of the message.
+        kind: The repaired fault.
+        seq: The message concerned.
+        call_id: The call whose remains were removed.
+        message_dropped: True if nothing else was left of the message.
     """
 
     kind: PairFaultKind
@@ -59,16 +59,15 @@ class Repair:
 
 
 def match_answers(messages: Sequence[Message]) -> list[tuple[int, ...]]:
-    """Find for every answer the message that made its call; O(n).
+    """Find for every answer the message with its call; O(n).
 
-    Ids are used again in later turns, so an answer belongs to the most recent earlier call with its id
-    that is still open.
+    Later turns use ids again, so an answer belongs to the most recent earlier open call with its id.
 
     Args:
-        messages: A history in its order.
+        messages: A history in order.
 
     Returns:
-        For every message, as many indexes as it has answers; `NO_CALL` where there is none.
+        For every message, as many indexes as answers; `NO_CALL` for an answer without a call.
     """
     open_calls: defaultdict[str, list[int]] = defaultdict(list)
     owners = []
@@ -81,11 +80,11 @@ def match_answers(messages: Sequence[Message]) -> list[tuple[int, ...]]:
 
 
 def answered_calls(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) -> set[tuple[int, str]]:
-    """Collect the calls that have a result, as (index of the message, call id).
+    """Collect the calls with a result, as (index of the message, call id).
 
     Args:
-        messages: A history in its order.
-        owners: What `match_answers` found in it.
+        messages: A history in order.
+        owners: The result of `match_answers` for the history.
     """
     return {
         (owner, call_id)
@@ -98,10 +97,10 @@ def answered_calls(messages: Sequence[Message], owners: Sequence[tuple[int, ...]
 def find_pair_faults(messages: Sequence[Message]) -> list[PairFault]:
     """Name everything that keeps calls and results from being pairs; O(n).
 
-    An id that stands twice in one message counts as one call: the first.
+    An id used twice in one message counts as one call: the first.
 
     Args:
-        messages: A history in its order.
+        messages: A history in order.
 
     Returns:
         The faults in the order of the messages; empty when all pairs are whole.
@@ -120,15 +119,15 @@ def pairs_intact(messages: Sequence[Message]) -> bool:
 def repair_pairs(messages: Sequence[Message]) -> tuple[list[Message], list[Repair]]:
     """Make a history with broken pairs sendable without inventing anything.
 
-    Results that answer nothing and calls without a result are taken out; a message goes when nothing else
-    is left of it. Whole pairs are not touched, and a second repair finds nothing to do. The tokens of an
-    edited message stay what they were: an upper bound until somebody counts again.
+    Results without a call and calls without a result are removed; a message goes when nothing else is left.
+    Whole pairs are not touched, and a second repair finds nothing to do. The tokens of an edited message stay
+    unchanged: an upper bound until counted again.
 
     Args:
-        messages: A history in its order.
+        messages: A history in order.
 
     Returns:
-        The history that can be sent, and what was taken out, in the order of the messages.
+        The sendable history, and the removed content in the order of the messages.
     """
     faults: defaultdict[int, list[PairFault]] = defaultdict(list)
     for fault in find_pair_faults(messages):
@@ -150,18 +149,17 @@ def repair_pairs(messages: Sequence[Message]) -> tuple[list[Message], list[Repai
 
 
 def place_answers(messages: Sequence[Message]) -> list[Message]:
-    """Move every answer to its call, past words that came between them; O(n).
+    """Move every answer to its call, past words in between; O(n).
 
-    Chat completions and Anthropic messages refuse a request in which anything stands between a call and its
-    result; Responses items do not mind and stay where they are, unless two open calls share an id. A history
-    in order comes back as it is.
+    Chat completions and Anthropic messages refuse a request with anything between a call and its result.
+    Responses items stay in place, unless two open calls share an id. A history in order comes back unchanged.
 
     Args:
-        messages: A history in its order.
+        messages: A history in order.
 
     Returns:
-        The same messages; only answers that stood apart from their call have moved. One message that answers
-        several calls with words between them becomes several; their tokens are each the whole one's.
+        The same messages; only answers apart from their call have moved. One message with answers to several
+        calls with words between them becomes several messages, each with the tokens of the whole.
     """
     messages = _one_place_each(messages)
     tangled = _tangled_calls(messages)
@@ -181,7 +179,7 @@ def place_answers(messages: Sequence[Message]) -> list[Message]:
 
 
 def _tangled_calls(messages: Sequence[Message]) -> set[int]:
-    """Find calls that were open while another of the same id was made."""
+    """Find calls still open while another call with the same id was made."""
     tangled: set[int] = set()
     open_calls: defaultdict[str, list[int]] = defaultdict(list)
     for index, message in enumerate(messages):
@@ -196,7 +194,7 @@ def _tangled_calls(messages: Sequence[Message]) -> set[int]:
 
 
 def _one_place_each(messages: Sequence[Message]) -> Sequence[Message]:
-    """Divide messages whose results belong to several places."""
+    """Divide messages with results for several places."""
     if all(len(message.answer_ids) <= 1 for message in messages):
         return messages
     owners = match_answers(messages)
@@ -216,13 +214,13 @@ def _one_place_each(messages: Sequence[Message]) -> Sequence[Message]:
 
 
 def _are_one(callers: Sequence[Message], answer: Message) -> bool:
-    """Whether messages can go out as one that makes all the calls that another answers."""
+    """Say whether calling messages can go out as one message with all the calls of one answer."""
     same = all(one.role is Role.ASSISTANT and one.wire is answer.wire for one in callers)
     return same and len(set(answer.answer_ids)) == len(answer.answer_ids)
 
 
 def _divide(message: Message, found: Sequence[int], callers: Sequence[int]) -> list[Message]:
-    """Make a message for each caller, the latest first, as equal ids are matched; it keeps the words."""
+    """Make a message for each caller, the latest first like matched ids; the first keeps the words."""
     numbered = number_occurrences(message.answer_ids)
     answers = {
         caller: frozenset(one for one, owner in zip(numbered, found, strict=True) if owner == caller)
@@ -235,7 +233,7 @@ def _divide(message: Message, found: Sequence[int], callers: Sequence[int]) -> l
 
 
 def _result_faults(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) -> list[PairFault]:
-    """Find results that answer nothing, or answer again what is answered."""
+    """Find results that answer nothing, or answer a call again."""
     faults = []
     called: set[str] = set()
     answered: set[tuple[int, str]] = set()
@@ -252,7 +250,7 @@ def _result_faults(messages: Sequence[Message], owners: Sequence[tuple[int, ...]
 
 
 def _call_faults(messages: Sequence[Message], answered: set[tuple[int, str]]) -> list[PairFault]:
-    """Find calls that nobody answered, and ids that one message uses twice."""
+    """Find unanswered calls, and ids used twice by one message."""
     faults = []
     for index, message in enumerate(messages):
         for call_id, occurrence in number_occurrences(message.call_ids):
@@ -264,14 +262,14 @@ def _call_faults(messages: Sequence[Message], answered: set[tuple[int, str]]) ->
 
 
 def _without_faults(message: Message, faults: Sequence[PairFault]) -> Message | None:
-    """Take out exactly the calls and results that are at fault."""
+    """Remove exactly the calls and results at fault."""
     calls = {(fault.call_id, fault.occurrence) for fault in faults if fault.kind in _OF_CALLS}
     answers = {(fault.call_id, fault.occurrence) for fault in faults if fault.kind not in _OF_CALLS}
     return without(message, calls=calls, answers=answers)
 
 
 def _goes_on(messages: Sequence[Message], index: int, faults: Mapping[int, Sequence[PairFault]]) -> bool:
-    """Whether another item of the same response stands behind a call that is taken out."""
+    """Say whether another item of the same response follows a removed call."""
     for place in range(index + 1, len(messages)):
         message = messages[place]
         if message.role is not Role.ASSISTANT or is_reasoning_item(message):
@@ -282,7 +280,7 @@ def _goes_on(messages: Sequence[Message], index: int, faults: Mapping[int, Seque
 
 
 def _drop_reasoning(kept: list[Message], dropped: Message, fault: PairFault) -> list[Repair]:
-    """Take back reasoning items that led to a dropped call: Responses refuses them without what follows."""
+    """Remove reasoning items that led to a dropped call: Responses refuses such reasoning alone."""
     repairs: list[Repair] = []
     if not dropped.call_ids:
         return repairs

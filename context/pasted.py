@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table
-"""What people paste is somebody else's: code, logs, traces."""
+"""Pasted text, written by somebody else: code, logs, traces."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,25 +20,25 @@ _LOG = re.compile(
 
 
 def drop_code(text: str) -> str:
-    """Leave pasted code, logs and traces out of somebody's words.
+    """Drop pasted code, logs and traces from a speaker's words.
 
     Args:
         text: A message.
 
     Returns:
-        Its prose; lines that are no prose are gone, those in fences with them.
+        The prose, without other lines and fenced blocks.
     """
     return "\n".join(prose_rows(text))
 
 
 def prose_rows(text: str) -> Iterator[str]:
-    """List the lines of a message that are prose.
+    """Yield the lines of prose of a message.
 
     Args:
         text: A message.
 
     Yields:
-        Each line that is neither in a fence nor code, a log or a trace by its looks.
+        Each line outside fences that does not look like code, a log or a trace.
     """
     fence = ""
     for row in text.split("\n"):
@@ -54,23 +54,23 @@ def prose_rows(text: str) -> Iterator[str]:
 
 
 def is_pasted(row: str) -> bool:
-    """Tell whether a line is code, a log's or a trace's by its looks."""
+    """Tell whether a line looks like code, a log or a trace."""
     marks = len(_MARKUP.findall(row))
     return _LOG.match(row) is not None or (marks >= _FEW_MARKS and marks > _MARKUP_SHARE * len(row))
 
 
 _TELLING_CHARS = 600
-"""Of one message: its beginning tells whose language it is, and a pasted story weighs no more than a prompt."""
+"""Characters read of one message: the beginning shows the language, and a long paste weighs like a prompt."""
 
 
 def users_language(lines: Iterable[RenderedLine]) -> str:
-    """Name the language of the users, and that of all who speak where theirs cannot be told.
+    """Name the language of the users, or of all speakers if the users' language is unknown.
 
     Args:
         lines: A transcript.
 
     Returns:
-        An ISO 639-1 code, or "und"; code, logs and what is beyond the first words of a message do not count.
+        An ISO 639-1 code, or "und"; code, logs and text beyond the beginning of a message do not count.
     """
     spoken = [line for line in lines if line.kind is LineKind.TEXT]
     users = [drop_code(line.text)[:_TELLING_CHARS] for line in spoken if line.role is Role.USER]

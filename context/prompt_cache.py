@@ -1,4 +1,4 @@
-"""What a provider's prompt cache still holds of a session: for how long, and how much of a request."""
+"""Estimate of a provider's prompt cache for a session: lifetime, and cached part of a request."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,22 +15,23 @@ CACHE_TTL_S: Mapping[str, float] = {
     "deepseek": 14_400,
     "other": 300,
 }
-"""Seconds after its last use in which a provider forgets a prefix, by family or by start of a model's name.
+"""Seconds after the last use until a provider drops a prefix, by family or by start of a model's name.
 
-As the providers document them: Anthropic five minutes from the last use, OpenAI up to ten minutes in memory
-and a day for newer models, Google an hour for explicit caches, DeepSeek hours on disk. Families that are not
-named go by `other`. A wrong value costs money, never data.
+As documented by the providers: Anthropic five minutes from the last use, OpenAI up to ten minutes in memory
+and a day for newer models, Google an hour for explicit caches, DeepSeek hours on disk. Families without a
+name here go by `other`. A wrong value costs money, never data.
 """
 
 
 def cache_ttl_s(model: str | None, changes: Mapping[str, float] | None = None) -> float:
-    """How long a provider keeps a prefix after its last use, in seconds.
+    """Return the seconds for which a provider keeps a prefix after its last use.
 
-    The longest entry that the model's name starts with decides, else its family's; in the changes first.
+    The entry with the longest match to the start of the model's name decides, else the family's entry;
+    `changes` go first.
 
     Args:
-        model: Its name, with or without a host before it; None where nobody named one.
-        changes: What differs from `CACHE_TTL_S`, with the same kind of keys.
+        model: The model's name, with or without a host before; None if nobody named a model.
+        changes: Changes to `CACHE_TTL_S`, with the same kind of keys.
 
     Returns:
         Seconds, >= 0.
@@ -58,16 +59,16 @@ def _plain(model: str) -> str:
 
 
 def is_other_model(model: str | None, before: str | None) -> bool:
-    """Whether two names mean different models, and so different caches.
+    """Say whether two names mean different models, and so different caches.
 
-    A name that only adds a date or a host to the other counts as the same model.
+    A name with only a date or a host added counts as the same model.
 
     Args:
-        model: One name; None where nobody named a model.
-        before: The other.
+        model: The first name; None if nobody named a model.
+        before: The second name.
 
     Returns:
-        True only where both are known and neither starts with the other.
+        True only if both are known and neither starts with the other.
     """
     if not model or not before:
         return False
@@ -81,9 +82,9 @@ class Sent:
 
     Attributes:
         fixed: Tools and system prompt.
-        notes: The summary, and whatever else stands before history.
+        notes: The summary, and anything else before history.
         history: Raw turns, oldest first.
-        new: What the request brings, and whatever else comes after history.
+        new: The request's own messages, and anything else after history.
     """
 
     fixed: int
@@ -93,7 +94,7 @@ class Sent:
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """Total of all parts."""
         return self.fixed + self.notes + self.history + self.new
 
 
@@ -101,15 +102,15 @@ FIXED = frozenset({"overhead", "system_prompt", "tools"})
 
 
 def split_request(blocks: Iterable[Block]) -> Sent:
-    """Sort the parts of a window by how long they stay the same.
+    """Sort the parts of a window by stability.
 
-    A part that is made for one request, such as recall, ends what stays: all that follows it is new as well.
+    A part made for one request, such as recall, ends the stable prefix: everything after it counts as new.
 
     Args:
         blocks: The parts, in the order of the window.
 
     Returns:
-        Their tokens.
+        The tokens of the parts.
     """
     tokens = {"fixed": 0, "notes": 0, "history": 0, "new": 0}
     stays = {**dict.fromkeys(FIXED, "fixed"), "summary": "notes", "history": "history"}
@@ -123,10 +124,10 @@ def split_request(blocks: Iterable[Block]) -> Sent:
 
 @dataclass(frozen=True)
 class CacheUse:
-    """What of a request the provider can take from its cache; an estimate, for the prefix is all it knows.
+    """Estimate of the part of a request served from the provider's cache, based on the prefix alone.
 
     Attributes:
-        stable_prefix_tokens: At the start and the same as in the last request, and not forgotten.
+        stable_prefix_tokens: Start of the request, equal to the last request and not expired.
         changed_tokens: The rest, read at the full price.
     """
 
@@ -135,16 +136,16 @@ class CacheUse:
 
 
 def estimate_cache(sent: Sent, *, warm: bool, notes_changed: bool, start_moved: bool) -> CacheUse:
-    """Split a request into what a prompt cache can give and what it cannot.
+    """Split a request into a cached and an uncached part.
 
     Args:
         sent: The request by its parts.
-        warm: The provider still has the last request, and this one starts alike.
-        notes_changed: The summary took effect after the last request.
-        start_moved: History starts later than in the last request, because older turns no longer fit.
+        warm: True if the provider still has the last request, and this request starts alike.
+        notes_changed: True if the summary took effect after the last request.
+        start_moved: True if history starts later than in the last request, because older turns no longer fit.
 
     Returns:
-        Tokens of both, adding up to the request.
+        Tokens of both parts, adding up to the request.
     """
     if not warm:
         stable = 0

@@ -1,4 +1,4 @@
-"""What the summarizer is asked, as values and as chat messages."""
+"""Prompt of the summarizer, as values and as chat messages."""
 
 from dataclasses import dataclass, replace
 
@@ -16,21 +16,21 @@ from context.types import JsonObject
 from context.wrappers import escape_tags
 
 PROMPT_VERSION = "summary-2"
-"""Changes with every change of the wording: a summary row names the prompt that made it."""
+"""Version, changed with every change of the wording: a summary row names its prompt."""
 
 
 @dataclass(frozen=True)
 class SummaryInput:
-    """All that a summarizer is given.
+    """Input of a summarizer.
 
     Attributes:
-        lines: The transcript to take in, in order, at least one line.
+        lines: The transcript to summarize, in order, at least one line.
         budget_tokens: The most tokens of the summary, > 0.
         language: ISO 639-1 code of the language to write in, or "und" for the conversation's own.
-        previous_summary: What is known of the messages before; None at the first time.
+        previous_summary: Notes on the earlier messages; None for the first summary.
         participants: Labels of the people and models who speak, as in the lines.
-        aggressive: Whether to keep only what must not be lost.
-        complaint: Why the draft before this one was refused; "" for the first one.
+        aggressive: True to keep only protected content.
+        complaint: The reason for refusing the previous draft; "" for the first draft.
     """
 
     lines: tuple[RenderedLine, ...]
@@ -113,10 +113,10 @@ _AGGRESSIVE_RULE = (
 
 
 def summary_messages(request: SummaryInput) -> list[JsonObject]:
-    """Write the request to the summarizer: our instructions, then the data in wrappers that it cannot close.
+    """Write the request to the summarizer: instructions, then the data in wrappers closed to the data.
 
     Args:
-        request: What to summarize, into how much, in which language.
+        request: The content to summarize, its budget and its language.
 
     Returns:
         A system message and a user message, as OpenAI chat.
@@ -128,11 +128,11 @@ def summary_messages(request: SummaryInput) -> list[JsonObject]:
 
 
 def riding_message(request: SummaryInput, *, shows_previous: bool = False) -> JsonObject:
-    """Write the same request as the last message of the chat's own request, whose messages it is about.
+    """Write the same request as the last message of the chat's own request, about the chat's messages.
 
     Args:
-        request: What to summarize.
-        shows_previous: Whether the messages before show the previous notes already.
+        request: The content to summarize.
+        shows_previous: True if the messages before show the previous notes already.
 
     Returns:
         A user message, as OpenAI chat.
@@ -148,10 +148,10 @@ def riding_message(request: SummaryInput, *, shows_previous: bool = False) -> Js
 
 
 def prompt_lines() -> list[str]:
-    """List the lines that every summarizer is shown as instructions, headings left out.
+    """List the lines shown to every summarizer as instructions, headings left out.
 
     Returns:
-        One sentence or rule each: a draft that says them says nothing.
+        One sentence or rule each; a draft that repeats such a line says nothing.
     """
     filled = _SHOWN_PREVIOUS + _KEEPER + _RIDING_KEEPER + _INSTRUCTIONS
     rules = [line for line in filled.split("\n") if "{headings}" not in line and "{hints}" not in line]
@@ -161,7 +161,7 @@ def prompt_lines() -> list[str]:
 
 
 def _instructions(request: SummaryInput, keeper: str = _KEEPER) -> str:
-    """Write what each draft of a conversation shares, as it does the transcript."""
+    """Write the part common to all drafts of a conversation, before the transcript."""
     titles = section_titles(request.language)
     tags = {"transcript": TRANSCRIPT_TAG, "previous": PREVIOUS_TAG, "summary": SUMMARY_TAG}
     return keeper.format(**tags) + _INSTRUCTIONS.format(
@@ -188,7 +188,7 @@ def _data(request: SummaryInput, task: str) -> str:
 
 
 def _task(request: SummaryInput) -> str:
-    """Write what differs from draft to draft last: all before it can come from a provider's cache."""
+    """Write the part that differs from draft to draft, last, so that the rest can come from a cache."""
     task = _FIRST_TASK if request.previous_summary is None else _UPDATE_TASK
     told = task.format(first=request.from_seq, last=request.to_seq, budget=request.budget_tokens)
     return "\n".join(

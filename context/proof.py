@@ -1,4 +1,4 @@
-"""Whether a message tells that what a point claims was done."""
+"""Proof by a message of the act claimed by a point."""
 
 from context.acts import claims_act, only_reads, tells_act
 from context.identifiers import extract_identifiers, kept_identifiers, normal
@@ -8,11 +8,11 @@ from context.source import Said, line_terms, share_of, support_of
 from context.strange import is_exact_name
 
 _PROOF_SHARE = 0.34
-"""Of the words of a claim: what the message has that proves it."""
+"""Share of a claim's words that a proving message must contain."""
 
 
 def is_undone(said: Said) -> bool:
-    """Tell whether a point claims an act of which no message tells."""
+    """Tell whether a point claims an act reported by no message."""
     if not claims_act(said.plain):
         return False
     if any(_proves(line, said) for line in support_of(said)):
@@ -47,7 +47,7 @@ def _acted(line: RenderedLine) -> bool:
 
 
 def _is_in_other_words(said: Said, line: RenderedLine) -> bool:
-    """A call is written in English as a rule: a point in another language cannot be compared with it."""
+    """Say whether a point and a call differ in language, and so cannot be compared."""
     own = detect_language(said.plain)
     step = " ".join(other.text for other in said.source.by_step[line.step])
     theirs = detect_language(step)

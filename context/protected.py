@@ -1,4 +1,4 @@
-"""The protected lines of a summary: read, ordered by weight, found in a draft and written into it."""
+"""Protected lines of a summary: read, ordered by weight, found in a draft and written into a draft."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,16 +13,16 @@ from context.sections import PROTECTED, Section, SummaryLine, read_lines, sectio
 
 _QUOTES = "`'\"“”«»「」『』*"
 _PART = re.compile(r"(?:`[^`]*`|[^,;\u3001\uff0c\uff1b]|[,;](?!\s))+")
-"""What stands between the commas of a list; a comma in quotes or in a number is none."""
+"""Text between the commas of a list; a comma in quotes or in a number does not separate."""
 OPEN_CALL = re.compile(r"(?:[^:\[\n]{1,80}: )?([^\s(:]+)\(.* -> (?:error|\?)", re.DOTALL)
-"""A tool call that failed or has no outcome; the group is its tool."""
+"""A tool call that failed or has no outcome; the group is the tool's name."""
 
 _NAMES_A_LINE = 12
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A protected line, or one name of a line that is a list of names."""
+    """A protected line, or one name of a line with a list of names."""
 
     section: Section
     item: str
@@ -31,7 +31,7 @@ class Unit:
 
     @property
     def mark(self) -> tuple[Section, str]:
-        """What makes two of them one."""
+        """Key of equality between units."""
         return self.section, self.key
 
     @property
@@ -41,7 +41,7 @@ class Unit:
 
 
 def read_units(lines: Iterable[SummaryLine], sections: Sequence[Section]) -> Iterator[Unit]:
-    """Read what is protected, each thing once, in the order in which it stands."""
+    """Yield each protected unit once, in order of appearance."""
     seen: set[tuple[Section, str]] = set()
     for line in lines:
         if not line.item or line.section is None or line.section not in sections:
@@ -55,7 +55,7 @@ def read_units(lines: Iterable[SummaryLine], sections: Sequence[Section]) -> Ite
 
 
 def _names(item: str) -> list[str] | None:
-    """Take a list of names apart; None where the line says something about them."""
+    """Split a list of names; None if the line says something about the names."""
     parts = [part.strip() for part in _PART.findall(item) if part.strip(_QUOTES + ". ")]
     return parts if all(map(_is_name, parts)) else None
 
@@ -67,7 +67,7 @@ def _is_name(part: str) -> bool:
 
 
 def by_weight(units: Sequence[Unit], previous: str) -> list[Unit]:
-    """Order them by what must not be lost: rules, open work, names; the gate's own order for names."""
+    """Order units by weight: rules, open work, names; names in the gate's own order."""
     ranked = protected_identifiers(previous, limit=len(previous))
     rank = {normal(name): place for place, name in enumerate(ranked)}
 
@@ -96,7 +96,7 @@ class Page:
 
     @classmethod
     def of(cls, draft: str) -> "Page":
-        """Read a draft, and leave out what a protected section says twice in the same words."""
+        """Read a draft, and drop repetitions within a protected section."""
         seen: set[tuple[Section, str]] = set()
         lines = []
         for line in read_lines(draft):
@@ -117,7 +117,7 @@ class Page:
         return normal("\n".join(self.items(*PROTECTED)))
 
     def holds(self, unit: Unit, restored: Sequence[Unit]) -> bool:
-        """Tell whether a protected section, with what was put back, says all of it already."""
+        """Tell whether a protected section, restored lines included, already says all of a unit."""
         if unit.is_name:
             texts = (self._protected_text, *(normal(other.item) for other in restored))
             return any(stands_in(unit.key, text) for text in texts)
@@ -126,10 +126,10 @@ class Page:
         return any(covers(gist(item), gist(unit.item)) for item in (*self.items(*told), *own))
 
     def arranged(self, old: Sequence[Unit], restored: Sequence[Unit], language: str) -> str:
-        """Write the draft with what was put back.
+        """Write the draft with the restored lines.
 
-        In each protected section the old lines come first, in their old order, whether the draft kept them or
-        not. So the same ones stay where room is short, however often the notes are written anew.
+        In each protected section the old lines come first, in their old order, kept by the draft or not. So
+        the same lines stay when room is short, however often the notes are rewritten.
         """
         moved = {unit.mark: unit for unit in read_units(filter(_can_move, self.lines), PROTECTED)}
         back = {unit.mark for unit in restored}
@@ -144,7 +144,7 @@ class Page:
 
 
 def write_units(units: Sequence[Unit], section: Section) -> list[str]:
-    """Write the units of a section as points: lines as they are, names in lists."""
+    """Write the units of a section as points: lines unchanged, names in lists."""
     own = [unit for unit in units if unit.section is section]
     names = [unit.item for unit in own if unit.is_name]
     starts = range(0, len(names), _NAMES_A_LINE)
@@ -153,7 +153,7 @@ def write_units(units: Sequence[Unit], section: Section) -> list[str]:
 
 
 def _can_move(line: SummaryLine) -> bool:
-    """A line that names its section itself stays where it is."""
+    """Say whether a line may move; a line that names its own section stays in place."""
     return all(alone.section is None for alone in read_lines(line.text))
 
 
@@ -163,16 +163,16 @@ def _is_moved(line: SummaryLine, gone: set[tuple[Section, str]]) -> bool:
 
 
 def insert_points(notes: str, section: Section, points: Sequence[str], language: str) -> str:
-    """Write points at the start of a section of notes, or as a new section at their end.
+    """Write points at the start of a section of notes, or as a new section at the end.
 
     Args:
         notes: The notes.
-        section: Where the points belong.
-        points: One line each; none leave the notes as they are.
-        language: The language of a heading that has to be added.
+        section: The section of the points.
+        points: One line each; no points leave the notes unchanged.
+        language: The language of an added heading.
 
     Returns:
-        The notes with those points.
+        The notes with the points.
     """
     if not points:
         return notes
@@ -182,7 +182,7 @@ def insert_points(notes: str, section: Section, points: Sequence[str], language:
 def _insert(
     page: list[SummaryLine], section: Section, points: Sequence[str], language: str
 ) -> list[SummaryLine]:
-    """Write points first into their section, or into a new one at the end; "none" there is true no more."""
+    """Write points first into their section, or into a new section at the end; drop a placeholder."""
     if not points:
         return page
     page = [line for line in page if line.section is not section or not _is_placeholder(line)]

@@ -1,4 +1,4 @@
-"""What a provider's refusal means: its kind, the limit that it names, and when to come back."""
+"""Meaning of a provider's refusal: kind, named limit, and time to retry."""
 
 import json
 import re
@@ -10,14 +10,14 @@ from http import HTTPStatus
 from context.types import JsonObject
 
 TEXT_LIMIT_CHARS = 20_000
-"""Error bodies are read to this length: some providers send parts of the request back."""
+"""Length to which error bodies are read: some providers send parts of the request back."""
 
 DEPTH_LIMIT = 8
-"""Bodies nested deeper than this say nothing about themselves any more."""
+"""Nesting depth to which bodies are read; deeper content says nothing about the error."""
 
 
 class ErrorKind(StrEnum):
-    """What went wrong, as far as it changes what to do next."""
+    """Kinds of errors, as far as the kind changes the next step."""
 
     CONTEXT_OVERFLOW = "context-overflow"
     SIGNATURE = "reasoning-signature"
@@ -34,16 +34,16 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True)
 class ProviderError:
-    """A refusal, read.
+    """A parsed refusal.
 
     Attributes:
-        kind: What it means.
-        limit_tokens: The context limit that an overflow names, > 0.
-        requested_tokens: The size that an overflow says was asked for, > 0.
-        retry_after_s: Seconds to wait, >= 0, where it says so.
-        limit_images: The most images that an overflow names, where their number was too large, >= 0.
-        second_chance: The smaller and the larger of the numbers that an unknown refusal names, where its
-            words may tell of a size: maybe the limit and what was asked for.
+        kind: The kind of error.
+        limit_tokens: The context limit named by an overflow, > 0.
+        requested_tokens: The requested size named by an overflow, > 0.
+        retry_after_s: Seconds to wait, >= 0, if named.
+        limit_images: The image limit named by an overflow of images, >= 0.
+        second_chance: The smaller and the larger number named by an unknown refusal with words about size:
+            perhaps the limit and the requested size.
     """
 
     kind: ErrorKind
@@ -114,7 +114,7 @@ _IMAGES = _any_of(
     r"(?:up to|maximum of|limit of|only) \d{1,6} images",
     r"max allowed size for many-image requests",
 )
-"""The window holds more images than the server takes, or too large ones among many."""
+"""Refusals of too many images in the window, or of too large images among many."""
 
 _MOST_IMAGES = _any_of(
     r"at most (\d{1,6}) image",
@@ -131,7 +131,7 @@ _SIGNATURE = _any_of(
     r"of type 'reasoning' was provided without its required|without its required 'reasoning' item",
     r"item with id '?rs_\w{1,80}'? not found",
 )
-"""Reasoning in the history that the provider does not take back; the window is not too large."""
+"""Refusals of reasoning in the history; the window is not too large."""
 
 _RATE_LIMIT = _any_of(
     r"rate[ _-]?limit",
@@ -207,11 +207,11 @@ def classify(status: int | None, error: JsonObject | str) -> ProviderError:
     """Read a provider's refusal.
 
     Args:
-        status: The HTTP status, where there was one.
+        status: The HTTP status, if any.
         error: The decoded body, or its text.
 
     Returns:
-        Its kind, and the numbers that it names. Never raises.
+        The kind, and the named numbers. Never raises.
     """
     error = _decoded(error) if isinstance(error, str) else error
     text = " \n".join(_strings(error, 0))[:TEXT_LIMIT_CHARS]
@@ -268,7 +268,7 @@ _SAID = frozenset(
     {"message", "msg", "detail", "details", "error", "errors", "type", "code", "status", "reason", "metadata"}
     | {"raw", "__type", "title", "error_msg", "error_description", "retryDelay", "retry_after", "innererror"}
 )
-"""Fields in which a provider speaks for itself; others may quote the request or the model."""
+"""Fields with a provider's own words; other fields may quote the request or the model."""
 
 
 _WAITS = frozenset({"retry_after", "retryDelay"})
@@ -382,7 +382,7 @@ _NUMBER = re.compile(r"(?<![\w.:/-])(\d{1,3}(?:[,_]\d{3}){1,3}|\d{4,9})(?![\w:/-
 
 
 def _two_sizes(text: str) -> tuple[int, int] | None:
-    """Read the two largest numbers of a refusal that may tell of a size; None where it tells of none."""
+    """Read the two largest numbers of a refusal with words about size; None without such words."""
     if not _OF_SIZE.search(text) or _OF_OUTPUT.search(text):
         return None
     numbers = {int(re.sub(r"\D", "", found[1])) for found in _NUMBER.finditer(text)}

@@ -1,9 +1,9 @@
-"""How often something may happen: a bucket that fills steadily, kept as the moment when it is full again."""
+"""Rate limit: a bucket that fills steadily, stored as the moment of the next full bucket."""
 
 from dataclasses import dataclass
 
 ROUNDING_S = 1e-6
-"""Times are sums of intervals: less than this is no time."""
+"""Smallest difference of times that counts, since times are sums of intervals."""
 
 
 @dataclass(frozen=True)
@@ -24,26 +24,26 @@ class Rate:
 
     @property
     def interval_s(self) -> float:
-        """The time in which room for one more grows."""
+        """Seconds until the bucket grows by one."""
         return 1 / self.per_s
 
     @property
     def capacity_s(self) -> float:
-        """The time in which an empty bucket fills."""
+        """Seconds until an empty bucket is full."""
         return self.burst * self.interval_s
 
 
 def take(full_at_s: float, now_s: float, rate: Rate) -> tuple[float, float]:
-    """Take one out of a bucket, where there is one.
+    """Take one from a bucket, if available.
 
     Args:
-        full_at_s: When the bucket is full again; anything in the past for one that is.
+        full_at_s: The time of the full bucket; any past time for a full bucket.
         now_s: The present, on the same clock.
         rate: The limit.
 
     Returns:
-        When it is full from now on, and after how many seconds one can be taken: 0 where one was, and
-        then the first number has grown; else above 0, and nothing was taken.
+        The new time of the full bucket, and the seconds to wait. A wait of 0 means success, and the first
+        number has grown; a wait above 0 means nothing was taken.
     """
     after = max(full_at_s, now_s) + rate.interval_s
     wait_s = after - rate.capacity_s - now_s

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the phrases are written in their languages' own letters
-"""How models decline, and how they ask for a conversation that they were given."""
+"""Phrases of models to decline, or to ask for a conversation already given."""
 
 REFUSALS = (
     "i'm sorry, but i can", "i'm sorry, i can", "i am sorry, but i can", "sorry, but i can", "sorry, i can", "i cannot ", "i can't ",

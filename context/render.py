@@ -19,7 +19,7 @@ PREVIOUS_TAG = "previous_summary"
 
 
 class LineKind(StrEnum):
-    """What a line of a transcript reports."""
+    """Kinds of transcript lines."""
 
     TEXT = "text"
     CALL = "call"
@@ -28,19 +28,19 @@ class LineKind(StrEnum):
 
 @dataclass(frozen=True)
 class RenderedLine:
-    """One line of a transcript: who did what, in which message.
+    """One line of a transcript: speaker, content and message.
 
     Attributes:
-        seq: The message it comes from.
+        seq: The source message.
         kind: Words, a tool call, or a call's outcome.
         role: The message's role.
-        speaker: Who speaks: "Ana (user)", "assistant"; the tool's name for an outcome.
+        speaker: The speaker: "Ana (user)", "assistant"; the tool's name for an outcome.
         text: The words, `name(key="value")` for a call, the output for an outcome; capped and escaped.
-        step: Number of the step: a call, its parallel calls and their outcomes share one.
-        failed: Whether an outcome is a failure.
-        call_id: The call that a line makes or answers; "" for words.
-        day: When its turn ended; None where nobody said.
-        opens_day: Whether the lines before it are of another day.
+        step: Number of the step, shared by a call, its parallel calls and their outcomes.
+        failed: True if an outcome is a failure.
+        call_id: The call made or answered by the line; "" for words.
+        day: The day when the turn ended; None if unknown.
+        opens_day: True if the lines before are of another day.
     """
 
     seq: int
@@ -56,11 +56,11 @@ class RenderedLine:
 
     @property
     def number(self) -> str:
-        """Its message's number in brackets, with the day where one begins: "[3 · 8 May 2023]"."""
+        """The message's number in brackets, with the day at the start of a day: "[3 · 8 May 2023]"."""
         return dated(self.seq, self.day if self.opens_day else None)
 
     def __str__(self) -> str:
-        """Write the line; what follows a line break is indented, so that no text can forge a label."""
+        """Write the line; text after a line break is indented, so that no text can forge a label."""
         body = self.text.replace("\n", "\n    ")
         if self.kind is LineKind.CALL:
             return f"{self.number} {self.speaker} calls {body}"
@@ -71,10 +71,10 @@ class RenderedLine:
 
 @dataclass(frozen=True)
 class RenderLimits:
-    """How much of each thing a transcript shows.
+    """Limits of a transcript's content.
 
     Attributes:
-        message_chars: Characters of one message, all its parts together.
+        message_chars: Characters of one message, all parts together.
         result_chars: Characters of one tool's output.
         arguments_chars: Characters of all arguments of one call.
         argument_chars: Characters of one argument.
@@ -95,14 +95,14 @@ _MIN_PART_CHARS = 80
 def render_transcript(
     messages: Sequence[Message], *, limits: RenderLimits = DEFAULT_LIMITS
 ) -> tuple[RenderedLine, ...]:
-    """Write messages as labelled lines, each message capped before anything else is done with it.
+    """Write messages as labelled lines, each message capped before any other processing.
 
     Args:
         messages: Messages of any wire format, in order; whole turns.
-        limits: The most characters of each thing.
+        limits: The most characters of each part.
 
     Returns:
-        The lines, in order; none for a message that says nothing (thinking alone).
+        The lines, in order; no line for a message without words (thinking alone).
     """
     steps = _steps(messages)
     names: dict[str, str] = {}
@@ -117,11 +117,11 @@ def render_transcript(
 
 
 def dated(seq: int, day: date | None) -> str:
-    """Write a message's number in brackets, with a day where there is one, in the same way for all languages.
+    """Write a message's number in brackets, with the day if given, in the same way for all languages.
 
     Args:
         seq: The message.
-        day: When it was said.
+        day: The day of the message.
 
     Returns:
         "[3]", or "[3 · 8 May 2023]".
@@ -130,22 +130,22 @@ def dated(seq: int, day: date | None) -> str:
 
 
 def transcript_text(lines: Iterable[RenderedLine]) -> str:
-    """Write the lines as the text that a summarizer reads."""
+    """Write the lines as the text read by a summarizer."""
     return "\n".join(map(str, lines))
 
 
 def participants(lines: Iterable[RenderedLine]) -> tuple[str, ...]:
-    """List who speaks, in the order of their first words; tools do not speak."""
+    """List the speakers, in the order of their first words; tools do not speak."""
     return tuple(dict.fromkeys(line.speaker for line in lines if line.kind is not LineKind.RESULT))
 
 
 def render_summary(text: str, *, from_seq: int, to_seq: int) -> str:
-    """Write a summary as the content of a user message: labelled notes that cannot pass as somebody's words.
+    """Write a summary as the content of a user message: labelled notes that cannot pass as a speaker's words.
 
     Args:
         text: The accepted summary.
-        from_seq: First message that it covers, >= 1.
-        to_seq: Last message that it covers, >= `from_seq`.
+        from_seq: First covered message, >= 1.
+        to_seq: Last covered message, >= `from_seq`.
 
     Returns:
         One block, closed by its own tag only.
@@ -170,9 +170,9 @@ def render_summary(text: str, *, from_seq: int, to_seq: int) -> str:
 def chunk_lines(
     lines: Sequence[RenderedLine], *, count: Callable[[str], int], budget_tokens: int
 ) -> list[tuple[RenderedLine, ...]]:
-    """Pack the lines into chunks that fit a summarizer's window; a step stays in one chunk.
+    """Pack the lines into chunks for a summarizer's window; a step stays in one chunk.
 
-    A step that is too large alone gets shorter bodies; its calls and outcomes all stay.
+    A step too large for a chunk gets shorter bodies; its calls and outcomes all stay.
 
     Args:
         lines: A transcript.
@@ -225,12 +225,12 @@ def _fit_step(
 
 
 def _cost(step: list[RenderedLine], count: Callable[[str], int]) -> int:
-    """Count line by line with one for the line break: never below the count of the joined text."""
+    """Count line by line, plus a token for each line break: never below the count of the joined text."""
     return sum(count(str(line)) + 1 for line in step)
 
 
 def _steps(messages: Sequence[Message]) -> list[int]:
-    """Number the steps: one runs from a call until every open call is answered."""
+    """Number the steps: a step runs from a call until every open call is answered."""
     numbers: list[int] = []
     step = 0
     open_ids: set[str] = set()
@@ -286,7 +286,7 @@ def _part_line(
 
 
 def _clean(text: str, max_chars: int) -> str:
-    """Drop embedded files first, or they would be all that a capped message shows."""
+    """Drop embedded files before clipping, or a capped message would show nothing else."""
     return clip(escape_tags(drop_encoded(text)), max_chars)
 
 

@@ -1,4 +1,4 @@
-"""Read a model's reply as plain text: take off its wrapping, and tell when it is no answer."""
+"""Reading of a model's reply as plain text: unwrap the reply, and detect a reply without an answer."""
 
 import json
 import re
@@ -25,8 +25,8 @@ class CleanReply:
     """A reply without its wrapping.
 
     Attributes:
-        text: What remains to keep; "" where the fault left nothing.
-        fault: Why it is no answer; None where it is one.
+        text: The remaining text; "" if the fault left nothing.
+        fault: The fault of a reply without an answer; None for a real answer.
     """
 
     text: str
@@ -59,16 +59,16 @@ _ERROR_KEYS = (
 
 
 def clean_reply(raw: str | None) -> CleanReply:
-    """Take a reply out of its wrapping and judge whether it is an answer at all.
+    """Unwrap a reply and judge whether it is an answer at all.
 
     Thinking (closed, cut off, or with its start missing), a fence or a tag around the whole, and a leading
-    "Here is the summary:" are taken off. What is left is judged.
+    "Here is the summary:" are removed. The rest is judged.
 
     Args:
-        raw: A model's text, or None where it gave none.
+        raw: A model's text, or None without a text.
 
     Returns:
-        The text to keep and, where it is none, the fault.
+        The text to keep and, if there is no answer, the fault.
     """
     whole = (raw or "").strip()
     if not whole:
@@ -80,13 +80,13 @@ def clean_reply(raw: str | None) -> CleanReply:
 
 
 def strip_thinking(text: str) -> str:
-    """Take out thinking blocks: closed ones, one that never ends, one whose start is missing.
+    """Remove thinking blocks: closed blocks, an unclosed block, a block without its start.
 
     Args:
         text: A model's words.
 
     Returns:
-        The words without them, ends trimmed.
+        The remaining words, ends trimmed.
     """
     if "<" not in text:
         return text.strip()
@@ -95,7 +95,7 @@ def strip_thinking(text: str) -> str:
 
 
 def _drop_closed_thinking(text: str) -> str:
-    """Take out each block from its opening tag to the first closing tag of its name, in one pass."""
+    """Remove each block from its opening tag to the first closing tag of its name, in one pass."""
     tags = list(patterns.THINK_TAG.finditer(text))
     closings: dict[str, list[re.Match[str]]] = {}
     for tag in reversed(tags):
@@ -126,7 +126,7 @@ def _unwrap(text: str) -> str:
 
 
 def _strip_fence(text: str) -> str:
-    """Only a fence around the whole is a wrapper: one inside it is content."""
+    """Remove a fence around the whole text; a fence inside is content."""
     fenced = patterns.FENCE.match(text)
     if fenced and not re.search(rf"^{re.escape(fenced[1])}", fenced[2], re.MULTILINE):
         return fenced[2].strip()
@@ -146,7 +146,7 @@ def _fault(text: str) -> ReplyFault | None:
 
 
 def _fault_of_prose(text: str) -> ReplyFault | None:
-    """Its first words tell, and only of a short text its middle too."""
+    """Judge the first words of a text; for a short text the middle too."""
     is_short = len(text) <= _SHORT_CHARS
     if patterns.ERROR.match(text) or (is_short and patterns.ERROR_ANYWHERE.search(text)):
         return ReplyFault.ERROR_TEXT
@@ -156,10 +156,11 @@ def _fault_of_prose(text: str) -> ReplyFault | None:
 
 
 def _fault_under_headings(text: str) -> ReplyFault | None:
-    """A heading makes no notes: what stands under it is judged, apart from quotes and code in it.
+    """Judge the content under headings, apart from quotes and code: a heading alone makes no notes.
 
-    Under headings that are not a summary's own the first words tell, as without any. In a summary one point
-    may speak of an error; it is no notes where half of it does, or where a paragraph is not about the talk.
+    Under headings foreign to a summary, the first words decide, as without headings. In a summary, one point
+    may speak of an error; the text is no summary if half of the points do, or if a paragraph is not about the
+    conversation.
     """
     if fault := next(filter(None, map(_fault_of_block, _blocks(text))), None):
         return fault
@@ -191,7 +192,7 @@ def _fault_of_block(block: str) -> ReplyFault | None:
 
 
 def _outside_code(text: str) -> str:
-    """Leave out fenced code, to the end where a fence is not closed."""
+    """Drop fenced code, up to the end if a fence is not closed."""
     kept: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -207,7 +208,7 @@ def _outside_code(text: str) -> str:
 
 
 def _units(text: str) -> tuple[list[tuple[str, bool]], bool]:
-    """What stands under headings: each line, and whether it is a point; and whether a section holds any."""
+    """List the lines under headings, with a flag for points; and say whether a known section holds any."""
     units: list[tuple[str, bool]] = []
     in_sections = False
     for line in read_lines(_outside_code(text)):
@@ -218,7 +219,7 @@ def _units(text: str) -> tuple[list[tuple[str, bool]], bool]:
 
 
 def _fault_of_unit(unit: str) -> ReplyFault | None:
-    """What names a message as its source says what was said there."""
+    """Judge one unit, except a unit with a citation, since such a unit reports on a message."""
     said = patterns.QUOTED.sub("", patterns.LABEL.sub("", unit, count=1)).strip()
     if not said or patterns.SOURCE.search(said):
         return None
@@ -228,13 +229,13 @@ def _fault_of_unit(unit: str) -> ReplyFault | None:
 
 
 def is_refusal(text: str) -> bool:
-    """Tell whether a text declines the task or asks for what it should summarize.
+    """Tell whether a text declines the task or asks for the text to summarize.
 
     Args:
         text: A reply, cleaned.
 
     Returns:
-        True where its first words refuse, in any language that is known here.
+        True if the first words refuse, in any language known here.
     """
     head = " ".join(text[:_HEAD_CHARS].replace("\u2019", "'").casefold().split())
     if any(map(head.startswith, REFUSALS)):

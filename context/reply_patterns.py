@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""What wrapping, errors, tool calls and thinking aloud look like in a model's reply."""
+"""Patterns of wrapping, errors, tool calls and thinking aloud in a model's reply."""
 
 import re
 
@@ -83,7 +83,7 @@ TOOL_LINE = re.compile(
     r"|\A\s*(?:print\()?(?:default_api\.)?[a-z_]\w*\((?:\s*+\w+\s*+=\s*+[^\n]*\)|\)+)\s*\Z",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A call in the place of notes under a heading; the mention of one in a point is none."""
+"""A call in the place of notes under a heading; a call merely mentioned in a point does not match."""
 REASONING = re.compile(
     r"\A(?:(?:okay|ok|alright|hmm+|wait|so)[,.]\s|let(?: me|'s|’s| us) (?:see|think|start|begin|summar|look|read|anal|break|write"
     r"|draft|check|first|try|go|now|re-?read|figure|carefully)|first,? (?:i|let)\b|i (?:need|should|have|must|will|am going) to\b"

@@ -1,4 +1,4 @@
-"""What a chat's last request began with, so that a summary may be asked for behind the same beginning."""
+"""Reuse of the beginning of a chat's last request, so that a summary request shares the cached prefix."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from context.wire.to_openai import is_empty
 
 
 class RideOutcome(StrEnum):
-    """What came of the wish to ride; stored as a label of a count."""
+    """Outcomes of an attempted reuse; stored as a label of a count."""
 
     RIDDEN = "ridden"
     UNKNOWN = "no-known-prefix"
@@ -34,16 +34,16 @@ class RideOutcome(StrEnum):
 
 @dataclass(frozen=True)
 class ChatPrefix:
-    """What a chat's last request began with, as far as the log and its summary can tell it again.
+    """Beginning of a chat's last request, as far as the log and its summary can reproduce the text.
 
     Attributes:
-        model: Who was asked.
-        system: The system prompt as it was sent, JSON; None for none.
-        tools: The tool definitions, in their order.
-        notes_version: The summary that stood before the messages; 0 for none.
+        model: The model asked.
+        system: The system prompt as sent, JSON; None for none.
+        tools: The tool definitions, in order.
+        notes_version: The summary before the messages; 0 for none.
         from_seq: The first message of the log, >= 1.
-        to_seq: The last one whose turn was over, >= `from_seq`.
-        sha256: Names all of it exactly, in hexadecimal digits.
+        to_seq: The last message of a finished turn, >= `from_seq`.
+        sha256: Hash of the whole beginning, in hexadecimal digits.
     """
 
     model: str
@@ -57,13 +57,13 @@ class ChatPrefix:
 
 @dataclass(frozen=True)
 class Ride:
-    """A beginning that a provider has in its cache, cut where the messages to summarize end.
+    """A beginning in a provider's cache, cut at the end of the messages to summarize.
 
     Attributes:
-        items: Its messages, each as JSON text, byte for byte as the chat sent them.
-        tools: The tool definitions that stand before them.
-        tokens: What both cost, by the stored counts.
-        notes_version: The summary that they show; 0 for none.
+        items: The messages, each as JSON text, byte for byte as sent by the chat.
+        tools: The tool definitions before the messages.
+        tokens: The cost of both, by the stored counts.
+        notes_version: The summary shown by the messages; 0 for none.
     """
 
     items: tuple[str, ...]
@@ -73,24 +73,24 @@ class Ride:
 
 
 def caches_by_itself(model: str) -> bool:
-    """Whether a provider finds what it has read before without marks in the request.
+    """Say whether a provider caches without marks in the request.
 
-    Anthropic's models cache only what the caller marks, and forget it where the choice of tools changes.
+    Anthropic's models cache only parts marked by the caller, and drop them when the choice of tools changes.
     """
     return family_of(model) is not ModelFamily.ANTHROPIC
 
 
 def prefix_of(request: WindowRequest, window: Window, tools: Sequence[JsonObject]) -> ChatPrefix | None:
-    """Say what of a window the next requests begin with as well: all that is not made for this one alone.
+    """Return the part of a window that the next requests begin with, without parts made for one request.
 
     Args:
-        request: What the window was made of.
-        window: What is sent.
-        tools: The tool definitions that are sent with it.
+        request: The request behind the window.
+        window: The window sent.
+        tools: The tool definitions sent with the window.
 
     Returns:
-        The system prompt, the summary and the whole turns after it; None where a part of them goes out in
-        other words than it is stored, or where there is no turn.
+        The system prompt, the summary and the whole turns after the summary; None if a part goes out in other
+        words than stored, or if there is no turn.
     """
     notes = request.notes if window.certificate.summary_covers else None
     rest = window.messages[1:] if notes else window.messages
@@ -109,16 +109,16 @@ def prefix_of(request: WindowRequest, window: Window, tools: Sequence[JsonObject
 def find_ride(
     prefix: ChatPrefix, notes: Notes | None, messages: Sequence[Message], *, up_to_seq: int
 ) -> Ride | None:
-    """Write the beginning again from what is stored, and cut it.
+    """Rebuild the beginning from stored data, and cut it.
 
     Args:
-        prefix: What was sent.
-        notes: The summary of that version; None for none.
-        messages: The messages of the log from its first to its last, in order.
-        up_to_seq: Where the messages to summarize end, the end of a turn within them.
+        prefix: The beginning as sent.
+        notes: The summary of the prefix's version; None for none.
+        messages: The messages of the log from the prefix's first to its last, in order.
+        up_to_seq: The end of the messages to summarize, the end of a turn within the prefix.
 
     Returns:
-        The beginning, or None where it is not, to the last byte, what the chat sent.
+        The beginning, or None if any byte differs from the chat's request.
     """
     shown = _mended(messages)
     items = _items(prefix.system, notes, shown)
@@ -132,19 +132,19 @@ def find_ride(
 
 
 def ride_messages(ride: Ride, asked: SummaryInput, *, base_version: int) -> list[JsonObject]:
-    """Write a request for notes behind the beginning: all but its last message is the chat's own.
+    """Write a request for notes behind the beginning: all but the last message is the chat's own.
 
     Args:
         ride: The beginning.
-        asked: What to summarize.
-        base_version: The summary that the notes build on; 0 for none.
+        asked: The content to summarize.
+        base_version: The summary below the notes; 0 for none.
     """
     shows_base = base_version > 0 and base_version == ride.notes_version
     return [*map(json.loads, ride.items), riding_message(asked, shows_previous=shows_base)]
 
 
 def _mended(messages: Sequence[Message]) -> list[Message]:
-    """Mend what is stored as the assembler does: a call that nobody answered is not sent."""
+    """Mend stored messages like the assembler: an unanswered call is not sent."""
     history = read_history(messages, [new_message({"role": "user", "content": "?"}, Role.USER)])
     return [message for turn in history.turns for message in turn]
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""Strong rules of users: what may never be lost, whoever writes the notes."""
+"""Strong rules of users, never to be lost by any writer of notes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from context.taint import gives_orders
 from context.types import Role
 
 MOST_RULES = 12
-"""So many are asked for, the latest ones: who forbids more in one stretch states no rules any more."""
+"""Most rules demanded, the latest first: a user who forbids more in one stretch no longer states rules."""
 
 _RULE_CHARS = 240
 _PASTED_CHARS = 1_500
@@ -47,11 +47,11 @@ _QUOTE = re.compile(r"\s{0,3}>")
 
 @dataclass(frozen=True)
 class Rule:
-    """A strong rule, as a user stated it.
+    """A strong rule, as stated by a user.
 
     Attributes:
         seq: The message.
-        speaker: Who said it.
+        speaker: The speaker of the rule.
         text: The sentence, on one line.
     """
 
@@ -66,17 +66,17 @@ class Rule:
 
 
 def find_rules(lines: Sequence[RenderedLine], *, most: int = MOST_RULES) -> list[Rule]:
-    """List the strong rules that users state and nobody lifts afterwards.
+    """List the strong rules stated by users and never lifted afterwards.
 
-    Sentences that forbid or demand without reserve and are addressed to whoever does the work; questions,
-    tales ("I never liked it"), quotes, pasted code and logs, and orders to forget all orders are none.
+    A rule forbids or demands without reserve, and is addressed to the worker of the task. Questions, tales
+    ("I never liked it"), quotes, pasted code and logs, and orders to forget all orders are not rules.
 
     Args:
         lines: A transcript.
-        most: The most rules; the latest ones stay.
+        most: The most rules; the latest stay.
 
     Returns:
-        The rules in their order, each once.
+        The rules in order, each once.
     """
     users = [line for line in lines if line.role is Role.USER and line.kind is LineKind.TEXT]
     found: dict[str, Rule] = {}
@@ -92,7 +92,7 @@ def find_rules(lines: Sequence[RenderedLine], *, most: int = MOST_RULES) -> list
 
 
 def is_rule(sentence: str) -> bool:
-    """Tell whether a sentence is a strong rule for whoever does the work."""
+    """Tell whether a sentence is a strong rule addressed to the worker of the task."""
     folded = sentence.casefold().replace("’", "'")
     if len(sentence) > _RULE_CHARS or not is_strong_rule(sentence) or is_question(sentence):
         return False
@@ -104,15 +104,15 @@ def is_rule(sentence: str) -> bool:
 
 
 def lost_rules(notes: str, lines: Sequence[RenderedLine], *, most: int = MOST_RULES) -> list[Rule]:
-    """List the strong rules of the users that notes have nowhere.
+    """List the strong rules of the users missing from notes.
 
     Args:
         notes: A draft of notes.
-        lines: The transcript that it takes in.
+        lines: The transcript covered by the draft.
         most: The most rules that count.
 
     Returns:
-        Those of which no point says all.
+        The rules not fully stated by any point.
     """
     rules = find_rules(lines, most=most)
     if not rules:
@@ -123,7 +123,7 @@ def lost_rules(notes: str, lines: Sequence[RenderedLine], *, most: int = MOST_RU
 
 
 def _own_sentences(text: str) -> Iterator[str]:
-    """Split what a user wrote himself: quoted lines and a long paste are somebody else's."""
+    """Split a user's own words; quoted lines and a long paste belong to somebody else."""
     kept = "\n".join(row for row in prose_rows(text) if not _QUOTE.match(row))
     sentences = split_sentences(kept)
     if len(text) > _PASTED_CHARS:
@@ -144,7 +144,7 @@ def _stands(rule: Rule, points: Sequence[str], whole: str) -> bool:
 
 
 def _is_retold(own: Gist, rule: str, point: str) -> bool:
-    """A point that cites the rule may say it with other endings, or in another language."""
+    """Say whether a point with a citation retells the rule, in other word endings or another language."""
     told = gist(point)
     if own.negates != told.negates:
         return False
@@ -156,7 +156,7 @@ def _is_retold(own: Gist, rule: str, point: str) -> bool:
 
 
 def _core(sentence: str) -> str:
-    """Take the clause that forbids or demands out of a sentence, where it says enough by itself."""
+    """Extract the clause that forbids or demands from a sentence, if the clause says enough by itself."""
     clauses = _CLAUSE.split(sentence)
     strong = [clause for clause in clauses if is_strong_rule(clause)]
     if len(clauses) < 2 or not strong:  # noqa: PLR2004

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - a table; the words are written in their languages' own letters
-"""Tell whether one line of notes says all that another one says."""
+"""Comparison of lines of notes: does one line say everything that another line says?"""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _LABEL = re.compile(
     r"\A(?:\[[^\[\]\n]{1,40}\]\s*[^:\[\]\n]{1,70}:\s|[^:\[\]()\n]{1,60} \((?:user|assistant|tool|system)\):\s|(?:user|assistant):\s)",
     re.IGNORECASE,
 )
-"""Who says it, in which message: what is said is the same whoever notes it."""
+"""Speaker and message of a line, ignored in comparisons of content."""
 NEGATION = re.compile(
     r"(?<!\w)(?:never|not|no|none|nobody|nothing|without|avoid|avoids|forbidden|forbids|prohibited|cannot|\w+n't|"
     r"nie|niemals|nicht|kein\w{0,2}|ohne|verboten|ne|n'\w+|pas|jamais|sans|interdit\w{0,2}|nunca|jamás|sin|prohibido|não|sem|"
@@ -29,16 +29,16 @@ _MANY_TERMS = 400
 
 @dataclass(frozen=True)
 class Gist:
-    """What a line says, as far as it can be compared.
+    """Comparable content of a line.
 
     Attributes:
-        plain: The line, folded, without who said it where.
-        asked: The terms that another line must have to say the same.
-        terms: All terms that it has itself.
-        words: Those of `asked` that are no names and no numbers.
-        names: The exact names in it, folded.
-        numbers: Its terms that hold a digit.
-        negates: Whether it denies or forbids something.
+        plain: The line, folded, without speaker and message.
+        asked: The terms required of another line with the same content.
+        terms: All terms of the line.
+        words: The terms of `asked` except names and numbers.
+        names: The exact names, folded.
+        numbers: The terms with a digit.
+        negates: True if the line denies or forbids something.
     """
 
     plain: str
@@ -52,13 +52,13 @@ class Gist:
 
 @lru_cache(maxsize=8_192)
 def gist(line: str) -> Gist:
-    """Read what a line says.
+    """Read the content of a line.
 
     Args:
         line: A point of a summary, or a sentence.
 
     Returns:
-        Its terms, names and sign, without citations and the label of its speaker.
+        The terms, names and sign, without citations and the label of the speaker.
     """
     said = _CITED.sub(" ", _LABEL.sub("", line, count=1))
     plain = normal(said)
@@ -77,35 +77,35 @@ def gist(line: str) -> Gist:
 
 
 def stands_in(name: str, text: str) -> bool:
-    """Tell whether a name stands in a text, not as a piece of a longer one; both folded by `normal`."""
+    """Tell whether a name stands in a text, not inside a longer name; both folded by `normal`."""
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
 
 
 def names_kept(part: Gist, whole: Gist) -> bool:
-    """Tell whether every exact name and number of one line stands in another."""
+    """Tell whether every exact name and number of a line stands in another line."""
     return part.numbers <= whole.terms and all(stands_in(name, whole.plain) for name in part.names)
 
 
 def is_about(told: Gist, part: Gist, *, least: float) -> bool:
-    """Tell whether words are about a line: they hold its names and numbers, and most of its other words.
+    """Tell whether words are about a line: its names and numbers are there, and most of its other words.
 
     Args:
         told: The words.
         part: The line.
-        least: The least share of the line's words that they hold, in [0, 1].
+        least: The least share of the line's words found in `told`, in [0, 1].
 
     Returns:
-        False for a line of names alone: to name them says nothing about them.
+        False for a line of names alone: a list of names says nothing about them.
     """
     shared = len(part.words & told.terms)
     return bool(part.words) and shared >= least * len(part.words) and names_kept(part, told)
 
 
 def covers(whole: Gist, part: Gist) -> bool:
-    """Tell whether a line says all that another one says, and does not say the opposite.
+    """Tell whether a line says everything another line says, and does not say the opposite.
 
-    All content words and exact names are there and the signs agree. So notes can be reworded over and over,
-    and what they cover stays the same.
+    All content words and exact names are present and the signs agree. So notes can be reworded over and over,
+    with the same coverage.
     """
     if part.plain == whole.plain:
         return True

@@ -1,4 +1,4 @@
-"""Clean text and JSON once, at the door: what Postgres or UTF-8 cannot hold never gets in."""
+"""Cleaning of incoming text and JSON: content that Postgres or UTF-8 cannot hold never gets in."""
 
 import json
 import re
@@ -14,10 +14,10 @@ MAX_DEPTH = 64
 """Nested arrays and objects, by default; real messages stay below 20."""
 
 MAX_INT_DIGITS = 308
-"""Longer integers overflow a double, and with it most readers of JSON."""
+"""Most digits of an integer; longer integers overflow a double, and so most JSON readers."""
 
 REPLACEMENT = "\ufffd"
-"""Stands where a lone surrogate stood."""
+"""Replacement for a lone surrogate."""
 
 _INT_LIMIT = 10**MAX_INT_DIGITS
 _DIRTY_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
@@ -29,28 +29,28 @@ _KNOWN = _CONTAINERS | {str, int, float, bool, type(None)}
 
 _Value = TypeVar("_Value")
 _Trail = tuple[Any, str | int] | None
-"""How to get to a value: the trail of what holds it, and the key in that; None for the root."""
+"""Path to a value: the trail of the container and the key inside the container; None for the root."""
 
 
 class _RepeatedKey(str):
-    """What an object becomes in which this key stood twice: refused once its path is known."""
+    """Stand-in for an object with a repeated key, refused once the path is known."""
 
     __slots__ = ()
 
 
 class _LongInt:
-    """An integer with too many digits: refused once its path is known."""
+    """An integer with too many digits, refused once the path is known."""
 
 
 def clean_text(text: str) -> str:
-    """Take out what Postgres and UTF-8 cannot hold.
+    """Remove characters that Postgres and UTF-8 cannot hold.
 
     Args:
         text: Any string.
 
     Returns:
-        The text without NUL characters; halves of a surrogate pair are joined where they stand together
-        and become U+FFFD where they stand alone. The same object when nothing had to change.
+        The text without NUL characters. Adjacent halves of a surrogate pair are joined; lone halves become
+        U+FFFD. The same object when nothing had to change.
     """
     if _is_clean(text):
         return text
@@ -60,19 +60,19 @@ def clean_text(text: str) -> str:
 def clean_json(value: Any, *, max_depth: int = MAX_DEPTH) -> tuple[Any, bool]:
     """Clean every string and key of a JSON value.
 
-    Keys that become equal are all kept: the one that was clean keeps its name, the others get U+FFFD and a
-    number appended. The order of keys stays.
+    Keys that become equal are all kept: the clean key keeps its name, the others get U+FFFD and a number
+    appended. The order of keys stays.
 
     Args:
-        value: A decoded JSON value; it is not changed.
-        max_depth: How many arrays and objects may stand inside each other, >= 0.
+        value: A decoded JSON value; not changed.
+        max_depth: The most arrays and objects nested inside each other, >= 0.
 
     Returns:
         The clean value, and whether anything had to change; the same object when nothing had to.
 
     Raises:
-        InvalidInputError: It is nested too deeply, holds a number that is not finite or an integer that is
-            too long, or something that JSON does not know; the path is named, as in `$.a[3]`.
+        InvalidInputError: The value is nested too deeply, or holds a number that is not finite, an integer
+            that is too long, or something unknown to JSON; the path is named, as in `$.a[3]`.
     """
     if _is_plain(value, max_depth):
         return value, False
@@ -81,18 +81,18 @@ def clean_json(value: Any, *, max_depth: int = MAX_DEPTH) -> tuple[Any, bool]:
 
 
 def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH) -> tuple[Any, bool]:
-    """Read JSON strictly, then clean it as `clean_json` does.
+    """Read JSON strictly, then clean it like `clean_json`.
 
     Args:
         data: UTF-8 text of one JSON value.
-        max_depth: How many arrays and objects may stand inside each other, 0 to 500.
+        max_depth: The most arrays and objects nested inside each other, 0 to 500.
 
     Returns:
         The clean value, and whether anything had to change.
 
     Raises:
-        InvalidInputError: It is not UTF-8 or not JSON (line, column and offset are named), a key stands
-            twice in an object, or as for `clean_json`.
+        InvalidInputError: The data is not UTF-8 or not JSON (line, column and offset are named), an object
+            repeats a key, or as for `clean_json`.
     """
     text = _decode(data)
     value = _load(text, max_depth)
@@ -103,20 +103,20 @@ def parse_json(data: bytes, *, max_depth: int = MAX_DEPTH) -> tuple[Any, bool]:
 
 
 def decode_inner(text: str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
-    """Decode JSON that stands inside a clean text, such as a call's arguments or a tool's result.
+    """Decode JSON inside a clean text, such as a call's arguments or a tool's result.
 
-    Escapes in it name what the door never saw: NUL and halves of surrogate pairs come out of them.
+    Escapes inside may name characters not seen on entry: NUL and halves of surrogate pairs are removed.
 
     Args:
-        text: Clean text, of one JSON value if it is any.
-        parse_constant: What becomes of NaN and infinities; they are kept as floats where None.
+        text: Clean text, of one JSON value if any.
+        parse_constant: Converter of NaN and infinities; None keeps them as floats.
 
     Returns:
         The value with clean text.
 
     Raises:
-        ValueError: It is not JSON.
-        RecursionError: It is nested too deeply.
+        ValueError: The text is not JSON.
+        RecursionError: The value is nested too deeply.
     """
     value = json.loads(text, parse_constant=parse_constant)
     return _cleaned(value) if _DIRTY_ESCAPE.search(text) else value
@@ -172,7 +172,7 @@ def _keys_are_plain(objects: Sequence[dict[Any, Any]], *, with_text: bool) -> bo
 
 
 def _check(value: Any, max_depth: int) -> None:
-    """Refuse, with its path, the first thing in the document's order that cannot be kept."""
+    """Refuse, with its path, the first unacceptable value in the document's order."""
     pending: list[tuple[Any, _Trail, int]] = [(value, None, 0)]
     while pending:
         item, trail, depth = pending.pop()
@@ -186,7 +186,7 @@ def _check(value: Any, max_depth: int) -> None:
 
 
 def _fault(item: Any, depth: int, max_depth: int) -> str | None:
-    """Say what is wrong with a value, its members apart."""
+    """Name the fault of a value, members aside."""
     kind = type(item)
     if kind in _CONTAINERS and depth >= max_depth:
         return _too_deep(max_depth)
@@ -221,7 +221,7 @@ def _quoted(key: str) -> str:
 
 
 def _cleaned(value: Any) -> Any:
-    """Copy a value that `_check` passed, with clean text, from the outside in."""
+    """Copy a value already checked by `_check`, with clean text, from the outside in."""
     root = [value]
     pending: list[Any] = [root]
     while pending:
@@ -259,7 +259,7 @@ def _decode(data: bytes) -> str:
 
 
 def _load(text: str, max_depth: int, parse_int: Callable[[str], object] | None = None) -> Any:
-    """Parse; what needs a path to be refused with is left in the value."""
+    """Parse; values that need a path for their refusal stay in the result."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=parse_int)
     except json.JSONDecodeError as error:
@@ -284,7 +284,7 @@ def _read_int(digits: str) -> object:
 
 
 def _depth_offset(text: str, max_depth: int) -> int:
-    """Find where the nesting exceeds its limit."""
+    """Find the offset at which nesting exceeds the limit."""
     depth = 0
     for token in _STRING_OR_BRACKET.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001, SIM905 - tables in many scripts
-"""The sections of a summary: their titles in many languages, writing them and reading them back."""
+"""Sections of a summary: titles in many languages, writing and reading."""
 
 import re
 import unicodedata
@@ -10,7 +10,7 @@ from functools import cache
 
 
 class Section(StrEnum):
-    """The sections, in the order in which a summary shows them."""
+    """Sections, in the order of a summary."""
 
     OBJECTIVE = "objective"
     CONSTRAINTS = "constraints"
@@ -26,10 +26,10 @@ class SummaryLine:
     """A line of a summary.
 
     Attributes:
-        text: The line as it is written.
-        section: Where it stands; None outside of every section.
-        item: The point that it makes; "" for a heading, a blank line or a placeholder such as "none".
-        is_heading: Whether it is a heading.
+        text: The line as written.
+        section: The section around the line; None outside of every section.
+        item: The point; "" for a heading, a blank line or a placeholder such as "none".
+        is_heading: True for a heading.
     """
 
     text: str
@@ -39,7 +39,7 @@ class SummaryLine:
 
 
 PROTECTED = (Section.CONSTRAINTS, Section.OPEN, Section.IDENTIFIERS)
-"""What a next summary must not lose."""
+"""Sections that a next summary must not lose."""
 
 _TITLES = {
     "en": "Objective|Constraints in force|Decisions and reasons|Work done|Open work|Artifacts and exact identifiers|People and who said what",
@@ -86,20 +86,20 @@ _PLACEHOLDERS = frozenset(
 
 
 def section_titles(language: str) -> dict[Section, str]:
-    """Name the sections in a language, in English where the language is not known.
+    """Name the sections in a language, in English if the language is unknown.
 
     Args:
         language: An ISO 639-1 code, or "und".
 
     Returns:
-        A title for each section, in their order.
+        A title for each section, in order.
     """
     titles = _TITLES.get(language, _TITLES["en"])
     return dict(zip(Section, titles.split("|"), strict=True))
 
 
 def write_sections(items: Mapping[Section, Sequence[str]], language: str) -> str:
-    """Write a summary's sections; those without items are left out.
+    """Write a summary's sections; empty sections are left out.
 
     Args:
         items: The points of each section, each one line.
@@ -118,14 +118,14 @@ def write_sections(items: Mapping[Section, Sequence[str]], language: str) -> str
 
 
 def read_sections(summary: str) -> dict[Section | None, list[str]]:
-    """Read a summary's points by section, whatever the language of its headings.
+    """Read a summary's points by section, in any language of headings.
 
     Args:
-        summary: A summary, as a model or a person wrote it.
+        summary: A summary, as written by a model or a person.
 
     Returns:
-        The points, without bullets and placeholders such as "none"; under None what no section holds.
-        A section that is named is present, even when it is empty.
+        The points, without bullets and placeholders such as "none"; points outside sections under None. A
+        named section is present, even when empty.
     """
     points: dict[Section | None, list[str]] = {}
     for line in read_lines(summary):
@@ -136,13 +136,13 @@ def read_sections(summary: str) -> dict[Section | None, list[str]]:
 
 
 def read_lines(summary: str) -> Iterator[SummaryLine]:
-    """Read a summary line by line, each with the section that it stands in.
+    """Read a summary line by line, each with its section.
 
     Args:
-        summary: A summary, as a model or a person wrote it.
+        summary: A summary, as written by a model or a person.
 
     Yields:
-        Every line, in order, headings and blank ones too.
+        Every line, in order, headings and blank lines too.
     """
     current: Section | None = None
     level = 0
@@ -160,7 +160,7 @@ def read_lines(summary: str) -> Iterator[SummaryLine]:
 
 
 def _item(line: str) -> tuple[Section | None, str]:
-    """Read a point; "**Open work**: …" on one line names its section itself."""
+    """Read a point; a line such as "**Open work**: …" names its own section."""
     inline = _INLINE.match(line)
     section = _titles_known().get(_plain(inline[1])) if inline else None
     if inline and section:
@@ -169,7 +169,7 @@ def _item(line: str) -> tuple[Section | None, str]:
 
 
 def find_section(title: str) -> Section | None:
-    """Name the section that a heading stands for, in any language that is known; None for another heading."""
+    """Name the section of a heading in any known language; None for another heading."""
     title = title.strip()
     return _titles_known().get(_plain(title)) if len(title) <= _MOST_TITLE_CHARS else None
 
@@ -180,13 +180,13 @@ def is_bullet(line: str) -> bool:
 
 
 def is_placeholder(item: str) -> bool:
-    """Tell whether a point only says that there is nothing to say."""
+    """Tell whether a point only says "nothing to say"."""
     plain = item.strip().strip("-*•_()[]<>.…。!").strip().casefold()
     return not any(map(str.isalnum, plain)) or plain in _PLACEHOLDERS
 
 
 def _heading(line: str) -> tuple[Section | None, int] | None:
-    """Read a heading: its section, None for another one, and its depth."""
+    """Read a heading: its section, None for an unknown heading, and its depth."""
     start = _HEADING_MARK.match(line)
     if start is None or _BULLET.match(line):
         return None
@@ -201,7 +201,7 @@ def _heading(line: str) -> tuple[Section | None, int] | None:
 
 
 def _undecorated(title: str) -> str:
-    """Take the marks that may close a heading off its end: hashes, bold marks around a colon."""
+    """Strip closing marks from a heading: hashes, bold marks around a colon."""
     bare = _without_bold(title.rstrip().rstrip("#").rstrip()).rstrip()
     bare = bare[:-1].rstrip() if bare.endswith((":", "：")) else bare
     return _without_bold(bare).rstrip()

@@ -22,16 +22,16 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?\s*[:：]")
-"""A line such as "Returns:": what it names comes after it."""
+"""A line such as "Returns:", before the described content."""
 _MOST_LABEL_WORDS = 2
 _NAMED = re.compile(r"\w+\s*(?:\([^()]{0,80}\)\s*)?:(?=\s|\Z)|\w+ - ")
-"""A line such as "limit: at most so many", which begins with a name and not in the middle of a sentence."""
+"""A line such as "limit: at most so many", beginning with a name and not in the middle of a sentence."""
 _LETTER = re.compile(r"[^\W\d_]")
 _FENCE = re.compile(r"\A\s*(?:```|~~~)")
 
 
 def split_sentences(text: str) -> list[str]:
-    """Split text into sentences; a line break ends one too, and list marks and headings' hashes are taken off.
+    """Split text into sentences, also at line breaks; list marks and headings' hashes are stripped.
 
     Args:
         text: Any text.
@@ -45,14 +45,14 @@ def split_sentences(text: str) -> list[str]:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a description.
 
-    A line that goes on with a small letter is a wrapped one and no new sentence. Tags of HTML are taken off,
-    and a line that only names what follows ("Returns:") is passed over.
+    A line that begins with a small letter continues the line before. HTML tags are stripped, and a line that
+    is only a label ("Returns:") is passed over.
 
     Args:
         text: Any text.
 
     Returns:
-        The sentence; "" where there is none.
+        The sentence; "" if there is none.
     """
     lines = _unwrapped(_TAG.sub(" ", text))
     said = (sentence for line in lines if not _LABEL.fullmatch(line) for sentence in _split_line(line))
@@ -60,7 +60,7 @@ def first_sentence(text: str) -> str:
 
 
 def _unwrapped(text: str) -> list[str]:
-    """Join the lines of a paragraph that a small letter goes on."""
+    """Join the lines of a paragraph continued by a small letter."""
     paragraphs: list[list[str]] = []
     goes_on = False
     for raw in _outside_of_fences(text):
@@ -74,7 +74,7 @@ def _unwrapped(text: str) -> list[str]:
 
 
 def _is_label(lines: list[str]) -> bool:
-    """Whether they are a line such as "Returns:", of two words at most."""
+    """Say whether lines form a label such as "Returns:", of two words at most."""
     return len(lines) <= _MOST_LABEL_WORDS and _LABEL.fullmatch(" ".join(lines)) is not None
 
 
@@ -118,7 +118,7 @@ def _ends_sentence(line: str, match: re.Match[str], start: int) -> bool:
 
 
 def _last_word(line: str, start: int, end: int) -> str:
-    """Return the word before a full stop; of one that is longer than any abbreviation, its end."""
+    """Return the word before a full stop; only the end of a word longer than any abbreviation."""
     least = max(start, end - _LONGEST_ABBREVIATION - 1)
     at = end
     while at > least and not line[at - 1].isspace() and line[at - 1] not in _OPENING:

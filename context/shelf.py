@@ -1,4 +1,4 @@
-"""The artifacts that a window may show: a plan for them, carried out in the room that there is."""
+"""Artifacts of a window: a plan for them, carried out in the available room."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from context.planning.execute import EXTRACT_TOKENS, Available, Execution, execu
 from context.tokens import MESSAGE_OVERHEAD, Count, EncodingName, count_text
 
 ROOM_SHARE = 0.5
-"""What artifacts may take of the room beside what must be sent, where history wants it too."""
+"""Largest share of the room beside the fixed parts for artifacts, if history wants the room too."""
 
 NO_PLAN = ArtifactPlan(())
 NOTHING = Execution((), (), (), 0)
@@ -18,18 +18,18 @@ NOTHING = Execution((), (), (), 0)
 _ATTEMPTS = 4
 _PROBE = 10_000
 _SEAM_TOKENS = 4
-"""Line breaks around a text, and what two texts may cost more together than apart."""
+"""Tokens for the line breaks around a text, and for the seam between two joined texts."""
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """Artifacts that may be shown, and what is planned for them.
+    """Artifacts available to a window, with a plan.
 
     Attributes:
-        plan: A decision about each.
-        available: What there is of each, by id.
-        room_share: The most of the room that they take from history, in [0, 1].
-        most_share: The most of the room that they take in any case, in [0, 1].
+        plan: A decision about each artifact.
+        available: The available forms of each artifact, by id.
+        room_share: The largest share of the room taken from history, in [0, 1].
+        most_share: The largest share of the room in any case, in [0, 1].
         extract_tokens: The most tokens of one extract.
     """
 
@@ -42,13 +42,13 @@ class Shelf:
 
 @dataclass(frozen=True)
 class Shelved:
-    """What a window shows of a shelf.
+    """Artifacts shown by a window.
 
     Attributes:
-        execution: What was chosen, and the account of it.
-        text: The region as the content of one message; empty where nothing is shown.
-        count: What the message costs.
-        cost: The same in the model's tokens.
+        execution: The choices made, with an account.
+        text: The region as the content of one message; empty if nothing is shown.
+        count: The cost of the message.
+        cost: The same cost in the model's tokens.
     """
 
     execution: Execution = NOTHING
@@ -61,12 +61,12 @@ def fill_shelf(shelf: Shelf, room: int, price: Callable[[Count], int]) -> Shelve
     """Carry the plan out in a room of the model's own tokens.
 
     Args:
-        shelf: The plan, and what there is.
-        room: The most that the region may cost, in the model's tokens.
+        shelf: The plan, and the available artifacts.
+        room: The largest cost of the region, in the model's tokens.
         price: Bounds a count in the model's tokens.
 
     Returns:
-        What is shown, never above the room; nothing where even that is too much.
+        The shown artifacts, never above the room; empty if the room is too small for any.
     """
     if not shelf.available and not shelf.plan.artifacts:
         return Shelved()
@@ -95,7 +95,7 @@ def _fill(shelf: Shelf, budget: int, price: Callable[[Count], int]) -> Shelved:
 
 
 def _count_region(execution: Execution) -> Count:
-    """Bound the region by the counts of its texts, which were made when they were stored."""
+    """Bound the region by the counts of its texts, made when the texts were stored."""
     wide = count_text(frame(), EncodingName.WIDE) + _SEAM_TOKENS
     wide += sum(_wide(one) for one in execution.used)
     return Count(execution.tokens + MESSAGE_OVERHEAD, wide + MESSAGE_OVERHEAD, messages=1)

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - marks in many scripts
-"""What a draft was made from, and its points taken apart to be held against it."""
+"""Source of a draft, and the parsed points to compare with the source."""
 
 import re
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ from context.types import Role
 from context.words import fold_word, index_terms, query_terms
 
 PREFIX = 5
-"""So many letters of a word tell it whatever its ending."""
+"""Number of letters that identify a word with any ending."""
 
 _CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)(?:\s?·[^\[\]\n]{1,30})?\s*\]")
 _RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
@@ -45,12 +45,12 @@ class Doubt(StrEnum):
 
 @dataclass(frozen=True)
 class Source:
-    """What a draft was made from.
+    """Source of a draft.
 
     Attributes:
         lines: The transcript.
-        previous: The notes before it, or "".
-        known: Other texts that its writer was given: the speakers' labels, a title, a focus.
+        previous: The earlier notes, or "".
+        known: Other input of the writer: the speakers' labels, a title, a focus.
     """
 
     lines: Sequence[RenderedLine]
@@ -59,17 +59,17 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """All of it."""
+        """The whole source."""
         return "\n".join([*(str(line) for line in self.lines), self.previous, *self.known])
 
     @cached_property
     def text_folded(self) -> str:
-        """All of it, folded as names are."""
+        """The whole source, folded like names."""
         return normal(self.text)
 
     @cached_property
     def haystack(self) -> str:
-        """All of it, folded, a mark between the lines."""
+        """The whole source, folded, with a mark between lines."""
         parts = [
             *(f"{line.speaker}: {line.text}" for line in self.lines),
             *self.previous.splitlines(),
@@ -79,37 +79,37 @@ class Source:
 
     @cached_property
     def flat(self) -> str:
-        """The same with line breaks as blanks: a point may join the lines of one message."""
+        """The haystack with line breaks as blanks, because a point may join the lines of one message."""
         return re.sub(r"\s+", " ", _LIST_MARK.sub(" ", f" ¦ {self.haystack}"))
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """Its words."""
+        """The words of the source."""
         return frozenset(index_terms(self.text))
 
     @cached_property
     def starts(self) -> frozenset[str]:
-        """The beginnings of its words: other endings make no other word."""
+        """The beginnings of the words, to ignore endings."""
         return frozenset(term[:PREFIX] for term in self.terms)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its words as they are written, folded."""
+        """The words as written, folded."""
         return frozenset(fold_word(word) for word in re.findall(r"[^\W_]+", self.text))
 
     @cached_property
     def figures(self) -> Figures:
-        """Its dates, times and numbers."""
+        """The dates, times and numbers of the source."""
         return read_figures(self.text)
 
     @cached_property
     def numbers(self) -> frozenset[float]:
-        """All values that it could be meant to say."""
+        """All possible values of the source's numbers."""
         return known_numbers(self.text)
 
     @cached_property
     def languages(self) -> frozenset[str]:
-        """In which languages a good part of it is."""
+        """The languages of a good part of the source."""
         shares = language_shares(self.text[:20_000])
         found = {code for code, share in shares.items() if share >= _LEAST_SHARE}
         found |= {detect_language(text[:20_000]) for text in self.known if len(text) > _LONG_CHARS}
@@ -132,7 +132,7 @@ class Source:
 
     @cached_property
     def by_step(self) -> dict[int, list[RenderedLine]]:
-        """The lines of each step: a call and what came of it."""
+        """The lines of each step: a call and its outcome."""
         found: dict[int, list[RenderedLine]] = defaultdict(list)
         for line in self.lines:
             found[line.step].append(line)
@@ -140,7 +140,7 @@ class Source:
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
-        """In which lines a term stands."""
+        """The lines of each term."""
         found: dict[str, list[int]] = defaultdict(list)
         for place, line in enumerate(self.told):
             for term in line_terms(line.text):
@@ -148,13 +148,13 @@ class Source:
         return dict(found)
 
     def near(self, seqs: Iterable[int]) -> list[RenderedLine]:
-        """List the lines of some messages, with those of their steps."""
+        """List the lines of some messages, and of their steps."""
         own = [line for seq in seqs for line in self.by_seq.get(seq, ())]
         calls = {line.step for line in own if line.kind is not LineKind.TEXT}
         return [*own, *(line for step in calls for line in self.by_step[step])]
 
     def about(self, terms: Iterable[str], *, most: int = 4) -> list[RenderedLine]:
-        """List the lines that share most of some terms, rare ones first."""
+        """List the lines with the most of some terms; rare terms weigh more."""
         scores: Counter[int] = Counter()
         for term in terms:
             places = self.places.get(term, ())
@@ -166,15 +166,15 @@ class Source:
 
 @dataclass(frozen=True)
 class Said:
-    """A point, taken apart.
+    """A parsed point.
 
     Attributes:
-        line: The line that makes it.
-        source: What it was made from.
-        cited: The messages of the source that it names.
-        plain: What it says, without those and without a label.
-        label: Who says it where, as far as that is a speaker of the source.
-        terms: Its words of weight.
+        line: The line of the point.
+        source: The source of the point.
+        cited: The messages of the source named by the point.
+        plain: The content, without citations and label.
+        label: The label with the speaker, if the speaker is known to the source.
+        terms: The words of weight.
     """
 
     line: SummaryLine
@@ -186,7 +186,7 @@ class Said:
 
     @classmethod
     def of(cls, line: SummaryLine, source: Source, marks: re.Pattern[str] | None) -> "Said":
-        """Take a point apart; what marks matches is none of its words."""
+        """Parse a point; text matched by `marks` does not count as words of the point."""
         item = marks.sub("", line.item) if marks else line.item
         cited = tuple(seq for seq in cited_seqs(item) if seq in source.by_seq)
         item = _LEFT_OUT.sub(" … ", item)
@@ -200,7 +200,7 @@ class Said:
 
 
 def cited_seqs(item: str) -> Iterator[int]:
-    """List the messages that a point names as its source."""
+    """Yield the messages named by a point as its source."""
     for found in _CITED.finditer(item):
         for part in _RANGE.finditer(found[1]):
             first, last = int(part[1]), int(part[2] or part[1])
@@ -215,12 +215,12 @@ def _names_speaker(label: str, source: Source) -> bool:
 
 
 def fold_marks(text: str) -> str:
-    """Fold a text as names are folded, and take its emphasis off; all brackets become round."""
+    """Fold a text like names, and strip emphasis; all brackets become round."""
     return re.sub(r"\s?[*`_]{1,3}(?=\W|\Z)|(?<!\w)[*`_]{1,3}", "", normal(text).translate(_BRACKETS))
 
 
 def speaks_source(said: Said) -> bool:
-    """Words can be compared within one language only."""
+    """Say whether point and source share a language, since words compare only within one language."""
     own = detect_language(said.plain)
     known = said.source.languages
     return own == UNKNOWN or not known or any(same_language(own, code) for code in known)
@@ -232,7 +232,7 @@ def starts_alike(term: str, source: Source) -> bool:
 
 
 def share_of(terms: frozenset[str], lines: Sequence[RenderedLine]) -> float:
-    """Measure the share of some terms that lines have, other endings allowed."""
+    """Return the share of some terms found in lines, other endings allowed."""
     words = frozenset(term for line in lines for term in line_terms(f"{line.speaker} {line.text}"))
     starts = frozenset(term[:PREFIX] for term in words if len(term) >= PREFIX)
     found = sum(term in words or (len(term) >= PREFIX and term[:PREFIX] in starts) for term in terms)
@@ -246,5 +246,5 @@ def line_terms(text: str) -> frozenset[str]:
 
 
 def support_of(said: Said) -> list[RenderedLine]:
-    """List the lines that a point rests on: those that it cites, else those that are about the same."""
+    """List the lines that support a point: cited lines, else lines about the same terms."""
     return said.source.near(said.cited) if said.cited else said.source.about(said.terms)

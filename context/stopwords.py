@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""The most common little words of languages that share a script: what tells them apart."""
+"""Most common little words of languages with a shared script, to tell the languages apart."""
 
 STOP_WORDS: dict[str, frozenset[str]] = {
     code: frozenset(words.split())
@@ -79,7 +79,7 @@ STOP_WORDS: dict[str, frozenset[str]] = {
         "mr": "आहे आणि या हे तो ती ते मध्ये नाही साठी आहेत होते केले एक पण किंवा मी तुम्ही आम्ही",
     }.items()
 }
-"""ISO 639-1 code to words, case-folded. Those from Finnish to Tagalog hold no word of the others: so none loses weight."""
+"""ISO 639-1 code to words, case-folded. Languages from Finnish to Tagalog share no word with others, so no word loses weight."""
 
 TELLING_LETTERS: dict[str, str] = {
     "de": "ß",
@@ -100,4 +100,4 @@ TELLING_LETTERS: dict[str, str] = {
     "sr": "ђћџјљњ",
     "fa": "پچژگ",
 }
-"""Letters that hardly another language of the script uses."""
+"""Letters hardly used by other languages of the script."""

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001, SIM905 - letters of many scripts; a list of words
-"""Names and figures of a text that stand nowhere in its source."""
+"""Names and figures of a text absent from its source."""
 
 import re
 
@@ -10,14 +10,14 @@ from context.source import PREFIX, Said, Source, starts_alike
 from context.words import fold_word
 
 NOUNS_ARE_CAPITAL = "de"
-"""In this language a capital letter makes no name."""
+"""The language in which a capital letter does not mark a name."""
 
 CAPITAL = re.compile(r"(?<![\w.'’@/#-])[A-ZÀ-ÖØ-ÞĀ-ŽА-ЯЁІЇЄҐΑ-Ω](?:[^\W_]|['’-]){2,40}(?!_)")
 """A word with a capital letter."""
 
 _NO_SENTENCE_START = re.compile(r"[^\s.!?:;¦•*\"“„«(\[—–|/-]\s+\Z|,\s*\Z")
 _BEFORE_CHARS = 40
-"""So much before a word tells whether a sentence begins with it."""
+"""Characters before a word, enough to see whether the word begins a sentence."""
 _HARD_NAME = re.compile(r"\d|[_@/\\#]|\(\)|://|\w-[A-Z0-9]")
 _UNIT_LETTERS = 7
 _LEAST_OF_PATH = 3
@@ -30,7 +30,7 @@ _COMMON = frozenset(
 
 
 def unknown_figures(plain: str, source: Source) -> list[str]:
-    """List the figures that stand nowhere in the source, whatever way they are written."""
+    """List the figures absent from the source in every spelling."""
     told = read_figures(plain)
     figures = [*told.numbers, *((year,) for year in told.years)]
     unknown = [
@@ -52,7 +52,7 @@ def unknown_figures(plain: str, source: Source) -> list[str]:
 
 
 def unknown_names(plain: str, source: Source) -> list[str]:
-    """List the exact names and the capital words that stand nowhere in the source."""
+    """List the exact names and the capital words absent from the source."""
     names = [name for name in extract_identifiers(plain) if is_exact_name(name)]
     kept = set(kept_identifiers(source.text_folded, names))
     unknown = [name for name in names if name not in kept and not _is_figure(name)]
@@ -61,7 +61,7 @@ def unknown_names(plain: str, source: Source) -> list[str]:
 
 
 def _is_part_of_path(name: str, source: Source) -> bool:
-    """Where a path leads from elsewhere, its own part tells."""
+    """Say whether the source holds the local part of a path."""
     own = normal(name).lstrip("./~\\").rstrip("/")
     return name.startswith((".", "~", "/")) and len(own) >= _LEAST_OF_PATH and own in source.text_folded
 
@@ -72,7 +72,7 @@ def is_exact_name(name: str) -> bool:
 
 
 def _is_figure(name: str) -> bool:
-    """Figures are compared by value: here only names that are more than one."""
+    """Say whether a name is only a figure; figures are compared by value elsewhere."""
     if not re.search(r"[^\W\d_]{2}|[_@/\\#]", name):
         return True
     figures = read_figures(name)
@@ -82,7 +82,7 @@ def _is_figure(name: str) -> bool:
 
 
 def _unknown_persons(plain: str, source: Source) -> list[str]:
-    """List the capital words in the middle of sentences that the source never has."""
+    """List the capital words in the middle of sentences absent from the source."""
     if detect_language(plain) == NOUNS_ARE_CAPITAL or plain.isupper():
         return []
     if same_language(NOUNS_ARE_CAPITAL, _main(source.languages)):
@@ -105,7 +105,7 @@ def _main(languages: frozenset[str]) -> str:
 
 
 def has_unknown_noun(said: Said) -> bool:
-    """In a language that writes all nouns large a strange one counts only where the rest is copied."""
+    """Say whether a point has an unknown noun, in a language with capital nouns; counts only in copied text."""
     if detect_language(said.plain) != NOUNS_ARE_CAPITAL:
         return False
     inner = said.plain.split(" ", 1)[-1]

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the phrases are written in their languages' own letters
-"""How much a summary says: its points, apart from those that only say that there is something to say."""
+"""Content of a summary: its points, apart from points without information."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from context.render import LineKind, RenderedLine
 from context.sections import read_sections
 
 LEAST_CHARS = 12
-"""Fewer characters say nothing, whatever was covered."""
+"""Fewest characters with any content, for any covered messages."""
 
 MOST_ASKED_CHARS = 300
 """However much was covered, no more is asked for."""
@@ -39,10 +39,10 @@ _FILLER = re.compile(
 
 
 def content_chars(summary: str) -> int:
-    """Count the characters of a summary's points; a wide one says as much as two.
+    """Count the characters of a summary's points; a wide character counts as two.
 
     Args:
-        summary: A summary, as a model or a person wrote it.
+        summary: A summary, as written by a model or a person.
 
     Returns:
         The characters, >= 0, without headings, bullets and points such as "none" or "see above".
@@ -53,28 +53,28 @@ def content_chars(summary: str) -> int:
 
 
 def least_chars(lines: Iterable[RenderedLine], tokens: int) -> int:
-    """Say how much a summary must say: more for more that it covers, slowly, and for more that was said.
+    """Return the least content of a summary, growing slowly with the covered tokens and speech.
 
     Args:
-        lines: The transcript that it takes in.
-        tokens: What it replaces, >= 0.
+        lines: The transcript covered by the summary.
+        tokens: The tokens replaced by the summary, >= 0.
 
     Returns:
-        Characters, in [12, 312]: one for 100 tokens, and one for 4 characters of speech and calls at most.
-        What tools put out asks for nothing: much of it may be worth a line.
+        Characters, in [12, 312]: one for 100 tokens, and at most one for 4 characters of speech and calls.
+        Tool output demands nothing: much output may be worth a line.
     """
     said = sum(_chars(line.text) for line in lines if line.kind is not LineKind.RESULT)
     return LEAST_CHARS + min(tokens // _TOKENS_A_CHAR, said // _SAID_CHARS_A_CHAR, MOST_ASKED_CHARS)
 
 
 def is_filler(item: str) -> bool:
-    """Tell whether a point only says that there is a conversation, or that its content stands elsewhere.
+    """Tell whether a point only mentions a conversation, or content elsewhere.
 
     Args:
         item: A point, without its bullet.
 
     Returns:
-        True where it holds nothing else than such phrases.
+        True if the point holds nothing but such phrases.
     """
     plain = " ".join(item.split()).strip(" .…。!*_()[]<>\"'`-")
     if len(plain) > _MOST_FILLER_CHARS:

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - words in several scripts
-"""Orders to a model in what tools returned: a summary of them carries a mark, whatever it makes of them."""
+"""Orders to a model inside tool results; a summary of such results always carries a mark."""
 
 import re
 import unicodedata
@@ -40,7 +40,7 @@ _TAKE_BACK = {
     ("指示", "命令", "プロンプト", "ルール"): (r"(?:指示|命令|プロンプト|ルール).{0,6}?(?:無視|忘れ)"),
     ("지시", "명령", "지침"): r"(?:지시|명령|지침).{0,8}?(?:무시|잊)",
 }
-"""What the model was told is to count no more, in some languages."""
+"""Phrases that revoke a model's earlier instructions, in some languages."""
 
 _BECOME = {
     ("you are now",): (
@@ -80,7 +80,7 @@ _ADDRESS = {
         r"(?:instructions?|override|prompt):"
     ),
 }
-"""The model is spoken to by name, or its task is put off for another."""
+"""Phrases that address the model by name, or replace its task."""
 
 _SIGNS = {
     ("|",): r"(?:<|&lt;)\s*\|\s*(?:im_start|im_end|system|user|assistant|endoftext|start_header_id)",
@@ -97,34 +97,34 @@ _ORDERS = tuple(
     for group in (_TAKE_BACK, _BECOME, _HIDE, _ADDRESS, _SIGNS)
     for words, pattern in group.items()
 )
-"""Each with words of which it holds one: to look for those costs next to nothing."""
+"""Patterns, each with trigger words: a search for the words costs next to nothing."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 
 
 def gives_orders(text: str) -> bool:
-    """Tell whether a text gives a model orders where it should only inform.
+    """Tell whether a text that should only inform gives a model orders.
 
-    It finds what is plain: known phrases in some languages, signs of chat templates, a model spoken to by
-    name. An order in other words passes: a text without the mark is no more to be trusted than before.
+    Only plain signs are found: known phrases in some languages, signs of chat templates, a model addressed by
+    name. An order in other words passes, so a text without the mark deserves no more trust than before.
 
     Args:
         text: Text of unknown origin.
 
     Returns:
-        True where it holds such a phrase, invisible characters and other forms of letters aside.
+        True if such a phrase is found, invisible characters and other forms of letters aside.
     """
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
     return any(pattern.search(plain) for words, pattern in _ORDERS if any(word in plain for word in words))
 
 
 def is_tainted(lines: Iterable[RenderedLine]) -> bool:
-    """Tell whether what a tool returned gives orders; what people say is theirs to say.
+    """Tell whether a tool result gives orders; people may say anything.
 
     Args:
         lines: A transcript.
 
     Returns:
-        True where an outcome of a call does.
+        True if an outcome of a call gives orders.
     """
     return any(line.kind is LineKind.RESULT and gives_orders(line.text) for line in lines)

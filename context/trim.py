@@ -1,4 +1,4 @@
-"""Make one turn fit: a smaller copy whose tool results are shortened and whose pairs are whole."""
+"""Trimming of one turn: a smaller copy with shortened tool results and whole pairs."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -10,16 +10,16 @@ from context.graphemes import ceil_border, floor_border
 from context.types import JsonObject, Message, Wire
 
 FLOOR_CHARS = 240
-"""What always stays of a result's text: enough to see what it was."""
+"""Characters that always stay of a result's text, enough to recognize the result."""
 
 OLDER_CHARS = 1_000
-"""What stays at first of an older result in a turn that goes on."""
+"""Characters that stay at first of an older result in an open turn."""
 
 OLDER_RESULTS = 8
-"""So many results are cut to that before the oldest of them goes to the floor."""
+"""Number of results cut to `OLDER_CHARS` before the oldest goes to the floor."""
 
 PORTION = 0.2
-"""The share of the room of which a turn that goes on frees a multiple."""
+"""Share of the room; an open turn frees a multiple of the share."""
 
 _HEAD_SHARE = 2 / 3
 _TEXT_KEYS = ("text", "stdout", "stderr")
@@ -29,14 +29,14 @@ _Rewrite = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Trim:
-    """What was taken out of one message.
+    """Content removed from one message.
 
     Attributes:
-        index: Its index in the turn.
-        seq: Its place in the log.
-        chars_left_out: Characters of its results that the copy does not hold, > 0.
-        tokens_before: Its cost before.
-        tokens_after: Its cost now, less than before.
+        index: The index in the turn.
+        seq: The place in the log.
+        chars_left_out: Characters of the results missing from the copy, > 0.
+        tokens_before: The cost before.
+        tokens_after: The cost now, less than before.
     """
 
     index: int
@@ -51,9 +51,9 @@ class TrimmedTurn:
     """A copy of a turn that fits.
 
     Attributes:
-        messages: As many as before, in their order, with the same ids; what was shortened is counted anew.
-        trims: What was shortened, in the order of the messages; empty if the turn fitted as it was.
-        tokens: What the messages cost together.
+        messages: As many as before, in order, with the same ids; shortened messages are counted anew.
+        trims: The shortened messages, in order; empty if the turn fitted unchanged.
+        tokens: Total cost of the messages.
     """
 
     messages: list[Message]
@@ -74,16 +74,16 @@ def trim_turn(
     *,
     floor_chars: int = FLOOR_CHARS,
 ) -> TrimmedTurn | None:
-    """Shorten the tool results of a turn until it fits; all other words stay as they are.
+    """Shorten the tool results of a turn until the turn fits; all other words stay unchanged.
 
-    The largest results are halved first and the oldest first among equals, so that the long ones end near
-    one size and the newest keep the most. Head and tail of each text stay, with a line between them that
-    says how many characters are left out. Calls, ids, media and thinking are not touched.
+    The largest results are halved first, and the oldest first among equals, so that long results end near
+    one size and the newest keep the most. Head and tail of each text stay, around a line with the number of
+    omitted characters. Calls, ids, media and thinking are not touched.
 
     Args:
-        messages: One turn, or the newest part of one.
-        budget_tokens: What it may cost.
-        count: Counts one message as `Message.tokens` was counted; asked about shortened copies only.
+        messages: One turn, or the newest part of a turn.
+        budget_tokens: The token budget of the turn.
+        count: Counts one message as `Message.tokens` was counted; called for shortened copies only.
         floor_chars: Characters that stay of every text in a result, >= 0.
 
     Returns:
@@ -110,19 +110,19 @@ def trim_turn(
 def trim_open_turn(
     messages: Sequence[Message], budget_tokens: int, count: Callable[[Message], int]
 ) -> TrimmedTurn:
-    """Shorten the tool results of a turn that goes on until it fits, the oldest first.
+    """Shorten the tool results of an open turn until the turn fits, the oldest first.
 
     The results of the latest calls stay whole unless nothing else helps, and are then cut as little as
-    possible. What is freed is a multiple of a share of the room: most steps after this one cut alike, and a
-    provider's cache lasts. Calls, ids, words of people and of models are not touched.
+    possible. A multiple of a share of the room is freed, so that most later steps cut alike and a provider's
+    cache lasts. Calls, ids, words of people and of models are not touched.
 
     Args:
         messages: The turn so far, the new messages included.
-        budget_tokens: What it may cost, > 0.
-        count: Counts one message as `Message.tokens` was counted; asked about shortened copies only.
+        budget_tokens: The token budget of the turn, > 0.
+        count: Counts one message as `Message.tokens` was counted; called for shortened copies only.
 
     Returns:
-        The copy; where it does not fit even so, with every result at the floor.
+        The copy; if the turn does not fit even so, with every result at the floor.
     """
     copies = [_Copy(message) for message in messages]
     newest = _start_of_newest(messages)
@@ -143,7 +143,7 @@ def trim_open_turn(
 
 
 def _oldest_first(results: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Say in which order older results are cut, and to how many characters: alike however many follow."""
+    """Yield the order of cuts of older results, with characters to keep; later results change nothing."""
     for place, index in enumerate(results):
         yield index, OLDER_CHARS
         if place >= OLDER_RESULTS:
@@ -154,7 +154,7 @@ def _oldest_first(results: Sequence[int]) -> Iterator[tuple[int, int]]:
 def _cut_newest(
     messages: Sequence[Message], budget_tokens: int, count: Callable[[Message], int]
 ) -> list[_Copy]:
-    """Cut results as little as possible; to the floor where even that is too much."""
+    """Cut results as little as possible; to the floor if the turn still does not fit."""
     rest = trim_turn(messages, budget_tokens, count) if budget_tokens > 0 else None
     if rest is None:
         return [_shortened(_Copy(message), message, FLOOR_CHARS, count) for message in messages]
@@ -163,7 +163,7 @@ def _cut_newest(
 
 
 def _start_of_newest(messages: Sequence[Message]) -> int:
-    """Find the first result of the latest calls; the end where there is none."""
+    """Find the first result of the latest calls; the end without results."""
     answers = [place for place, message in enumerate(messages) if message.answer_ids]
     if not answers:
         return len(messages)
@@ -174,14 +174,14 @@ def _start_of_newest(messages: Sequence[Message]) -> int:
 
 
 def shorten(text: str, max_chars: int) -> str:
-    """Keep the head and the tail of a text around a line that says how much is left out.
+    """Keep the head and the tail of a text around a line with the number of omitted characters.
 
     Args:
         text: Any text.
         max_chars: Characters to keep, the line not counted, >= 0.
 
     Returns:
-        The text itself where shortening would not make it shorter.
+        The text itself if shortening would not make it shorter.
     """
     return _shorten(text, max_chars)[0]
 
@@ -198,7 +198,7 @@ def _shorten(text: str, max_chars: int) -> tuple[str, int]:
 
 
 def _steps(sizes: Sequence[Sequence[int]], floor_chars: int) -> Iterator[tuple[int, int]]:
-    """Say in which order messages are shortened, and to which characters a text."""
+    """Yield the order of cuts, each with the message and the characters to keep of a text."""
     cap = max(chain.from_iterable(sizes), default=0)
     while cap > floor_chars:
         cap = max(cap // 2, floor_chars)
@@ -226,7 +226,7 @@ def _count_steps(
 
 
 def _shortened(copy: _Copy, message: Message, cap: int, count: Callable[[Message], int]) -> _Copy:
-    """Shorten every text in the results of a message; keep the copy at hand if that saves nothing."""
+    """Shorten every text in the results of a message; keep the present copy if nothing is saved."""
     left_out = 0
 
     def rewrite(text: str) -> str:
@@ -264,7 +264,7 @@ def _result_sizes(message: Message) -> list[int]:
 
 
 def _with_results(message: Message, rewrite: _Rewrite) -> JsonObject:
-    """Rewrite the texts of results only, never those of people, models or signed blocks."""
+    """Rewrite the texts of results only, never texts of people, models or signed blocks."""
     if not message.answer_ids:
         return {}
     body = message.body

@@ -1,4 +1,4 @@
-"""Turns, the atoms of every cut: where they begin, whether they are finished, what they are made of."""
+"""Turns, the atoms of every cut: beginning, end and parts."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -13,19 +13,19 @@ from context.types import Message, Role
 class Turn:
     """One turn of a history.
 
-    A turn is unfinished while one of its calls lacks a result, and, if it is the newest, while nothing has
-    answered the user's words. It needs no closing words: a turn may end with its last result. An earlier
-    turn of words alone is finished: the user went on without an answer.
+    A turn is unfinished while one of its calls lacks a result. The newest turn is also unfinished while
+    nothing has answered the user's words. Closing words are not needed: a turn may end with its last result.
+    An earlier turn of words alone is finished, since the user went on without an answer.
 
     Attributes:
-        start: Index of its first message.
-        stop: Index after its last message.
-        first_seq: Place of its first message in the log.
-        last_seq: Place of its last message in the log.
-        tokens: What its messages cost together.
-        finished: Whether it waits for nothing.
-        abandoned: Whether it is unfinished and a later turn was answered to its end: what it waits for was
-            given up, since providers refuse a request with an open call in it.
+        start: Index of the first message.
+        stop: Index after the last message.
+        first_seq: Place of the first message in the log.
+        last_seq: Place of the last message in the log.
+        tokens: Total cost of the messages.
+        finished: True if the turn waits for nothing.
+        abandoned: True if the turn is unfinished and a later turn was answered to its end: the open call was
+            given up, since providers refuse a request with an open call inside.
     """
 
     start: int
@@ -38,13 +38,13 @@ class Turn:
 
 
 def parse_turn_boundaries(messages: Sequence[Message]) -> list[int]:
-    """Find where the turns start; O(n).
+    """Find the starts of the turns; O(n).
 
-    A turn starts with the words of a user, except between a call and its result: who interjects there
-    speaks within the turn. What stands before the first words of a user belongs to the first turn.
+    A turn starts with the words of a user, except between a call and its result: an interjection there
+    belongs to the same turn. Messages before the first words of a user belong to the first turn.
 
     Args:
-        messages: A history in its order.
+        messages: A history in order.
 
     Returns:
         The index of each turn's first message, ascending from 0; empty for an empty history.
@@ -56,10 +56,10 @@ def split_turns(messages: Sequence[Message]) -> list[Turn]:
     """Split a history into its turns; O(n).
 
     Args:
-        messages: A history in its order.
+        messages: A history in order.
 
     Returns:
-        The turns, oldest first; together they are the whole history.
+        The turns, oldest first; together the whole history.
     """
     owners = match_answers(messages)
     answered = answered_calls(messages, owners)
@@ -77,13 +77,13 @@ def split_turns(messages: Sequence[Message]) -> list[Turn]:
 
 
 def count_eligible(turns: Sequence[Turn]) -> int:
-    """Count the oldest turns that may be summarized: all before the first that still waits for something.
+    """Count the oldest turns ready for a summary: all before the first turn still waiting for something.
 
     Args:
         turns: The turns of a history, oldest first.
 
     Returns:
-        How many, 0 to all.
+        The number of turns, 0 to all.
     """
     return sum(1 for _ in takewhile(lambda turn: turn.finished or turn.abandoned, turns))
 
@@ -92,10 +92,10 @@ def safe_boundaries(messages: Sequence[Message]) -> list[int]:
     """List the cuts that split no turn and leave something on the left; O(n).
 
     Args:
-        messages: A history in its order.
+        messages: A history in order.
 
     Returns:
-        Indexes, ascending, each > 0. The end of the history is one of them if the last turn is finished.
+        Indexes, ascending, each > 0. The end of the history is included if the last turn is finished.
     """
     turns = split_turns(messages)
     ends = [turn.stop for turn in turns]
@@ -103,11 +103,11 @@ def safe_boundaries(messages: Sequence[Message]) -> list[int]:
 
 
 def snap_to_boundary(boundaries: Sequence[int], target_index: int) -> int:
-    """Snap a target to the nearest boundary at or before it, or else to the first one after it.
+    """Snap a target to the nearest boundary at or before it, or else to the first boundary after it.
 
     Args:
-        boundaries: What `safe_boundaries` gave.
-        target_index: Where a cut is wanted; any integer.
+        boundaries: The result of `safe_boundaries`.
+        target_index: The wanted cut; any integer.
 
     Returns:
         One of the boundaries; 0 when there is none.
@@ -120,29 +120,29 @@ def snap_to_boundary(boundaries: Sequence[int], target_index: int) -> int:
 def find_safe_boundary(messages: Sequence[Message], target_index: int) -> int:
     """Snap a target cut to a turn boundary, cutting less rather than more; O(n).
 
-    An earlier turn that still waits for a result does not stop a later cut: whether it may be summarized,
-    `count_eligible` says.
+    An earlier turn still waiting for a result does not stop a later cut; `count_eligible` tells whether the
+    turn may be summarized.
 
     Args:
-        messages: A history in its order.
-        target_index: Where a cut is wanted; taken as 0 or as the length where it lies outside.
+        messages: A history in order.
+        target_index: The wanted cut; an index outside counts as 0 or as the length.
 
     Returns:
-        Where `messages[:cut]` and `messages[cut:]` are both made of whole turns: the nearest such cut at
-        or before the target, else the first after it, else 0. The length is a cut only if the last turn
+        The cut such that `messages[:cut]` and `messages[cut:]` both consist of whole turns: the nearest such
+        cut at or before the target, else the first after, else 0. The length is a cut only if the last turn
         is finished.
     """
     return snap_to_boundary(safe_boundaries(messages), target_index)
 
 
 def split_steps(messages: Sequence[Message]) -> list[range]:
-    """Split a turn, or any history, into the smallest groups that hold every call with its results; O(n).
+    """Split messages into the smallest groups with every call beside its results; O(n).
 
     Args:
-        messages: Messages in their order.
+        messages: A turn, or any history, in order.
 
     Returns:
-        Index ranges, ascending and without gaps; parallel calls and all their results share one.
+        Index ranges, ascending and without gaps; parallel calls and all their results share a range.
     """
     held = _held(len(messages), match_answers(messages))
     edges = [index for index, pairs in enumerate(held) if not pairs]
@@ -150,7 +150,7 @@ def split_steps(messages: Sequence[Message]) -> list[range]:
 
 
 def opening_of(turn: Sequence[Message]) -> list[Message]:
-    """Give the messages of a turn before its first call: what its first request knew of it."""
+    """Return the messages of a turn before its first call, known to the turn's first request."""
     return list(takewhile(lambda message: not message.call_ids and not message.answer_ids, turn))
 
 
@@ -163,7 +163,7 @@ def _boundaries(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) 
 
 
 def _held(length: int, owners: Sequence[tuple[int, ...]]) -> list[int]:
-    """Count for every cut from 0 to the length the pairs that it would split."""
+    """Count the pairs split by every cut from 0 to the length."""
     change = [0] * (length + 2)
     for index, found in enumerate(owners):
         for owner in found:
@@ -174,7 +174,7 @@ def _held(length: int, owners: Sequence[tuple[int, ...]]) -> list[int]:
 
 
 def _is_answered(turn: Sequence[Message]) -> bool:
-    """Whether something came after the words of the user; instructions are no answer."""
+    """Say whether anything follows the words of the user; instructions are no answer."""
     last = next((message for message in reversed(turn) if message.role is not Role.SYSTEM), None)
     return last is not None and not last.starts_turn
 

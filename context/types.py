@@ -1,4 +1,4 @@
-"""The values that the pure functions exchange."""
+"""Values exchanged by the pure functions."""
 
 import json
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 JsonObject: TypeAlias = dict[str, Any]
-"""A decoded JSON object: Any until a schema has read it."""
+"""A decoded JSON object: Any until read by a schema."""
 
 
 class Wire(StrEnum):
-    """The shapes in which providers take a conversation."""
+    """Formats in which providers accept a conversation."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -20,7 +20,7 @@ class Wire(StrEnum):
 
 
 class Role(StrEnum):
-    """Who a message comes from, the same in every wire format."""
+    """Origin of a message, the same in every wire format."""
 
     SYSTEM = "system"
     USER = "user"
@@ -30,20 +30,20 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Message:
-    """One chat message: the facts that the core works with, and the text as it was sent.
+    """One chat message: the facts used by the core, and the text as sent.
 
     Attributes:
-        seq: Place in the session's log, 1..n; 0 while it is not stored.
-        role: Who it comes from.
-        tokens: Its cost, in the canonical count of `context.tokens`, >= 0.
+        seq: Place in the session's log, 1..n; 0 while not stored.
+        role: The origin of the message.
+        tokens: The cost, in the canonical count of `context.tokens`, >= 0.
         raw: The message as a JSON object's text, cleaned once, otherwise as sent.
-        call_ids: Ids of the tool calls it makes, in order.
-        answer_ids: Ids of the tool calls it answers, in order.
-        wire: The format in which `raw` is written.
-        speaker: Who speaks, where the platform named somebody.
-        tokens_wide: Its cost in the second count, which bounds other families' models more closely.
-        model: The model that answered in its turn; None where nobody said.
-        day: When its turn ended, as a day of UTC; None where nobody said.
+        call_ids: Ids of the tool calls made, in order.
+        answer_ids: Ids of the tool calls answered, in order.
+        wire: The format of `raw`.
+        speaker: The speaker, if named by the platform.
+        tokens_wide: The cost in the second count, a closer bound for other families' models.
+        model: The model that answered in the turn; None if unknown.
+        day: The day on which the turn ended, in UTC; None if unknown.
     """
 
     seq: int
@@ -66,5 +66,5 @@ class Message:
 
     @property
     def starts_turn(self) -> bool:
-        """Whether a turn begins here: words of a user, not the answer to a tool call."""
+        """True if a turn begins here: words of a user, not the answer to a tool call."""
         return self.role is Role.USER and not self.answer_ids

@@ -1,4 +1,4 @@
-"""What providers report of a turn, and when two reports of a session may be compared."""
+"""Usage reports of providers for turns, and the conditions for comparing two reports of a session."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,19 +10,19 @@ from context.tokens import MESSAGE_OVERHEAD, Count, estimate, reported_input_tok
 from context.types import JsonObject, Role
 
 LEAST_RATIO, MOST_RATIO = 1 / 1.8, 1.8
-"""Reported tokens for one estimated; beyond these another context was measured, or several calls together."""
+"""Believable ratios of reported to estimated tokens; others measured another context or several calls."""
 
 MOST_UNSURE_RATIO = 1.4
-"""The same where the report may be two calls together: nearer to twice the estimate than to once."""
+"""Largest believable ratio if a report may add up two calls: nearer to twice the estimate than to once."""
 
 LEAST_GROWTH_TOKENS = 200
-"""What grew by less says little: a reminder or a blank more or less would count for too much."""
+"""Least growth that counts, in tokens; in a smaller growth, a reminder or a blank would weigh too much."""
 
 SLACK_TOKENS, SLACK_SHARE = 64, 0.02
-"""How far one request may carry more or less beside its history than the request before it."""
+"""Allowed change of the content beside history from one request to the next."""
 
 _OUTPUT_FACTOR, _OUTPUT_SLACK_TOKENS = 1.5, 16
-"""How far the reported output may be from our count of what was said."""
+"""Allowed distance of the reported output from the count of the stored answer."""
 
 _OUTPUT_FIELDS = ("completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount")
 _DETAIL_FIELDS = ("prompt_tokens_details", "input_tokens_details")
@@ -38,12 +38,12 @@ _VERSION = re.compile(r"(?:[-@]\d{4}-?\d\d-?\d\d|-latest|-v\d+(?::\d+)?|:[a-z]+)
 
 @dataclass(frozen=True)
 class Report:
-    """What a provider counted.
+    """A provider's token counts.
 
     Attributes:
-        input_tokens: Everything that was sent, what came from a cache included, > 0.
-        output_tokens: What was answered, reasoning included; None where nothing is said of it.
-        reasoning_tokens: The part of it that was reasoning, >= 0.
+        input_tokens: Everything sent, cached tokens included, > 0.
+        output_tokens: The answer, reasoning included; None if not reported.
+        reasoning_tokens: The reasoning within the output, >= 0.
     """
 
     input_tokens: int
@@ -53,12 +53,12 @@ class Report:
 
 @dataclass(frozen=True)
 class Said:
-    """The size of one stored message.
+    """Size of one stored message.
 
     Attributes:
-        role: Who it comes from.
-        count: Its stored counts.
-        has_media: Whether it holds images, recordings or documents, which are billed by rules of their own.
+        role: The origin of the message.
+        count: The stored counts.
+        has_media: True for images, recordings or documents, billed by rules of their own.
     """
 
     role: Role
@@ -68,15 +68,15 @@ class Said:
 
 @dataclass(frozen=True)
 class ReportedTurn:
-    """A stored turn and what was reported for it.
+    """A stored turn with its usage report.
 
     Attributes:
-        generation: The session's, when the turn was stored.
-        messages: All its messages, in order.
-        model: Who answered.
-        usage: The provider's report as it came.
-        context_window: The model's window in tokens, where the platform named it.
-        swapped: Whether a summary came into force since the turn before: its context is either of the two.
+        generation: The session's generation when the turn was stored.
+        messages: All messages, in order.
+        model: The answering model.
+        usage: The provider's report as received.
+        context_window: The model's window in tokens, if named by the platform.
+        swapped: True if a summary came into force since the turn before: the context is either of the two.
     """
 
     generation: int
@@ -89,12 +89,12 @@ class ReportedTurn:
 
 @dataclass(frozen=True)
 class Growth:
-    """By how much a context grew between two requests.
+    """Growth of a context between two requests.
 
     Attributes:
-        estimated: In our uncalibrated estimate, tokens, > 0.
+        estimated: In the uncalibrated estimate, tokens, > 0.
         reported: In the provider's count, tokens, > 0.
-        reports: How many reports were compared with their predecessors, >= 1.
+        reports: The number of reports compared with their predecessors, >= 1.
     """
 
     estimated: int
@@ -104,13 +104,13 @@ class Growth:
 
 @lru_cache(maxsize=1_024)
 def model_key(model: str) -> str:
-    """Name a model the same whoever hosts it and whichever dated release of it answers.
+    """Name a model independently of its host and dated release.
 
     Args:
-        model: The model's name as a request or a response gives it.
+        model: The model's name in a request or a response.
 
     Returns:
-        Its name without host, date and tag.
+        The name without host, date and tag.
     """
     name = model.lower().rpartition("/")[2]
     while (shorter := _VERSION.sub("", name)) not in ("", name):
@@ -122,11 +122,11 @@ def read_report(usage: JsonObject) -> Report | None:
     """Read a usage report of any provider.
 
     Args:
-        usage: The report as it came; of any shape.
+        usage: The report as received; of any shape.
 
     Returns:
-        What it says; None where it says nothing usable, contradicts itself, or adds several calls up because
-        the provider's own tools ran in between.
+        The counts; None for a report without usable counts, with contradictions, or with several calls added
+        up because the provider's own tools ran in between.
     """
     tokens = reported_input_tokens(usage)
     if not tokens or tokens < 0 or any(_negative(usage.get(name)) for name in _CACHE_FIELDS):
@@ -155,25 +155,25 @@ def _count(usage: JsonObject, fields: Sequence[str], name: str) -> int:
 
 
 def _ran_server_tools(usage: JsonObject) -> bool:
-    """Whether the provider called its own tools: it bills the context again after each of them."""
+    """Say whether the provider called its own tools, with the context billed again after each call."""
     used = usage.get("server_tool_use")
     return isinstance(used, dict) and any(_whole(value) for value in used.values())
 
 
 def measure_growth(turns: Sequence[ReportedTurn]) -> Growth | None:
-    """Learn from the newest turn's report and those before it that measured the same context version.
+    """Learn from the newest turn's report and earlier reports on the same context version.
 
-    What a request carries beside its history is unknown and cancels out in the difference of two reports. So
-    they must belong to the same model and generation, no summary may have come into force between them, and
-    from each to the next the context must have grown about as much as the messages say: otherwise something
-    was left out, or one of them measured something else. What one step says too much or too little, such as
-    an answer that was broken off and not sent again, the weighted median of the steps ignores.
+    The content beside history is unknown and cancels out in the difference of two reports. So the reports
+    must belong to the same model and generation, without a new summary between them, and from each report to
+    the next the context must have grown about as much as the messages say. Otherwise something was left out,
+    or a report measured something else. Errors of single steps, such as an interrupted answer never sent
+    again, are ignored by the weighted median of the steps.
 
     Args:
-        turns: Consecutive turns of a session, oldest first; the newest is the one to learn from.
+        turns: Consecutive turns of a session, oldest first; the newest is the turn to learn from.
 
     Returns:
-        The growth; None where there is nothing to compare with, or nothing that could be believed.
+        The growth; None without a believable report to compare with.
     """
     steps = list(_steps(turns))
     estimated = sum(step.estimated for step in steps)
@@ -187,7 +187,7 @@ def measure_growth(turns: Sequence[ReportedTurn]) -> Growth | None:
 
 @dataclass(frozen=True)
 class _Step:
-    """From one report to the next: the growth, and the highest ratio of the two that can be believed."""
+    """Step from one report to the next: the growth, and the highest believable ratio of the two."""
 
     estimated: int
     reported: int
@@ -200,7 +200,7 @@ class _Step:
 
 
 def _steps(turns: Sequence[ReportedTurn]) -> Iterator[_Step]:
-    """Go back from report to report, as long as they measured the same context version."""
+    """Yield the steps from report to report backwards, within the same context version."""
     if not turns or (later := _read_point(turns[-1])) is None or turns[-1].swapped:
         return
     newest, grown = turns[-1], later.before
@@ -223,7 +223,7 @@ def _steps(turns: Sequence[ReportedTurn]) -> Iterator[_Step]:
 
 
 def _typical_ratio(steps: Sequence[_Step]) -> float:
-    """Find the ratio below and above which as many estimated tokens lie."""
+    """Return the median ratio, weighted by estimated tokens."""
     ranked = sorted((step.reported / step.estimated, step.estimated) for step in steps if step.estimated > 0)
     half = sum(weight for _, weight in ranked) / 2
     reached = accumulate(weight for _, weight in ranked)
@@ -232,7 +232,7 @@ def _typical_ratio(steps: Sequence[_Step]) -> float:
 
 @dataclass(frozen=True)
 class _Point:
-    """A report, the messages of its turn that it has counted and has not, and how far it can be believed."""
+    """A report, the turn's messages counted and not counted by it, and the highest believable ratio."""
 
     model: str
     input_tokens: int
@@ -242,7 +242,7 @@ class _Point:
 
 
 def _read_point(turn: ReportedTurn) -> _Point | None:
-    """Find what a turn's report measured: the request that its last answer answers."""
+    """Find the request measured by a turn's report: the request of the last answer."""
     report = read_report(turn.usage) if turn.usage else None
     if report is None or turn.model is None or _has_media(turn):
         return None
@@ -260,7 +260,7 @@ def _read_point(turn: ReportedTurn) -> _Point | None:
 
 
 def _answers(messages: Sequence[Said]) -> Iterator[slice]:
-    """Find what each call of the model brought: neighbouring messages of the assistant that say something."""
+    """Yield the messages of each model call: neighbouring assistant messages with content."""
     for by_model, group in groupby(range(len(messages)), lambda at: messages[at].role is Role.ASSISTANT):
         places = list(group)
         spoken = _sum([messages[at] for at in places])
@@ -269,17 +269,17 @@ def _answers(messages: Sequence[Said]) -> Iterator[slice]:
 
 
 def _most_ratio(report: Report, answers: Sequence[int]) -> float:
-    """Say how far a report can be believed to be that of the last call alone.
+    """Return the highest ratio at which a report can be believed to cover only the last call.
 
-    Some platforms report a turn's last call, others all its calls together. One call is both; of several, the
-    output tells whose it is, unless the last answer is nearly all that was said.
+    Some platforms report a turn's last call, others all its calls together. With one call both agree. With
+    several, the output tells them apart, unless the last answer is nearly the whole output.
 
     Args:
-        report: What was reported for the turn.
-        answers: What each call brought, in estimated tokens.
+        report: The report for the turn.
+        answers: The output of each call, in estimated tokens.
 
     Returns:
-        The highest ratio of reported to estimated growth; 0 where it is no report of the last call.
+        The highest ratio of reported to estimated growth; 0 for a report of several calls.
     """
     if len(answers) <= 1:
         return MOST_RATIO if answers else 0

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; words in several scripts
-"""Who speaks in a summary: notes tell of others, neither as somebody's own words nor as a conversation."""
+"""Voice of a summary: notes report about others, without own words and without a conversation."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _ROLE = re.compile(
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _SOURCE = re.compile(r"\[\s*\d{1,9}[\d\s,;–-]*(?:·[^\[\]\n]{1,30})?\]")
 _START = r"(?:\A|(?<=[.!?;:。！？；：])|(?<=[-–—]\s))[\s>*_-]{0,40}+"
-"""Where a sentence begins. So many marks before it are looked over: without a bound, each of many would be again."""
+"""Start of a sentence, with a bounded number of marks before; without a bound, each mark would be scanned again."""
 _FIRST_PERSON = re.compile(
     rf"{_START}(?:(?:[Ii]ch|[Yy]o|[Ee]u|[Ii]o|[Ii]k|[Яя])\s+\w|[Jj]e\s+\w|[Jj]['’]\w"
     r"|(?:[Ww]ir|[Nn]ous|[Nn]osotros|[Nn]ós|[Nn]oi|[Ww]ij|[Мм]ы|[Мм]и)\s+\w"
@@ -46,10 +46,10 @@ _CALL_MARK = re.compile(
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.-]{1,60})\(([^()\n]{0,400})\)?")
 _LABEL = re.compile(r"\s*([^:：\n]{1,80}?)[:：]\s*\S")
 _NAME = re.compile(r"\s*\**[A-ZÀ-ÞА-ЯЁ][\w.'-]*(?:\s[A-ZÀ-ÞА-ЯЁ][\w.'-]*){0,3}(?:\s\(\w+\))?\**")
-"""Where no transcript says who speaks, a name with a capital may."""
+"""A capitalized name, taken for a speaker if no transcript names the speakers."""
 
 _SAID_CHARS = 40
-"""So much of a message, from its start, tells that a line repeats it."""
+"""Length of a message's beginning that identifies a line as a repetition."""
 
 
 def plays_conversation(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> bool:
@@ -57,12 +57,12 @@ def plays_conversation(summary: str, lines: Sequence[RenderedLine], previous: st
 
     Args:
         summary: The summary, cleaned.
-        lines: The transcript that it takes in.
-        previous: The summary before it, or "".
+        lines: The transcript covered by the summary.
+        previous: The earlier summary, or "".
 
     Returns:
-        True where a line that is no point says in a speaker's name what that message does not, or where a
-        point tells of a message that does not exist yet.
+        True if a line, not a point, quotes a speaker with words absent from the message, or if a point reports
+        a message that does not exist yet.
     """
     last = max((line.seq for line in lines), default=None)
     if last is None:
@@ -79,27 +79,27 @@ def plays_conversation(summary: str, lines: Sequence[RenderedLine], previous: st
 
 
 def speaks_as_itself(summary: str, lines: Sequence[RenderedLine] = ()) -> bool:
-    """Tell whether a summary says "I" or "we" in nobody's name: it would pass for a user's or the model's words.
+    """Tell whether a summary says "I" or "we" in nobody's name, as if a user or the model spoke.
 
     Args:
         summary: The summary, cleaned.
-        lines: The transcript: the words of a message that a point cites may stand as they are.
+        lines: The transcript: words of a cited message may stand unchanged.
 
     Returns:
-        True where a point does so outside of quotes, without a speaker's label.
+        True if a point does so outside of quotes, without a speaker's label.
     """
     return any(_FIRST_PERSON.search(said) for said in _own_words(summary, lines))
 
 
 def speaks_to_reader(summary: str, lines: Sequence[RenderedLine] = ()) -> bool:
-    """Tell whether a summary answers or asks a user, as the assistant of the conversation would.
+    """Tell whether a summary answers or asks a user, like the assistant of the conversation.
 
     Args:
         summary: The summary, cleaned.
-        lines: The transcript: the words of a message that a point cites may stand as they are.
+        lines: The transcript: words of a cited message may stand unchanged.
 
     Returns:
-        True where a point does so outside of quotes, without a speaker's label.
+        True if a point does so outside of quotes, without a speaker's label.
     """
     speakers = {line.speaker.casefold() for line in lines} | {
         "user",
@@ -112,21 +112,21 @@ def speaks_to_reader(summary: str, lines: Sequence[RenderedLine] = ()) -> bool:
 
 
 def _tells_of(said: str, speakers: set[str]) -> bool:
-    """A point that begins with a speaker's name tells of him."""
+    """Say whether a point begins with a speaker's name, and so reports about the speaker."""
     plain = said.casefold().lstrip("*_ ")
     return any(plain.startswith(f"{speaker} ") for speaker in speakers if speaker)
 
 
 def imitates_call(summary: str, lines: Sequence[RenderedLine], previous: str = "") -> bool:
-    """Tell whether a summary writes down a tool call that the transcript does not have.
+    """Tell whether a summary writes down a tool call absent from the transcript.
 
     Args:
         summary: The summary, cleaned.
-        lines: The transcript that it takes in.
-        previous: The summary before it, or "".
+        lines: The transcript covered by the summary.
+        previous: The earlier summary, or "".
 
     Returns:
-        True for a mark such as "[Assistant tool call]", or a call with arguments that nobody made.
+        True for a mark such as "[Assistant tool call]", or a call with arguments made by nobody.
     """
     made = _letters(f"{transcript_text(lines)}\n{previous}")
     if any(_CALL_MARK.search(line) and _letters(line) not in made for line in _outside_code(summary)):
@@ -148,7 +148,7 @@ def _letters(text: str) -> str:
 
 
 def _own_words(summary: str, lines: Sequence[RenderedLine]) -> Iterator[str]:
-    """List what points say outside of quotes, those left out that name who says it, or repeat their message."""
+    """Yield the words of points outside quotes, without labelled points and repeated messages."""
     speakers = {line.speaker.casefold() for line in lines}
     names = {re.sub(r"\s*\(\w+\)\Z", "", speaker) for speaker in speakers}
     said = {line.seq: "" for line in lines}

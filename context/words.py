@@ -1,4 +1,4 @@
-"""The terms of a text: folded, stemmed words in every script, by which passages are found again."""
+"""Terms of a text for retrieval: folded, stemmed words in every script."""
 
 import re
 import unicodedata
@@ -12,10 +12,10 @@ from context.language import detect_language
 from context.stopwords import STOP_WORDS
 
 QUERY_TERMS = 64
-"""The most terms of a new message that are looked up; of a longer one, its beginning and its end."""
+"""Most terms of a new message to look up; of a longer message, the beginning and the end."""
 
 _MAX_WORD_CHARS = 48
-"""What is longer is a blob: it is known by its beginning."""
+"""Longest word; a longer run is a blob, known by its beginning."""
 _DETECT_CHARS = 2000
 
 _MARK_BLOCKS = (range(0x0300, 0x1D00), range(0x20D0, 0x2100), range(0x302A, 0x309B), range(0xA660, 0xAC00))
@@ -24,7 +24,7 @@ _MARKS = "".join(
 )
 _LETTER = rf"(?:[^\W_]|[{_MARKS}])"
 _RUN = re.compile(rf"(?:\w|[{_MARKS}])+(?:[-.:/@#+](?:\w|[{_MARKS}])+)*")
-"""What stands together in writing: a word, a hyphenated word, a path, an address, an identifier."""
+"""A run in writing: a word, a hyphenated word, a path, an address, an identifier."""
 _WORD = re.compile(rf"{_LETTER}+")
 _HUMP = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CONTRACTION = re.compile(r"(?<=\w)['\u2019](?:s|m|t|d|re|ve|ll)\b", re.IGNORECASE)
@@ -34,7 +34,7 @@ _UNSPACED = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]+)"
 )
-"""Scripts whose words are not told apart by blanks, or carry particles without one."""
+"""Scripts without blanks between words, or with particles attached."""
 _STEMMERS = (
     (re.compile(r"[a-z\u00df-\u024f]+"), "english"),
     (re.compile("[\u0430-\u045f]+"), "russian"),
@@ -44,7 +44,7 @@ _STEMMERS = (
     (re.compile("[\u0561-\u0587]+"), "armenian"),
     (re.compile("[\u0b80-\u0bff]+"), "tamil"),
 )
-"""One stemmer a script, whatever the language: the same word always gives the same term."""
+"""One stemmer a script for any language, so that the same word always gives the same term."""
 _ASKING_WORDS = (
     "a an the and or but if of to in on at by for with from as is are was were be been being am do does "
     "did doing have has had having i me my we our us you your he him his she her it its they them their "
@@ -54,26 +54,25 @@ _ASKING_WORDS = (
     "after above below between through because until while don doesn didn isn wasn aren weren won wouldn "
     "couldn shouldn let please uh um yeah okay ok hmm mm"
 )
-"""English words that shape a question and do not say what it is about."""
+"""English words that shape a question without naming its subject."""
 _ASKING = frozenset(_ASKING_WORDS.split())
 _ENGLISH = _ASKING | STOP_WORDS["en"]
 
 
 def index_terms(text: str) -> list[str]:
-    """List the terms by which a text is found again.
+    """List the terms of a text for the index.
 
     Args:
         text: Any text in any script, cleaned of lone surrogates.
 
     Returns:
-        Each term once, in the order of first use, none of them empty; none for a text without letters and
-        digits.
+        Each term once, in the order of first use, no term empty; empty for a text without letters and digits.
     """
     return list(dict.fromkeys(_terms(text)))
 
 
 def query_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
-    """List the terms that a new message is about: those of `index_terms` without the little words.
+    """List the terms of a new message: the terms of `index_terms` without the little words.
 
     Args:
         text: The new message.
@@ -88,10 +87,10 @@ def query_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
 
 
 def content_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
-    """List the terms of a text without the little words of English, whatever its language.
+    """List the terms of a text in any language, without the little words of English.
 
-    Cheaper than `query_terms`: for texts that are looked up among texts of their own language, where little
-    words say nothing anyway since all have them.
+    Cheaper than `query_terms`, for lookups among texts of the same language: little words say nothing there,
+    since all texts have them.
 
     Args:
         text: Any text in any script.
@@ -105,7 +104,7 @@ def content_terms(text: str, *, limit: int = QUERY_TERMS) -> list[str]:
 
 
 def written_runs(text: str) -> Iterator[re.Match[str]]:
-    """Find what stands together in writing: a word, a hyphenated word, a path, an address, an identifier.
+    """Yield the runs of a text: a word, a hyphenated word, a path, an address, an identifier.
 
     Args:
         text: Any text, in its compatible form (NFKC).
@@ -117,12 +116,12 @@ def written_runs(text: str) -> Iterator[re.Match[str]]:
 
 
 def run_words(run: str) -> list[str]:
-    """List the words of a run, as they are written."""
+    """List the words of a run, as written."""
     return _WORD.findall(run)
 
 
 def fold_word(word: str) -> str:
-    """Take from a word its case, its accents and its vowel points."""
+    """Strip case, accents and vowel points from a word."""
     folded = word.casefold()
     if folded.isascii():
         return folded
@@ -130,13 +129,13 @@ def fold_word(word: str) -> str:
 
 
 def word_pieces(word: str) -> Iterator[str]:
-    """Cut a folded word where its writing has no blanks; such a stretch gives its pairs of characters.
+    """Cut a folded word of a script without blanks into pairs of characters.
 
     Args:
         word: A word of `fold_word`.
 
     Yields:
-        The word itself where it is spelled with letters alone.
+        The whole word if spelled with letters alone.
     """
     if word.isascii():
         yield from filter(None, [word])
@@ -163,7 +162,7 @@ def _indexed_terms(run: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=32_768)
 def _known_terms(run: str) -> tuple[str, ...]:
-    """Most runs of a text have stood in it before."""
+    """Return the terms of a run from a cache, since most runs of a text repeat."""
     return tuple(_run_terms(run, frozenset()))
 
 
@@ -183,7 +182,7 @@ def _run_terms(run: str, little: frozenset[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=32_768)
 def _stem(word: str) -> str:
-    """A stemmer keeps its word in itself: each call has its own, so that threads cannot mix theirs."""
+    """Stem a word; each call has its own stemmer, since a stemmer stores its word and threads would mix."""
     for letters, language in _STEMMERS:
         if letters.fullmatch(word):
             return str(snowballstemmer.stemmer(language).stemWord(word)) or word
