@@ -1,1 +1,1 @@
-"""Catalogs: the tools and pipelines of a tenant, and how they are made to fit a model."""
+"""Catalogs: the tools and pipelines of a tenant, fitted to a model."""

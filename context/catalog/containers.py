@@ -1,4 +1,4 @@
-"""Tools whose names do not say what they hold: servers, toolsets, the provider's own tools in history."""
+"""Tools with hidden contents: servers, toolsets, and the provider's own tools in history."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -18,13 +18,13 @@ _RUN_BY = {
     "text_editor_code_execution": "code_execution",
     "x_search": "web_search",
 }
-"""Calls in history under another name than that of the tool that makes them."""
+"""Call names in history with the name of the tool behind each."""
 
 _CALLS = ('tool_use"', '_call"')
 
 
 def containers(tools: Iterable[JsonObject]) -> frozenset[str]:
-    """Name the tools that stand for others that nobody has seen: they are not filtered by their own name.
+    """Name container tools, with unknown tools inside; containers are not filtered by their own name.
 
     Args:
         tools: Definitions in any format.
@@ -33,7 +33,7 @@ def containers(tools: Iterable[JsonObject]) -> frozenset[str]:
 
 
 def is_container(tool: JsonObject) -> bool:
-    """Whether a definition holds tools, or may hold any: it has none of its own name, and an unknown kind."""
+    """Tell whether a definition contains tools, or may: no name of its own, and an unknown type."""
     if isinstance(tool.get("tools"), list) or "functionDeclarations" in tool:
         return True
     named = any(isinstance(each, str) and each for each in (tool.get("name"), _inner_name(tool)))
@@ -47,7 +47,7 @@ def _inner_name(tool: JsonObject) -> object:
 
 
 def called_names(messages: Iterable[Message]) -> frozenset[str]:
-    """Name the tools that messages call, those that the provider ran itself included."""
+    """Name the tools called in messages, including calls run by the provider."""
     found = {
         part.name
         for message in messages
@@ -59,15 +59,15 @@ def called_names(messages: Iterable[Message]) -> frozenset[str]:
 
 
 def pinned_tools(tools: Sequence[JsonObject], called: Collection[str], wire: Wire) -> frozenset[str]:
-    """Name the tools that must stay: those that history calls, in any version, and containers.
+    """Name the tools to keep: tools called in history, in any version, and containers.
 
     Args:
         tools: Definitions of the request.
-        called: The names that history calls.
-        wire: The format in which definitions and calls go out; it may shape their names.
+        called: Tool names called in history.
+        wire: The outgoing format of definitions and calls, with its rules for names.
 
     Returns:
-        Names as the definitions have them, and the called ones themselves.
+        Names as spelled in the definitions, and the called names themselves.
     """
     used = {*called, *(fit_name(name, wire) for name in called)}
     versions = {

@@ -1,4 +1,4 @@
-"""Tool definitions of a request in the format in which it goes out; what has no place there is named."""
+"""Conversion of tool definitions to the outgoing format, with a list of losses."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,14 +32,14 @@ _OF_GOOGLE = frozenset(
         ),
     )
 )
-"""What the tools that Google runs itself are called; they have no type."""
+"""Names of tools run by Google; such tools have no type."""
 
 _CONTAINERS = ("function_declarations", "functionDeclarations")
 _DECLARED_SCHEMAS = ("parameters", "parametersJsonSchema", "parameters_json_schema")
 _TAKE_GOOGLES = frozenset({ModelFamily.GOOGLE, ModelFamily.OTHER})
 _TAKE_ANTHROPICS = frozenset({ModelFamily.ANTHROPIC, ModelFamily.OTHER})
 _TAKE_OWN = frozenset({ModelFamily.QWEN, ModelFamily.XAI, ModelFamily.OTHER})
-"""Families some of whose servers take tools of such types in chat completions."""
+"""Model families with servers that accept typed tools in chat completions."""
 
 _INPUT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _READ = frozenset(
@@ -59,12 +59,12 @@ _READ = frozenset(
 
 @dataclass
 class ConvertedTools:
-    """Definitions in one format.
+    """Definitions in a single format.
 
     Attributes:
-        tools: Those that the format has a place for; native ones are the same objects.
-        renamed: The name that each shaped name stands for.
-        losses: What was lost, by kind and sentence, each once.
+        tools: Definitions with a place in the format; native definitions are the same objects.
+        renamed: Original name by adapted name.
+        losses: Lost parts, by kind and sentence, each once.
     """
 
     tools: list[JsonObject] = field(default_factory=list)
@@ -78,15 +78,15 @@ class ConvertedTools:
 
 
 def convert_tools(tools: Sequence[JsonObject], wire: Wire, family: ModelFamily) -> ConvertedTools:
-    """Write the tools of a request in its format, like its messages.
+    """Convert the tools of a request to the request's format.
 
     Args:
         tools: Definitions in any format.
         wire: The format of the request.
-        family: Whose model reads them: chat completions are served by others than OpenAI too.
+        family: The model's family; several families are served in chat completions.
 
     Returns:
-        The definitions, and what had no place in the format.
+        The definitions, and the parts without a place in the format.
     """
     done = ConvertedTools()
     for tool in (each for given in tools for each in _declared(given)):
@@ -99,7 +99,7 @@ def convert_tools(tools: Sequence[JsonObject], wire: Wire, family: ModelFamily) 
 
 
 def _declared(tool: JsonObject) -> Iterator[JsonObject]:
-    """Take the functions out of one of Gemini's containers, which no format here has."""
+    """Take the functions out of a Gemini container; no supported format has such containers."""
     held = {key: tool[key] for key in _CONTAINERS if isinstance(tool.get(key), list)}
     if not held:
         yield tool
@@ -114,7 +114,7 @@ def _declared(tool: JsonObject) -> Iterator[JsonObject]:
 
 
 def _lower(schema: object) -> object:
-    """Write the types of a schema as JSON Schema does: Gemini has them in capitals."""
+    """Lower the types of a schema as in JSON Schema; Gemini writes types in capitals."""
     if isinstance(schema, list):
         return [_lower(each) for each in schema]
     if not isinstance(schema, dict):
@@ -126,7 +126,7 @@ def _lower(schema: object) -> object:
 
 
 def _is_foreign(tool: JsonObject, wire: Wire, family: ModelFamily) -> bool:
-    """Whether a tool is run by the provider of another format."""
+    """Tell whether a tool is run by the provider of another format."""
     kind = tool.get("type")
     if not isinstance(kind, str):
         return (
@@ -197,7 +197,7 @@ def _function(tool: JsonObject, name: str, wire: Wire, done: ConvertedTools) -> 
 
 
 def _free_form(tool: JsonObject, name: str, wire: Wire) -> JsonObject:
-    """Write a tool that takes free text where the provider has such tools."""
+    """Write a free-text tool for a provider with such tools."""
     kept = {key: tool[key] for key in ("description", "format") if tool.get(key)}
     if wire is Wire.OPENAI:
         return {"type": "custom", "custom": {"name": name, **kept}}
@@ -205,7 +205,7 @@ def _free_form(tool: JsonObject, name: str, wire: Wire) -> JsonObject:
 
 
 def _free_as_function(tool: JsonObject, name: str, wire: Wire, done: ConvertedTools) -> JsonObject:
-    """Write a tool that takes free text for providers whose tools take objects: its text under `input`."""
+    """Write a free-text tool as a function for providers without such tools: its text under `input`."""
     done.lose(LossKind.ARGUMENTS, "a free-form tool takes its text under 'input'")
     if tool.get("format"):
         done.lose(LossKind.FIELDS, "a tool's definition has no place for format")

@@ -1,4 +1,4 @@
-"""A pack of a catalog as the tool definition of a request, in any wire format."""
+"""Tool definition of a catalog's pack, in any wire format."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,15 +10,15 @@ NO_ARGUMENTS: JsonObject = {"type": "object", "properties": {}}
 
 
 def tool_definition(entry: Entry, wire: Wire, name: str | None = None) -> JsonObject:
-    """Write one pack as a tool of a request.
+    """Write a pack as a tool of a request.
 
     Args:
         entry: The pack.
         wire: The format of the request.
-        name: What it is called there; its id where None.
+        name: The tool's name in the request; None for the pack's id.
 
     Returns:
-        A definition; of a provider's own tool, what was sent.
+        A definition; for a provider's own tool, the definition as sent.
     """
     if isinstance(entry.extra.get("type"), str):
         own = dict(entry.extra)
@@ -49,7 +49,7 @@ def _schema(schema: Any) -> JsonObject:
 
 
 def _of_lists(schema: Mapping[str, Any]) -> JsonObject:
-    """Some describe parameters in two lists: those that must be there, and the others."""
+    """Read parameters given as two lists: required and optional."""
     lists = {key: schema[key] for key in ("required", "optional") if isinstance(schema.get(key), list)}
     named = {
         key: [each for each in parameters if isinstance(each, Mapping) and isinstance(each.get("name"), str)]
@@ -61,7 +61,7 @@ def _of_lists(schema: Mapping[str, Any]) -> JsonObject:
 
 
 def _property(parameter: Mapping[str, Any]) -> JsonObject:
-    """What a parameter says of its meaning; its type is only told, since lists name types as they like."""
+    """Describe a parameter; the type becomes part of the text, since lists use type names freely."""
     words = (parameter.get("description"), parameter.get("type"))
     text = " ".join(
         f"({word})" if at else word for at, word in enumerate(words) if isinstance(word, str) and word

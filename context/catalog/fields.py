@@ -1,4 +1,4 @@
-"""The fields of one entry as it was sent, wherever the shape keeps them: each read as what it must be."""
+"""Reader of an entry's fields in any known shape, with a check of each field's type."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -7,21 +7,21 @@ from context.errors import InvalidInputError
 from context.types import JsonObject
 
 _HOLDERS = ("function", "metadata")
-"""Objects in which shapes put an entry's fields."""
+"""Keys of nested objects with an entry's fields."""
 
 
 class Fields:
-    """Reads one entry, and names the field that is not as it must be."""
+    """Reader of an entry; an error names the invalid field."""
 
     def __init__(self, place: str, item: object) -> None:
         """Open an entry.
 
         Args:
-            place: Where it stands in the document, as in `tools[3]`.
-            item: What was sent.
+            place: The entry's place in the document, as in `tools[3]`.
+            item: The value as sent.
 
         Raises:
-            InvalidInputError: It is no object.
+            InvalidInputError: The item is not an object.
         """
         self.place = place
         if not isinstance(item, Mapping):
@@ -35,10 +35,11 @@ class Fields:
         self._holders.insert(0, (place, own))
 
     def name(self, keys: Sequence[str], limit_chars: int) -> str:
-        """Read what the entry is called: the first of these fields.
+        """Read the entry's name from the first field present.
 
         Raises:
-            InvalidInputError: None of them is there, or it is empty, too long, or holds control characters.
+            InvalidInputError: No field is present, or the name is empty, too long, or contains control
+                characters.
         """
         found = [each for each in map(self._find_in_order, keys) if each is not None]
         field, value = found[0] if found else (f"{self.place}.{keys[0]}", None)
@@ -53,10 +54,10 @@ class Fields:
         return value
 
     def text(self, keys: Sequence[str], limit_chars: int | None = None) -> str:
-        """Read a text, "" where there is none; a list of texts is joined.
+        """Read a text, "" if missing; a list of texts is joined.
 
         Raises:
-            InvalidInputError: It is no text, or too long.
+            InvalidInputError: The value is not a text, or too long.
         """
         field, value = self._find(keys)
         if value is None:
@@ -70,7 +71,7 @@ class Fields:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Read a list of texts; a text alone is a list of one."""
+        """Read a list of texts; a single text becomes a list."""
         field, value = self._find((key,))
         if value is None or value == "":
             return ()
@@ -81,7 +82,7 @@ class Fields:
         return tuple(value)
 
     def schema(self, keys: Sequence[str]) -> JsonObject | tuple[str, ...] | None:
-        """Read a schema, or the names of fields that stand for one."""
+        """Read a schema, or a list of field names in place of a schema."""
         field, value = self._find(keys)
         if value is None or isinstance(value, dict):
             return value or None
@@ -94,7 +95,7 @@ class Fields:
         return tuple(value) or None
 
     def steps(self) -> tuple[JsonObject, ...]:
-        """Read a pipeline's steps; a step that is only a name becomes an object."""
+        """Read a pipeline's steps; a bare name becomes an object."""
         field, value = self._find(("steps",))
         if value is None:
             return ()
@@ -107,7 +108,7 @@ class Fields:
         return steps
 
     def beyond(self, known: Collection[str]) -> JsonObject:
-        """Everything beside the known fields, as sent; what the entry itself says comes before the rest."""
+        """Return all unknown fields as sent; the entry's own fields win over nested ones."""
         found: JsonObject = {}
         for _, holder in reversed(self._holders):
             found.update({key: value for key, value in holder.items() if key not in known})
@@ -129,7 +130,7 @@ class Fields:
 
 
 def _schema_of_parameters(field: str, parameters: Sequence[Mapping[str, Any]]) -> JsonObject:
-    """A list of parameters, each with its name, as the JSON schema that says the same."""
+    """Convert a list of named parameters to the equivalent JSON schema."""
     properties = {}
     for number, parameter in enumerate(parameters):
         if not isinstance(parameter.get("name"), str):

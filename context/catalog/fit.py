@@ -1,4 +1,4 @@
-"""Fit a catalog into a budget: compact it, and where that is not enough, show what ranks highest."""
+"""Fitting of a catalog to a budget: compact first, then show the highest-ranked entries only."""
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,19 +14,19 @@ from context.errors import AfterturnError
 from context.types import JsonObject
 
 FIND_TOOLS_HINT = "not shown here; find them with find_tools(query)"
-"""What the hidden entries are announced with."""
+"""Hint shown in place of hidden entries."""
 
 LARGE_CUT = 0.3
-"""A compaction that takes more of the bytes than this is worth a line in the log."""
+"""Share of bytes lost; a compaction above is logged."""
 
 
 class CatalogOverBudgetError(AfterturnError):
-    """What must be shown exceeds the budget, however little is said of it."""
+    """The required entries exceed the budget even in shortest form."""
 
     code = "catalog-over-budget"
 
     def __init__(self, needed: Size, budget: CatalogBudget, pinned: Sequence[str]) -> None:
-        """Keep what it would take, and what there is."""
+        """Keep the needed size and the budget."""
         super().__init__(
             f"the catalog does not fit: {_least(needed, pinned)}, and {_left(budget)}; lower "
             "reserve_tokens or max_tokens, or take a model with a larger window",
@@ -60,15 +60,15 @@ def _left(budget: CatalogBudget) -> str:
 
 @dataclass(frozen=True)
 class Compaction:
-    """The record of what a catalog lost.
+    """Record of a catalog's losses.
 
     Attributes:
         before_bytes: Size of the whole catalog.
-        after_bytes: Size of what is shown.
-        before_tokens: The same in tokens of the canonical count.
-        after_tokens: The same of what is shown.
-        dropped: What the shown entries lost, in the order in which it was taken.
-        hidden: How many entries are not shown.
+        after_bytes: Size of the shown catalog.
+        before_tokens: Canonical tokens of the whole catalog.
+        after_tokens: Canonical tokens of the shown catalog.
+        dropped: Parts lost from the shown entries, in the order of removal.
+        hidden: Number of hidden entries.
     """
 
     before_bytes: int
@@ -80,19 +80,19 @@ class Compaction:
 
     @property
     def is_large_cut(self) -> bool:
-        """Whether so much was lost that an operator wants to see it."""
+        """True if the loss is large enough to log."""
         return self.after_bytes < (1 - LARGE_CUT) * self.before_bytes
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A catalog as a model is shown it.
+    """A catalog as shown to a model.
 
     Attributes:
         text: JSON, a line for each entry, the same bytes for the same entries and level.
-        compaction: What it lost.
-        shown: Ids of the entries that it holds, in its order.
-        gap_warning: That nothing in the catalog serves the intent, as the ranking said it.
+        compaction: Record of the losses.
+        shown: Ids of the shown entries, in the text's order.
+        gap_warning: The ranking's warning if no entry serves the intent.
     """
 
     text: str
@@ -108,7 +108,7 @@ class Fitted:
 
 
 class Rungs(Protocol):
-    """Something of many entries that can be written at several levels, the last one the shortest."""
+    """A list of entries with several levels of brevity, the last level the shortest."""
 
     levels: int
 
@@ -117,15 +117,15 @@ class Rungs(Protocol):
         """How many entries there are."""
 
     def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
-        """Whether some entries are likely to fit at a level; quickly said."""
+        """Tell quickly whether some entries are likely to fit at a level."""
 
     def fits(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
-        """Whether some entries fit at a level."""
+        """Tell whether some entries fit at a level."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which entries are shown, and how."""
+    """Shown entries and their level."""
 
     places: tuple[int, ...]
     level: int
@@ -133,15 +133,14 @@ class Choice:
 
 
 def compact_catalog(catalog: Catalog | Ladder, budget: CatalogBudget) -> Fitted:
-    """Shorten a catalog step by step until it fits, hiding nothing.
+    """Shorten a catalog step by step until the text fits, without hiding entries.
 
     Args:
-        catalog: The catalog, or its ladder where there is one.
-        budget: How much it may take.
+        catalog: The catalog, or its ladder if already built.
+        budget: The size limit.
 
     Returns:
-        The catalog after the first step with which it fits, or after all of them; its size says whether it
-        fits then.
+        The catalog after the first fitting step, or after all steps; its size then tells if the text fits.
     """
     ladder = catalog if isinstance(catalog, Ladder) else Ladder(catalog)
     every = range(ladder.entries)
@@ -159,27 +158,26 @@ def fit_catalog(
     gap_warning: str | None = None,
     hint: str = FIND_TOOLS_HINT,
 ) -> Fitted:
-    """Make a catalog fit: whole, compacted, or the highest-ranked entries of it.
+    """Fit a catalog: whole, compacted, or its highest-ranked entries.
 
-    Entries are hidden only where compaction alone is not enough. Then the `top_n` that rank highest are
-    compacted in turn, and while even that is too much the lowest of them go.
+    Entries are hidden only if compaction alone is not enough. Then the `top_n` highest-ranked entries are
+    compacted in turn, and the lowest are dropped until the rest fits.
 
     Args:
-        catalog: The catalog, or its ladder where there is one.
-        budget: How much it may take, the announcement of hidden entries included.
-        ranked_ids: Ids from the ranking of the full catalog, best first; entries that it leaves out come
-            after them in the catalog's order. Without a ranking, something of everything comes first.
-        pinned: Ids that stay whatever they rank, such as tools that the kept history uses.
-        top_n: The most entries that stay when some must go, >= 1, pinned ones included; None for as many as
-            fit.
-        gap_warning: What the ranking says of its own doubt; passed on.
-        hint: How to get at what is hidden.
+        catalog: The catalog, or its ladder if already built.
+        budget: The size limit, including the note about hidden entries.
+        ranked_ids: Ids from the ranking of the full catalog, best first; unranked entries follow in the
+            catalog's order. Without a ranking, the order is spread over all families.
+        pinned: Ids kept at any rank, such as tools used in the kept history.
+        top_n: The most entries kept after hiding, >= 1, pinned ones included; None for as many as fit.
+        gap_warning: The ranking's warning, passed on.
+        hint: How to reach hidden entries.
 
     Returns:
-        A catalog that fits.
+        A fitting catalog.
 
     Raises:
-        CatalogOverBudgetError: The pinned entries, or none at all, are already too much.
+        CatalogOverBudgetError: The pinned entries, or even the empty catalog, exceed the budget.
     """
     ladder = catalog if isinstance(catalog, Ladder) else Ladder(catalog)
     places = ladder.catalog.places
@@ -209,18 +207,18 @@ def choose(
     top_n: int | None,
     note: Callable[[int], str],
 ) -> Choice | None:
-    """Choose what is shown at which level.
+    """Choose the shown entries and their level.
 
     Args:
-        rungs: What is to be fitted.
-        budget: How much it may take.
-        order: Every place once, the pinned ones first, then by rank.
-        pinned: How many stay whatever happens.
-        top_n: The most that stay when some must go; None for as many as fit.
-        note: From a number of hidden entries to what is said of them; given up before a pinned one.
+        rungs: The entries at every level.
+        budget: The size limit.
+        order: Every place once, the pinned places first, then by rank.
+        pinned: Number of entries kept in any case.
+        top_n: The most entries kept after hiding; None for as many as fit.
+        note: From a number of hidden entries to a note; dropped before any pinned entry.
 
     Returns:
-        The choice; None where not even the pinned ones fit.
+        The choice; None if even the pinned entries do not fit.
     """
     every = _at(rungs, order, budget, "")
     if every is not None:

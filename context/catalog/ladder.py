@@ -1,4 +1,4 @@
-"""The renderings of a catalog: a line for each entry and each step of compaction, measured once."""
+"""Renderings of a catalog: a line for each entry and compaction step, measured once."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,7 +10,7 @@ from context.catalog.types import Catalog, Entry
 from context.tokens import count_text
 
 LEVELS = len(STEPS) + 1
-"""Level 0 is whole; level n lacks what the first n steps take."""
+"""Number of levels; level 0 is whole, level n is without the first n steps' parts."""
 
 _SEPARATOR = ",\n"
 
@@ -27,12 +27,11 @@ class Ladder:
     levels = LEVELS
 
     def __init__(self, catalog: Catalog, whole: Size | None = None) -> None:
-        """Take a catalog; entries are written when they are first needed.
+        """Take a catalog; entries are written on first use.
 
         Args:
             catalog: The catalog.
-            whole: Its size, where somebody measured it before: then entries that are not shown need not be
-                written at all.
+            whole: The catalog's size, if already measured; hidden entries are then never written.
         """
         self.catalog = catalog
         self._whole = whole
@@ -47,21 +46,21 @@ class Ladder:
 
     @cached_property
     def whole(self) -> Size:
-        """The size of the catalog as it is."""
+        """Size of the unshortened catalog."""
         return self._whole or self.size(range(self.entries), 0, "")
 
     @cached_property
     def _least(self) -> Size:
-        """What all entries take in any case: their names, and what a line is made of."""
+        """Lower bound of the size of all entries: names and the fixed part of a line."""
         names = sum(len(entry.entry_id.encode()) for entry in self.catalog.entries)
         return Size(names + _LEAST_LINE.bytes * self.entries, _LEAST_LINE.tokens * self.entries)
 
     def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
-        """Whether what `text` writes may fit: here this is as good as known."""
+        """Tell whether the output of `text` may fit; exact for a catalog."""
         return self.fits(places, level, note, budget)
 
     def fits(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
-        """Whether what `text` writes fits; tokens are counted only where the bytes do."""
+        """Tell whether the output of `text` fits; tokens are counted only if the bytes fit."""
         if len(places) == self.entries and not budget.holds(self._least):
             return False
         if budget.bytes is not None and self._bytes(places, level, note) > budget.bytes:
@@ -69,16 +68,16 @@ class Ladder:
         return budget.holds(self.size(places, level, note))
 
     def size(self, places: Sequence[int], level: int, note: str) -> Size:
-        """Measure what `text` writes, without writing it."""
+        """Measure the output of `text` without writing."""
         return Size(self._bytes(places, level, note), self._tokens(places, level, note))
 
     def text(self, places: Sequence[int], level: int, note: str) -> str:
         """Write some entries at a level.
 
         Args:
-            places: Which entries, by their places in the catalog, in order.
+            places: Places of the entries in the catalog, in order.
             level: From 0, whole, to the last.
-            note: JSON that is said of the entries that are not shown; "" for nothing.
+            note: JSON note about the hidden entries; "" for none.
 
         Returns:
             JSON of a catalog, a line for each entry; the same arguments give the same text.
@@ -89,7 +88,7 @@ class Ladder:
         return frame[0] + packs + frame[1] + pipelines + frame[2]
 
     def taken(self, places: Sequence[int], level: int) -> list[str]:
-        """Name the steps that change anything in some entries, up to a level."""
+        """Name the steps up to a level with an effect on some entries."""
         rungs = [self._rung(place).texts for place in places]
         return [
             step.name
@@ -119,11 +118,11 @@ class Ladder:
         return known
 
     def _is_whole(self, places: Sequence[int], note: str) -> bool:
-        """The whole catalog is measured again and again; its sizes are kept."""
+        """Tell whether the places cover the whole catalog; its sizes are cached."""
         return not note and len(places) == self.entries
 
     def _frame(self, note: str) -> tuple[str, str, str]:
-        """What stands around the two lists."""
+        """Return the JSON around the two lists."""
         hidden = f',"hidden":{note}' if note else ""
         return f'{{"{self.catalog.packs_key}":[\n', '],"pipelines":[\n', f"]{hidden}}}"
 
@@ -140,7 +139,7 @@ class Ladder:
 
 
 class _Rungs:
-    """One entry at every level, as a line that another follows."""
+    """An entry at every level, as a line before another line."""
 
     __slots__ = ("_tokens", "bytes", "texts")
 
@@ -168,7 +167,7 @@ def _write(entry: Entry) -> tuple[str, ...]:
 
 
 def _line(entry: dict[str, object]) -> str:
-    """Names first, for whoever reads it; inside of a field, keys in their canonical order."""
+    """Write an entry as a JSON line: names first, inner keys in canonical order."""
     return (
         "{" + ",".join(f"{canonical_json(key)}:{canonical_json(value)}" for key, value in entry.items()) + "}"
     )

@@ -1,4 +1,4 @@
-"""The packs of a catalog as the tools of a request, under names that providers take."""
+"""Packs of a catalog as tools of a request, under names accepted by providers."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from context.catalog.types import Entry, EntryKind
 from context.types import JsonObject, Wire
 
 MAX_NAME_CHARS = 64
-"""The longest name that every provider takes."""
+"""Longest name accepted by every provider."""
 
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 _TAIL_CHARS = 6
@@ -22,8 +22,8 @@ class Definitions:
 
     Attributes:
         tools: Valid definitions, in the catalog's order.
-        entry_ids: Which entry each tool's name means.
-        pipelines: The ids of what is no tool.
+        entry_ids: Entry id by tool name.
+        pipelines: Ids of entries without a tool.
     """
 
     tools: tuple[JsonObject, ...]
@@ -32,17 +32,17 @@ class Definitions:
 
 
 def define_tools(entries: Iterable[Entry], wire: Wire) -> Definitions:
-    """Write a tool definition for each pack; pipelines are no tools and are left out.
+    """Write a tool definition for each pack; pipelines are left out.
 
-    Providers take letters, digits, `_` and `-` in a name: other characters become `_`, and a name that would
-    be taken or too long ends with a digest of the entry's id.
+    Providers accept letters, digits, `_` and `-` in a name. Other characters become `_`. A taken or too long
+    name ends with a digest of the entry's id.
 
     Args:
         entries: The entries of a catalog.
         wire: The format of the request.
 
     Returns:
-        The definitions, and what their names mean.
+        The definitions, with the entry id of each name.
     """
     names: dict[str, str] = {}
     tools, pipelines = [], []

@@ -1,4 +1,4 @@
-"""A catalog as JSON: the fields of each entry in one order, and canonical bytes for its digest."""
+"""JSON of a catalog: fields in a fixed order, and canonical bytes for the digest."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from context.catalog.types import Catalog, Entry, EntryKind
 from context.types import JsonObject
 
 METADATA = ("accepts", "produces", "intent_keywords", "typical_use", "limitations", "supersedes")
-"""What a routing guide keeps under `metadata`."""
+"""Fields under `metadata` in a routing guide."""
 
 _PACK_FIELDS = frozenset(
     {
@@ -26,17 +26,17 @@ _PACK_FIELDS = frozenset(
     | {*METADATA}
 )
 FIELDS = {EntryKind.PACK: _PACK_FIELDS, EntryKind.PIPELINE: _PACK_FIELDS | {"id", "steps"}}
-"""Names that mean something in an entry; a field beyond them cannot be called so."""
+"""Known field names of an entry; extra fields cannot use such a name."""
 
 
 def project_entry(entry: Entry) -> JsonObject:
-    """Write an entry as a routing guide does, whatever shape it came in.
+    """Write an entry as in a routing guide, from any shape.
 
     Args:
         entry: Pack or pipeline.
 
     Returns:
-        Its fields, those without a value left out; reading it again gives the same entry.
+        The entry's fields without empty values; reading the result gives the same entry.
     """
     metadata = {name: value for name in METADATA if (value := _plain(getattr(entry, name)))}
     fields: JsonObject = {
@@ -54,13 +54,13 @@ def project_entry(entry: Entry) -> JsonObject:
 
 
 def project_catalog(catalog: Catalog) -> JsonObject:
-    """Write a whole catalog as a routing guide does.
+    """Write a whole catalog as in a routing guide.
 
     Args:
         catalog: Any catalog.
 
     Returns:
-        Its packs, under the name that the document gave them, and its pipelines.
+        The packs, under the document's key, and the pipelines.
     """
     return {
         catalog.packs_key: [project_entry(each) for each in catalog.entries if each.kind is EntryKind.PACK],
@@ -69,7 +69,7 @@ def project_catalog(catalog: Catalog) -> JsonObject:
 
 
 def canonical_json(value: object) -> str:
-    """Write JSON so that equal values give equal text: keys in order, no blanks.
+    """Write JSON in canonical form: sorted keys, no blanks.
 
     Args:
         value: A JSON value.
@@ -81,11 +81,11 @@ def canonical_json(value: object) -> str:
 
 
 def digest_of(entries: Iterable[Entry], packs_key: str) -> str:
-    """Name a version of a catalog: the order of keys does not change it, nor that of entries.
+    """Compute the digest of a catalog version, independent of the order of keys and entries.
 
     Args:
         entries: In the order of `Catalog.entries`.
-        packs_key: What the document calls its packs.
+        packs_key: The document's key for packs.
 
     Returns:
         SHA-256 in hex.

@@ -1,4 +1,4 @@
-"""Read a catalog: a routing guide, an MCP list of tools or OpenAI tool definitions, mixed as they come."""
+"""Reader of catalogs: routing guides, MCP tool lists and OpenAI tool definitions, also mixed."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ from context.types import JsonObject
 PACK_KEYS = ("packs", "tools")
 PIPELINES = "pipelines"
 _ASIDE = frozenset({"_meta", "nextCursor"})
-"""What an MCP answer says beside its tools."""
+"""Fields of an MCP answer beside its tools."""
 
 _INPUTS = (
     "inputSchema",
@@ -55,21 +55,21 @@ _NO_LIMITS = CatalogLimits(sys.maxsize, sys.maxsize, sys.maxsize)
 
 
 def read_catalog(document: object, limits: CatalogLimits = DEFAULT_LIMITS) -> Catalog:
-    """Read a catalog of any of the known shapes.
+    """Read a catalog of any known shape.
 
-    A tool name that stands on several servers becomes `server.name` on each of them.
+    A tool name present on several servers becomes `server.name` on each.
 
     Args:
-        document: `{packs or tools: [...], pipelines: [...]}` or a list of tools; each tool as a routing
-            guide, MCP, OpenAI chat or Responses, or Anthropic writes it.
-        limits: How large it may be.
+        document: `{packs or tools: [...], pipelines: [...]}` or a list of tools; each tool in the form of a
+            routing guide, MCP, OpenAI chat or Responses, or Anthropic.
+        limits: Size limits.
 
     Returns:
         The catalog with its digest.
 
     Raises:
-        InvalidInputError: A field is unknown or of the wrong kind, an id stands twice, the list is one page
-            of several, or a limit is exceeded; the field is named.
+        InvalidInputError: A field is unknown or of the wrong type, an id appears twice, the list is a page of
+            several, or a limit is exceeded; the error names the field.
     """
     lists, packs_key = _lists(document)
     if (size := sum(len(items) for _, items in lists)) > limits.entries:
@@ -86,12 +86,12 @@ def read_catalog(document: object, limits: CatalogLimits = DEFAULT_LIMITS) -> Ca
 
 
 def read_version(body: str, digest: str, novel_since: Mapping[str, int]) -> Catalog:
-    """Read a version as it is stored.
+    """Read a stored version.
 
     Args:
-        body: Canonical JSON of a catalog that was read before.
-        digest: Its digest.
-        novel_since: The day number since which each entry is known, by its id.
+        body: Canonical JSON of a catalog from an earlier read.
+        digest: The version's digest.
+        novel_since: First day number of each entry, by id.
 
     Returns:
         The catalog, each entry with its day.
@@ -149,14 +149,14 @@ def _read_entry(fields: Fields, key: str, limits: CatalogLimits) -> Entry:
 
 
 def _names(kind: EntryKind, extra: JsonObject) -> tuple[str, ...]:
-    """The fields that may name an entry; a provider's own tool has a type only."""
+    """List the possible name fields of an entry; a provider's own tool has only a type."""
     if kind is EntryKind.PIPELINE:
         return ("id", "name")
     return ("name", "type") if "type" in extra else ("name",)
 
 
 def _with_own_ids(entries: Sequence[Entry]) -> list[Entry]:
-    """Tell equal names of different servers apart, and refuse what is still called the same."""
+    """Prefix equal names with their server, and refuse names still equal."""
     seen = Counter(entry.entry_id for entry in entries)
     told = [
         replace(entry, entry_id=f"{entry.group}.{entry.entry_id}")

@@ -1,4 +1,4 @@
-"""What a JSON schema says to a reader: the names of its fields, and the words that change nothing in it."""
+"""JSON schema helpers: field names, and removal of words without effect on validation."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from context.types import JsonObject
 _NOTES = frozenset(
     {"$schema", "$id", "$comment", "title", "examples", "example", "deprecated", "markdownDescription"}
 )
-"""Keywords that say nothing of what is valid."""
+"""Keywords without effect on validation."""
 
 _ONE = ("items", "additionalProperties", "contains", "not", "if", "then", "else", "propertyNames")
 _MANY = ("anyOf", "oneOf", "allOf", "prefixItems")
@@ -24,7 +24,7 @@ def field_names(schema: JsonObject) -> list[str]:
         schema: A JSON schema of an object, or a description by `required` and `optional` parameters.
 
     Returns:
-        The names of its fields, in the schema's order.
+        The field names, in the schema's order.
     """
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
@@ -34,13 +34,13 @@ def field_names(schema: JsonObject) -> list[str]:
 
 
 def without_notes(schema: JsonObject) -> JsonObject:
-    """Take out what says nothing of what is valid: titles, examples, comments.
+    """Remove keywords without effect on validation: titles, examples, comments.
 
     Args:
-        schema: A JSON schema; it is not changed.
+        schema: A JSON schema; not modified.
 
     Returns:
-        A schema that accepts the same values; the same object where there was nothing to take out.
+        A schema for the same values; the same object if nothing was removed.
     """
     return _walk(schema, lambda node: {key: value for key, value in node.items() if key not in _NOTES})
 
@@ -49,11 +49,11 @@ def describe(schema: JsonObject, words: Callable[[str], str]) -> JsonObject:
     """Rewrite the descriptions of a schema's fields.
 
     Args:
-        schema: A JSON schema; it is not changed.
-        words: From a description to what stays of it; "" takes it out.
+        schema: A JSON schema; not modified.
+        words: From a description to its replacement; "" removes the description.
 
     Returns:
-        A schema that accepts the same values; the same object where no description changed.
+        A schema for the same values; the same object if no description changed.
     """
 
     def change(node: JsonObject) -> JsonObject:
@@ -67,7 +67,7 @@ def describe(schema: JsonObject, words: Callable[[str], str]) -> JsonObject:
 
 
 def _walk(schema: JsonObject, change: Change) -> JsonObject:
-    """Change a schema and every schema in it; no name of a field is taken for a keyword."""
+    """Change a schema and every nested schema; a field's name is never read as a keyword."""
     inner: JsonObject = {}
     for key in _ONE:
         _note_change(inner, schema, key, lambda value: _walk_any(value, change))

@@ -1,15 +1,15 @@
-"""How much something takes, and how much it may take."""
+"""Size of a text, and a size limit."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much something takes.
+    """Size of a text.
 
     Attributes:
-        bytes: UTF-8 bytes of its text, >= 0.
-        tokens: Its tokens in the canonical count, >= 0.
+        bytes: UTF-8 bytes, >= 0.
+        tokens: Canonical tokens, >= 0.
     """
 
     bytes: int
@@ -18,16 +18,16 @@ class Size:
 
 @dataclass(frozen=True)
 class CatalogBudget:
-    """How much a catalog may take.
+    """Size limit of a catalog.
 
     Attributes:
-        tokens: The most tokens in the canonical count.
-        bytes: The most UTF-8 bytes; None where only tokens count.
+        tokens: The most canonical tokens.
+        bytes: The most UTF-8 bytes; None if only tokens are limited.
     """
 
     tokens: int
     bytes: int | None = None
 
     def holds(self, size: Size) -> bool:
-        """Whether something of this size fits."""
+        """Tell whether a size is within the budget."""
         return size.tokens <= self.tokens and (self.bytes is None or size.bytes <= self.bytes)

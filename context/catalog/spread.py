@@ -1,4 +1,4 @@
-"""An order for a catalog that nobody asks anything of: something of everything first."""
+"""Order of a catalog without a question: broad coverage first."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -12,13 +12,13 @@ _ENDS_OF_A_FAMILY = ".:/_-"
 
 
 def spread_ids(entries: Sequence[Entry]) -> list[str]:
-    """Order the entries of a catalog so that its beginning shows as much of its breadth as it can.
+    """Order the entries of a catalog for broad coverage at the beginning.
 
     Args:
         entries: The entries, each id once.
 
     Returns:
-        Every id once: of each family of packs one after another, and a pipeline after every two of them.
+        Every id once: packs of each family in turn, and a pipeline after every two packs.
     """
     packs = _in_turn([entry for entry in entries if entry.kind is EntryKind.PACK])
     pipelines = iter([entry.entry_id for entry in entries if entry.kind is EntryKind.PIPELINE])

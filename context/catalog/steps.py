@@ -1,4 +1,4 @@
-"""The steps of compaction: what an entry loses, one after the other, and what it never loses."""
+"""Compaction steps: the parts an entry loses, in order, and the parts always kept."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from context.sentences import first_sentence
 from context.types import JsonObject
 
 SENTENCE_CHARS = 400
-"""A first sentence longer than this is no sentence, and is clipped."""
+"""Longest first sentence, in characters; longer text is clipped."""
 _READ_CHARS = 4_000
-"""So much of a description is read for its first sentence."""
+"""Characters of a description searched for the first sentence."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One loss.
+    """A single compaction step.
 
     Attributes:
-        name: What is lost, as the record of a compaction says it.
-        apply: From an entry as it is written to the same entry without it; the same object where it has none.
+        name: The lost part's name in the compaction record.
+        apply: From a written entry to the entry without the part; the same object if the part is missing.
     """
 
     name: str
@@ -30,13 +30,13 @@ class Step:
 
 
 def short_description(text: str) -> str:
-    """Say what a description says in its first sentence.
+    """Shorten a description to its first sentence.
 
     Args:
         text: Any description.
 
     Returns:
-        Its first sentence, clipped where it does not end; "" only for a blank one.
+        The first sentence, clipped if too long; "" only for a blank description.
     """
     start = text[:_READ_CHARS]
     return clip(first_sentence(start) or text.strip(), SENTENCE_CHARS)
@@ -67,7 +67,7 @@ def _count_steps(entry: JsonObject, kind: EntryKind) -> JsonObject:
 
 
 def _step_name(step: JsonObject) -> str:
-    """What a step runs says more than what the pipeline calls it."""
+    """Name a step by its tool, else by the pipeline's name for the step."""
     names = (step.get(key) for key in ("pack", "tool", "name", "id"))
     return next((name for name in names if isinstance(name, str) and name), "?")
 
@@ -100,4 +100,4 @@ STEPS: Sequence[Step] = (
     Step("schemas", _name_fields),
     Step("descriptions", _shorten),
 )
-"""In the order in which they are taken. Names and what an entry supersedes are in none of them."""
+"""Compaction steps in order; no step removes names or `supersedes`."""

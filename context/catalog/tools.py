@@ -1,4 +1,4 @@
-"""Fit the tool definitions of a request into a budget: shorter words first, then fewer tools."""
+"""Fitting of a request's tool definitions to a budget: shorter texts first, then fewer tools."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ Step = tuple[str, Callable[[JsonObject], JsonObject]]
 
 @dataclass(frozen=True)
 class FittedTools:
-    """Tool definitions as they are sent.
+    """Tool definitions as sent.
 
     Attributes:
-        tools: Valid definitions, in the order of the request; those that nothing was taken from as sent.
-        compaction: What they lost, tokens as a request counts them.
-        hidden: Names of the tools that are not sent.
+        tools: Valid definitions, in the order of the request; unshortened definitions as received.
+        compaction: Record of the losses, tokens counted as in a request.
+        hidden: Names of the unsent tools.
     """
 
     tools: tuple[JsonObject, ...]
@@ -32,15 +32,15 @@ class FittedTools:
 
 
 class ToolLadder:
-    """Tool definitions at every level of brevity; each level accepts the same arguments as the one before.
+    """Tool definitions at every level of brevity; each level accepts the same arguments as the level before.
 
-    The sizes of tools add up to the size of their list, and none is counted twice however often it is fitted.
+    Sizes of tools add up to the size of the list, and no tool is counted twice over repeated fitting.
     """
 
     levels = 5
 
     def __init__(self, tools: Sequence[JsonObject]) -> None:
-        """Take definitions of any wire format; they are written and counted when they are first needed."""
+        """Take definitions of any wire format; writing and counting happen on first use."""
         self.tools = tuple(tools)
         self.names = tuple(map(tool_name, self.tools))
         self._written: dict[int, tuple[JsonObject, ...]] = {}
@@ -59,22 +59,22 @@ class ToolLadder:
         return [self._write(place)[level] for place in places]
 
     def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
-        """Whether some tools may fit: here this is known."""
+        """Tell whether some tools may fit; exact for tools."""
         return self.fits(places, level, note, budget)
 
     def fits(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
-        """Whether some tools fit as the list that is sent; tokens are counted only where the bytes do."""
+        """Tell whether some tools fit as the sent list; tokens are counted only if the bytes fit."""
         del note
         if budget.bytes is not None and self._list_bytes(places, level) > budget.bytes:
             return False
         return budget.holds(self.size(places, level))
 
     def size(self, places: Sequence[int], level: int) -> Size:
-        """Measure some tools as the list that is sent; the whole list is measured once.
+        """Measure some tools as the sent list; the whole list is measured once.
 
         Args:
-            places: Which tools, by their places in the list, each once.
-            level: From 0, as they came, to the last.
+            places: Places of the tools in the list, each once.
+            level: From 0, as received, to the last.
         """
         is_whole = len(places) == self.entries
         known = self._whole.get(level) if is_whole else None
@@ -85,7 +85,7 @@ class ToolLadder:
         return known
 
     def taken(self, places: Sequence[int], level: int) -> list[str]:
-        """Name the steps that change anything in some tools, up to a level."""
+        """Name the steps up to a level with an effect on some tools."""
         return [
             name
             for number, (name, _) in enumerate(_STEPS[:level], 1)
@@ -130,7 +130,7 @@ class ToolLadder:
 
 
 def tool_name(tool: JsonObject) -> str:
-    """Name a tool definition of any wire format; a provider's own tool is called by its type."""
+    """Name a tool definition of any wire format; a provider's own tool is named by its type."""
     function = tool.get("function")
     named = function if isinstance(function, dict) else tool
     name = named.get("name") or tool.get("type")
@@ -148,23 +148,23 @@ def fit_tools(
     top_n: int | None = None,
     most: int | None = None,
 ) -> FittedTools:
-    """Make the tool definitions of a request fit.
+    """Fit the tool definitions of a request.
 
     Args:
-        tools: Definitions in any wire format, or their ladder where there is one.
-        budget: How much they should take.
-        allowed: Names of the tools that there are for it; None for all. The others are as if not there.
-        ranked: Names of tools, best first; others come after them in the request's order.
-        pinned: Names that stay whatever they rank.
-        room: How much the pinned ones may take where they alone are over the budget; None for no more.
-        top_n: The most that stay when some must go, pinned ones included; None for as many as fit.
-        most: The most that a request may carry, pinned ones apart; None for any number.
+        tools: Definitions in any wire format, or their ladder if already built.
+        budget: The size limit.
+        allowed: Names of the usable tools; None for all. Other tools are ignored.
+        ranked: Tool names, best first; other tools follow in the request's order.
+        pinned: Names kept at any rank.
+        room: Limit for the pinned tools if they alone exceed the budget; None for no more.
+        top_n: The most tools kept after hiding, pinned ones included; None for as many as fit.
+        most: The most tools in a request, pinned ones apart; None for no limit.
 
     Returns:
-        Definitions that fit; where all of them fit as they are, the same objects.
+        Fitting definitions; the same objects if all fit unshortened.
 
     Raises:
-        CatalogOverBudgetError: The pinned tools alone are too much.
+        CatalogOverBudgetError: The pinned tools alone are too large.
     """
     ladder = tools if isinstance(tools, ToolLadder) else ToolLadder(tools)
     names = ladder.names
@@ -228,4 +228,4 @@ _STEPS: Sequence[Step] = (
     ("descriptions", _shorten),
     ("parameter_descriptions", _in_schema(lambda schema: describe(schema, lambda _: ""))),
 )
-"""From what is missed least to what is missed most; types, values and required fields are in none of them."""
+"""Compaction steps, least important part first; no step removes types, values or required fields."""

@@ -1,4 +1,4 @@
-"""The values of a catalog: packs (single tools) and pipelines (fixed sequences of them)."""
+"""Data types of a catalog: packs (single tools) and pipelines (fixed sequences of packs)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from context.types import JsonObject
 
 
 class EntryKind(StrEnum):
-    """What an entry of a catalog is."""
+    """Kind of a catalog entry."""
 
     PACK = "pack"
     PIPELINE = "pipeline"
@@ -17,26 +17,25 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """One tool or pipeline, whatever the shape it came in.
+    """A tool or pipeline, from any shape.
 
     Attributes:
-        entry_id: What a plan calls it: a pack's name or a pipeline's id; one a catalog.
+        entry_id: The id for plans: a pack's name or a pipeline's id; unique in a catalog.
         kind: Pack or pipeline.
-        name: What it is called for people; the id where it has no other.
-        description: What it does.
-        intent_keywords: Phrases that ask for it.
-        accepts: What goes in: kinds of content or names of parameters.
-        produces: What comes out.
-        typical_use: When to use it.
-        limitations: What it cannot do.
-        supersedes: Entries that need not be picked where this one is.
+        name: Display name; the id if there is no other.
+        description: The entry's description.
+        intent_keywords: Phrases of matching requests.
+        accepts: Inputs: kinds of content or parameter names.
+        produces: Outputs.
+        typical_use: Typical use.
+        limitations: Limitations.
+        supersedes: Entries made redundant by the entry.
         steps: A pipeline's steps, as sent.
-        input_schema: JSON schema of its arguments, or a list of their names; None where it has none.
-        output_schema: The same of its result.
-        group: Its server, API or family; empty for none.
-        novel_since: Position in time (a day number, days since 1970-01-01) since which it is known; None
-            for always.
-        extra: Fields beyond these, as sent.
+        input_schema: JSON schema of the arguments, or a list of their names; None if missing.
+        output_schema: JSON schema of the result, or a list of names; None if missing.
+        group: Server, API or family; empty for none.
+        novel_since: Day number (days since 1970-01-01) of the entry's first appearance; None for always.
+        extra: Further fields, as sent.
     """
 
     entry_id: str
@@ -59,13 +58,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Catalog:
-    """The entries of one digest.
+    """Entries of a single digest.
 
     Attributes:
-        entries: Packs, then pipelines, each in the order of their ids: the order in which they were sent
-            says nothing, and servers list their tools now in one and now in another.
+        entries: Packs, then pipelines, each sorted by id: the sent order has no meaning, and servers list
+            their tools in varying order.
         digest: SHA-256 of the canonical bytes, in hex: the version.
-        packs_key: What the document calls its packs, `tools` or `packs`; answers call them the same.
+        packs_key: The document's key for packs, `tools` or `packs`; used in answers too.
     """
 
     entries: tuple[Entry, ...]
@@ -74,7 +73,7 @@ class Catalog:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Where each entry stands, by its id."""
+        """Place of each entry, by id."""
         return {entry.entry_id: place for place, entry in enumerate(self.entries)}
 
     @cached_property

@@ -1,1 +1,1 @@
-"""Plans: what an intent asks for, how a model is asked to plan it, and what is kept of its answer."""
+"""Tool plans: parsing an intent, asking a model for a plan, and reading the answer."""

@@ -1,4 +1,4 @@
-"""Read what a planner answered: steps that the catalog can do, and gaps for what it cannot."""
+"""Parsing of a planner's answer into steps for catalog entries and gaps for missing tools."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,11 +28,11 @@ NOTHING_FITS = "nothing in the catalog serves this intent"
 
 
 def plan_schema(mode: PlanMode, *, single: bool) -> JsonObject:
-    """The JSON schema of an answer in the strict form: every field required, arguments as JSON text.
+    """Build the JSON schema of an answer in strict form: every field required, arguments as JSON text.
 
     Args:
-        mode: Ordered steps, or one pick.
-        single: Whether only the first step is asked for.
+        mode: Ordered steps, or a single pick.
+        single: Ask for the first step only, and for `more_steps_likely`.
     """
     step = _closed(
         {
@@ -49,7 +49,7 @@ def plan_schema(mode: PlanMode, *, single: bool) -> JsonObject:
 
 
 def response_format(schema: JsonObject, name: str) -> JsonObject:
-    """OpenAI's `response_format` that holds a model to a schema."""
+    """Build OpenAI's `response_format` from a schema."""
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
@@ -63,7 +63,7 @@ def _closed(properties: JsonObject) -> JsonObject:
 
 
 def is_plan_answer(value: object) -> bool:
-    """Whether a value is a plan in one of the forms that models give it: strict, loose, or one pick."""
+    """Tell whether a value is a plan in a form used by models: strict, loose, or a single pick."""
     if isinstance(value, list):
         return bool(value) and all(_is_step(item) for item in value)
     if not isinstance(value, Mapping):
@@ -85,7 +85,7 @@ def _is_step(item: object) -> bool:
 
 
 def read_answer(reply: str | None, *, finish_reason: str | None = None) -> Decoded:
-    """Decode a planner's reply, however it is wrapped; steps one a line are one plan, `[]` and `{}` too."""
+    """Decode a planner's reply in any wrapping; one step a line, `[]` and `{}` are plans too."""
     decoded = decode_json(reply, accept=is_plan_answer, finish_reason=finish_reason, part=_lone_step)
     if decoded.cause is not DecodeCause.MALFORMED:
         return decoded
@@ -94,7 +94,7 @@ def read_answer(reply: str | None, *, finish_reason: str | None = None) -> Decod
 
 
 def _lone_step(value: object) -> object | None:
-    """A step by itself, or the only one of a list or a wrapper; a plan with a list of steps is whole."""
+    """Return a lone step, bare or alone in a list or wrapper; None for a plan with a list of steps."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     elif isinstance(value, Mapping) and len(value) == 1 and value.keys().isdisjoint(_LIST_KEYS):
@@ -105,7 +105,7 @@ def _lone_step(value: object) -> object | None:
 
 
 def _is_empty(value: object) -> bool:
-    """Whether an answer says that nothing fits, by holding nothing; null says that there is no answer."""
+    """Tell whether an empty answer means "nothing fits": `[]` or `{}`, but not null."""
     if isinstance(value, Mapping) and len(value) == 1 and not value.keys().isdisjoint(_LIST_KEYS):
         value = next(iter(value.values()))
         return value == {}
@@ -113,18 +113,18 @@ def _is_empty(value: object) -> bool:
 
 
 def draft_plan(answer: object, catalog: Catalog, mode: PlanMode) -> PlanDraft:
-    """Make a plan of a decoded answer.
+    """Build a plan from a decoded answer.
 
-    A tool that the full catalog does not have becomes a gap; it is never guessed. Steps that a planned
-    pipeline does itself go. Arguments stay as given, up to `MAX_ARGS_BYTES` a step.
+    A tool missing from the full catalog becomes a gap, without guessing. Steps covered by a planned pipeline
+    are dropped. Arguments stay as given, up to `MAX_ARGS_BYTES` a step.
 
     Args:
-        answer: A value that `is_plan_answer` takes.
+        answer: A value accepted by `is_plan_answer`.
         catalog: The full catalog.
-        mode: In `route` the first step that fits is the plan.
+        mode: In `route` the first fitting step is the plan.
 
     Returns:
-        The draft; without steps it always says what is missing.
+        The draft; a draft without steps always has a gap warning.
     """
     head = answer if isinstance(answer, Mapping) else {}
     items = _ordered(_items(answer))
@@ -169,7 +169,7 @@ def _items(answer: object) -> list[Any]:
 
 
 def _ordered(items: Sequence[Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Steps with their tool, in the order that they give themselves, where all of them do."""
+    """Pair steps with their tools; sort by the steps' own order if every step has a number."""
     named = [(_tool_of(item), item if isinstance(item, Mapping) else {}) for item in items]
     found = [(tool, item) for tool, item in named if tool.casefold() not in _NOTHING]
     orders = [item.get("order") for _, item in found]
@@ -208,10 +208,10 @@ def bounded_args(args: object) -> JsonObject | None:
     """Read a step's arguments: an object, or an object as JSON text.
 
     Args:
-        args: What a planner gave.
+        args: The planner's value.
 
     Returns:
-        The object as given; under `value` what is no object; None where it is too large to keep.
+        The object as given; any other value under `value`; None if too large to keep.
     """
     if isinstance(args, str) and args.strip():
         inner = decode_json(args, accept=lambda value: isinstance(value, dict))
@@ -229,4 +229,4 @@ ANSWER_CAUSES: Mapping[DecodeCause, str] = {
     DecodeCause.EMPTY: "empty",
     DecodeCause.MALFORMED: "malformed",
 }
-"""What a plan's row calls an answer that is none."""
+"""Cause in a plan's row for an answer without a plan."""

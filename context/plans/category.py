@@ -1,20 +1,20 @@
-"""The category of an intent: the one of preflight, by which plans of the same kind teach each other."""
+"""Category of an intent, from preflight; plans of the same category share learned results."""
 
 from context.preflight.classify import classify
 from context.preflight.types import Category
 
 READ_CHARS = 2_000
-"""What an intent is about stands in its beginning."""
+"""Characters at the start of an intent used to find the category."""
 
 
 def category_of(intent: str) -> str:
-    """Name what an intent is about.
+    """Name the category of an intent.
 
     Args:
-        intent: What a user wants, in any language.
+        intent: The user's request, in any language.
 
     Returns:
-        The strongest category that preflight recognizes, `complex` only alone; empty where there is none.
+        The strongest category recognized by preflight, `complex` only without others; empty if none.
     """
     found = classify(intent[:READ_CHARS])
     known = sorted(found.categories, key=lambda one: (one is Category.COMPLEX, -found.scores.get(one, 0.0)))

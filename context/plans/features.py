@@ -1,4 +1,4 @@
-"""Read an intent: its language, how many things it asks for, and how much planning they need."""
+"""Features of an intent: language, number of requests, and planning complexity."""
 
 import hashlib
 import math
@@ -22,12 +22,12 @@ from context.types import JsonObject
 from context.words import index_terms
 
 READ_CHARS = 20_000
-"""A longer intent is read at its beginning and its end: what lies between is pasted."""
+"""Characters read of an intent; a longer intent is read at both ends, since pasted text stands in between."""
 
 MOST_ASKS = 10
 
 _SHORT_CHARS = 600
-"""An intent up to this length asks with all of its words."""
+"""Longest intent, in characters, with every sentence read as a possible request."""
 _MOST_ASK_CHARS = 400
 _EDGE_SENTENCES = 2
 _BREAK = re.compile(rf"{CLAUSE_MARKS}|(?:{CONNECTORS})", re.IGNORECASE)
@@ -44,17 +44,17 @@ _ASKS_THAT_COUNT = 5
 
 @dataclass(frozen=True)
 class IntentFeatures:
-    """What is read of an intent without a model.
+    """Features read from an intent without a model.
 
     Attributes:
         language: ISO 639-1 code, or "und".
-        words: Words, or pairs of characters where they are not told apart, up to what is read.
-        asks: How many things it asks for, 1 to `MOST_ASKS`; 0 for an intent without words.
-        is_ordered: Whether it says what comes first.
-        is_conditional: Whether it depends on something, or repeats.
-        has_address: Whether it holds a web address.
-        complexity: How much planning it needs, in [0, 1].
-        category: What it is about, as preflight names it; empty where that is not recognized.
+        words: Words in the read part; pairs of characters in scripts without blanks.
+        asks: Number of requests, 1 to `MOST_ASKS`; 0 for an intent without words.
+        is_ordered: True if the intent gives an order of actions.
+        is_conditional: True if the intent has a condition or a repetition.
+        has_address: True if the intent contains a web address.
+        complexity: Planning complexity, in [0, 1].
+        category: Category from preflight; empty if not recognized.
     """
 
     language: str
@@ -67,18 +67,18 @@ class IntentFeatures:
     category: str = ""
 
     def as_json(self) -> JsonObject:
-        """The features as they are stored."""
+        """Return the features as JSON for storage."""
         return asdict(self)
 
 
 def normal_form(intent: str) -> str:
-    """Write an intent so that spelling alone does not make it another: case, width, blanks and marks go.
+    """Normalize an intent: case, width, blanks and punctuation are removed.
 
     Args:
         intent: Any text.
 
     Returns:
-        Its words, case-folded, one blank between them; all marks where it has no words.
+        The case-folded words with single blanks between; all characters if the intent has no words.
     """
     folded = unicodedata.normalize("NFKC", intent).casefold()
     words = re.findall(r"\w+", folded)
@@ -86,7 +86,7 @@ def normal_form(intent: str) -> str:
 
 
 def intent_sha(intent: str) -> bytes:
-    """The SHA-256 of an intent's normal form: equal intents are found by it."""
+    """Hash an intent's normal form with SHA-256, to find equal intents."""
     return hashlib.sha256(normal_form(intent).encode("utf-8", "surrogatepass")).digest()
 
 
@@ -94,10 +94,10 @@ def read_features(intent: str) -> IntentFeatures:
     """Read an intent's features.
 
     Args:
-        intent: What a user wants, of any length, in any language.
+        intent: The user's request, of any length, in any language.
 
     Returns:
-        The features; complexity grows with the things asked for, the length, order and conditions.
+        The features; complexity grows with the number of requests, the length, an order and conditions.
     """
     text = _read(intent)
     words = len(index_terms(text))
@@ -128,17 +128,17 @@ def _read(intent: str) -> str:
 
 
 def split_asks(intent: str, *, actions: frozenset[str] = frozenset()) -> list[str]:
-    """Split an intent into the things that it asks for.
+    """Split an intent into separate requests.
 
-    Of a long intent most is pasted: it asks with its first and last sentences, and with those that begin
-    like a request.
+    A long intent is mostly pasted text. Only the first sentences, the last sentences, and sentences with the
+    beginning of a request are read.
 
     Args:
-        intent: What a user wants.
-        actions: Further terms, as `index_terms` writes them, of words that ask for something to be done.
+        intent: The user's request.
+        actions: Further action terms, in the form of `index_terms`.
 
     Returns:
-        The parts that ask, in order, at most `MOST_ASKS`; the whole where no part stands out; none without
+        The requests in order, at most `MOST_ASKS`; the whole intent if no part stands out; empty without
         words.
     """
     text = _read(intent).strip()
@@ -161,7 +161,7 @@ def _asking_sentences(text: str, actions: frozenset[str]) -> list[str]:
 
 
 def _parts(sentence: str, actions: frozenset[str]) -> list[str]:
-    """The clauses that ask; what follows one and does not ask itself belongs to it."""
+    """Split a sentence into its requests; a clause without a request joins the request before."""
     parts: list[str] = []
     start = 0
     bounds = [(match.start(), match.end()) for match in _BREAK.finditer(sentence)]

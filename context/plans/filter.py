@@ -1,4 +1,4 @@
-"""The first pass: where ranking is unsure, a model chooses ids from one line for each entry."""
+"""Filter pass: a model chooses ids from a list of one-line entries when ranking is unsure."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ MOST_PICKS = 12
 FILTER_OUTPUT_TOKENS = 600
 
 _LINE_CHARS = (200, 80, 0)
-"""How long a line's sentence may be: shorter ones are tried where the longer do not fit."""
+"""Longest sentence of a line, in characters; shorter lengths are tried until the list fits."""
 
 IDS_SCHEMA: JsonObject = {
     "type": "object",
@@ -29,20 +29,20 @@ IDS_SCHEMA: JsonObject = {
 
 
 def wants_filter(planner: Planner, fitted: Fitted, entries: Sequence[Ranked]) -> bool:
-    """Whether a first pass is worth its call: entries are hidden, and ranking is unsure which should be."""
+    """Tell whether a filter pass is worth a call: entries are hidden and ranking is unsure."""
     return planner.profile.filter_pass and fitted.compaction.hidden > 0 and is_unsure(entries)
 
 
 def filter_lines(catalog: Catalog, planner: Planner, ranked_ids: Sequence[str]) -> str:
-    """Write a line for each entry of the full catalog, as long as there is room.
+    """Write a line for each entry of the full catalog, as long as the budget allows.
 
     Args:
         catalog: The full catalog.
-        planner: The model that chooses.
-        ranked_ids: Every id, best first: where not even bare ids fit, the last ones go.
+        planner: The model for the choice.
+        ranked_ids: Every id, best first; the last ids are dropped if even bare ids exceed the budget.
 
     Returns:
-        Lines in the catalog's order, within the planner's room.
+        Lines in the catalog's order, within the planner's budget.
     """
     budget = planner.catalog_budget
     for chars in _LINE_CHARS:
@@ -66,7 +66,7 @@ def _size(text: str) -> Size:
 
 
 def _as_fit(ranked_ids: Sequence[str], budget: CatalogBudget) -> set[str]:
-    """The best-ranked ids that fit; what they take is added up line by line, which is never less."""
+    """Return the best-ranked ids within the budget; sizes are summed line by line, an upper bound."""
     kept: set[str] = set()
     taken = Size(0, 0)
     for entry_id in ranked_ids:
@@ -79,15 +79,15 @@ def _as_fit(ranked_ids: Sequence[str], budget: CatalogBudget) -> set[str]:
 
 
 def read_picks(reply: str | None, catalog: Catalog) -> tuple[str, ...] | None:
-    """Read which ids a model chose.
+    """Read the ids chosen by a model.
 
     Args:
-        reply: Its reply, however it is wrapped.
+        reply: The model's reply, in any wrapping.
         catalog: The full catalog.
 
     Returns:
-        Ids of the catalog, each once, at most `MOST_PICKS`; empty where it chose none that the catalog has,
-        and None where the reply is no answer: in both cases the lexical result stays.
+        Distinct ids of the catalog, at most `MOST_PICKS`; empty without a known id, None for an unreadable
+        reply. In both cases the lexical result stays.
     """
     decoded = decode_json(reply, accept=_is_picks)
     if not decoded.ok:
@@ -108,7 +108,7 @@ def _is_picks(value: object) -> bool:
 
 
 def order_with_picks(picks: Sequence[str], ranked_ids: Sequence[str]) -> list[str]:
-    """The order in which entries are kept: the picks, then the lexical survivors."""
+    """Order the kept entries: the picks, then the lexical survivors."""
     return list(dict.fromkeys([*picks, *ranked_ids]))
 
 

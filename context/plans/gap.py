@@ -1,4 +1,4 @@
-"""Say in words that a catalog lacks what an intent asks for."""
+"""Warning text for an intent without a matching tool in the catalog."""
 
 from context.plans.answer import NOTHING_FITS
 from context.ranking.rank import serves_nothing
@@ -6,14 +6,14 @@ from context.ranking.types import Ranking
 
 
 def gap_warning(ranking: Ranking, missed: str | None = None) -> str | None:
-    """Warn that nothing in a catalog serves an intent, as far as words, history and earlier versions tell.
+    """Warn if no entry of a catalog serves an intent, judged by words, history and earlier versions.
 
     Args:
-        ranking: The catalog's, for the intent.
-        missed: A tool that the catalog had and that serves the intent better than what it has; None for none.
+        ranking: The catalog's ranking for the intent.
+        missed: A tool from an earlier version with a better match than any present tool; None for none.
 
     Returns:
-        A sentence for people and models; None where something may serve.
+        A sentence for people and models; None if an entry may serve.
     """
     if missed is not None:
         return f"an earlier version of the catalog had {missed!r}, which serves this; the present one has not"

@@ -1,4 +1,4 @@
-"""A plan from ranking alone: at once, free, the same for the same words."""
+"""Plan from ranking alone: immediate, free and deterministic."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from context.ranking.types import Ranked
 from context.words import index_terms
 
 PriorsOf: TypeAlias = Callable[[str], Mapping[str, float]]
-"""From an intent to what history says of entries, by id, each in [0, 1]."""
+"""Function from an intent to the history score of entries, by id, each in [0, 1]."""
 
 _MAX_ASK_CHARS = 120
 
@@ -28,17 +28,17 @@ def lexical_plan(
     *,
     priors_of: PriorsOf | None = None,
 ) -> PlanDraft:
-    """Plan by words: for each thing that is asked for, the entry that ranks first.
+    """Plan by words: the top-ranked entry for each request in the intent.
 
     Args:
-        intent: What the user wants.
+        intent: The user's request.
         catalog: The full catalog.
-        index: Its index.
+        index: The catalog's ranking index.
         mode: In `route` the whole intent is ranked once.
-        priors_of: What history says of entries, asked for each part.
+        priors_of: History scores of entries for a request.
 
     Returns:
-        A draft whose steps have no arguments; what no entry's words serve becomes a gap.
+        A draft with steps without arguments; a request without a matching entry becomes a gap.
     """
     asks = (
         [intent] if mode is PlanMode.ROUTE else (split_asks(intent, actions=_actions_of(catalog)) or [intent])
@@ -51,7 +51,7 @@ def lexical_plan(
 
 
 def _actions_of(catalog: Catalog) -> frozenset[str]:
-    """What this catalog's tools do: descriptions begin with it, and names have it too."""
+    """List the catalog's action terms: first words of descriptions, if the entry's name has the same word."""
     return frozenset(
         term
         for entry in catalog.entries

@@ -1,4 +1,4 @@
-"""Find the entry that a planner means: by its id, or by a spelling that only one entry has."""
+"""Lookup of a planner's tool name: by id, or by an unambiguous spelling."""
 
 import re
 from collections import defaultdict
@@ -15,12 +15,12 @@ _CLIENTS = re.compile(r"mcp(?:__\w+)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class NameIndex:
-    """The names of a catalog's entries.
+    """Names of a catalog's entries.
 
     Attributes:
         ids: Every id.
-        spelled: Ids by a name's plain spelling; several where it is not one entry's alone.
-        groups: The plain group of each id that has one.
+        spelled: Ids by plain spelling; several ids for a shared spelling.
+        groups: Plain group by id, for ids with a group.
     """
 
     ids: frozenset[str]
@@ -29,7 +29,7 @@ class NameIndex:
 
 
 def name_index(catalog: Catalog) -> NameIndex:
-    """Index ids, and names for people, by their spelling without case and marks."""
+    """Index ids and display names by spelling, without case and punctuation."""
     spelled: dict[str, set[str]] = defaultdict(set)
     for entry in catalog.entries:
         for name in (entry.entry_id, entry.name):
@@ -42,17 +42,17 @@ def name_index(catalog: Catalog) -> NameIndex:
 
 
 def find_entry(names: NameIndex, name: str) -> str | None:
-    """The id that a name means.
+    """Find the entry id for a name.
 
     Args:
         names: The catalog's names.
-        name: What a planner wrote.
+        name: The name written by a planner.
 
     Returns:
-        The id itself where it is one; else the one entry whose id or name is spelled so; else the one that is
-        spelled so behind a prefix, where that is the entry's own group (`server__tool`), or where the entry
-        has none and the prefix is a client's (`mcp__server__tool`): another server's tool of the same name is
-        another tool. None where there is none, or more than one.
+        An exact id first, then the only entry with the same plain spelling, then the only entry with the same
+        spelling after a prefix. The prefix must be the entry's group (`server__tool`), or a client's prefix
+        (`mcp__server__tool`) if the entry has no group: tools of other servers are different tools. Without a
+        match, or with several, None.
     """
     if name in names.ids:
         return name

@@ -1,4 +1,4 @@
-"""What became of planned steps: reported by a client, or read from a turn's own tool results."""
+"""Outcomes of planned steps: reported by a client, or read from a turn's tool results."""
 
 import json
 import re
@@ -19,7 +19,7 @@ MAX_ERROR_CHARS = 500
 
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _SERVER = "__"
-"""Stands between a server's name and the tool's where clients join them."""
+"""Separator between server name and tool name, as joined by clients."""
 
 
 class Outcome(StrEnum):
@@ -31,12 +31,12 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class StepOutcome:
-    """How one step of a plan ended.
+    """Outcome of a single plan step.
 
     Attributes:
-        order: The step, as the plan numbers it.
-        outcome: How it ended.
-        error: What went wrong, where something did.
+        order: The step's number in the plan.
+        outcome: The outcome.
+        error: Error text; None without an error.
     """
 
     order: int
@@ -46,13 +46,13 @@ class StepOutcome:
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of reported outcomes.
+    """Result of merging reported outcomes.
 
     Attributes:
-        steps: The plan's steps as they stand now.
-        changed: How many of them are new; 0 where all of it was known.
-        unknown: Reported orders that the plan does not have; where there are any, nothing was merged.
-        conflicting: Orders that ended differently before; where there are any, nothing was merged.
+        steps: The plan's current steps.
+        changed: Number of new outcomes; 0 if all were known.
+        unknown: Reported orders missing from the plan; nothing is merged if any exist.
+        conflicting: Orders with a different earlier outcome; nothing is merged if any exist.
     """
 
     steps: Sequence[Mapping[str, Any]]
@@ -62,14 +62,14 @@ class Merged:
 
 
 def merge_outcomes(steps: Sequence[Mapping[str, Any]], outcomes: Sequence[StepOutcome]) -> Merged:
-    """Merge outcomes into a plan's steps: all of them, or none.
+    """Merge outcomes into a plan's steps: all or nothing.
 
     Args:
-        steps: Steps as they are stored.
-        outcomes: What is reported, each step once.
+        steps: Stored steps.
+        outcomes: Reported outcomes, each step once.
 
     Returns:
-        The steps with their outcomes, and what was wrong with the report.
+        The steps with their outcomes, and the faults of the report.
     """
     known = {step["order"]: step.get("outcome") for step in steps}
     unknown = sorted({one.order for one in outcomes if one.order not in known})
@@ -89,12 +89,12 @@ def _with_outcome(step: Mapping[str, Any], end: StepOutcome | None) -> Mapping[s
 
 @dataclass(frozen=True)
 class ToolEnd:
-    """A tool call of a turn that has its result.
+    """Finished tool call of a turn.
 
     Attributes:
-        tool: The tool, as the call names it.
-        error: What went wrong; None where nothing did.
-        arguments: What it was called with, in one spelling; None where no call is known.
+        tool: The tool's name in the call.
+        error: Error text; None without an error.
+        arguments: The call's arguments in normal form; None without a known call.
     """
 
     tool: str
@@ -103,18 +103,19 @@ class ToolEnd:
 
     @property
     def outcome(self) -> Outcome:
-        """How it ended."""
+        """Outcome of the call."""
         return Outcome.OK if self.error is None else Outcome.ERROR
 
 
 def read_tool_ends(messages: Sequence[Message]) -> list[ToolEnd]:
-    """List the tool calls of a turn that have a result, in the order of the results.
+    """List a turn's tool calls with a result, in the order of the results.
 
     Args:
         messages: The turn's messages, in any wire format.
 
     Returns:
-        Failed where the result is flagged as an error, or reads like one where nothing is flagged.
+        The calls; a call failed if its result is flagged as an error, or reads like an error without any
+        flag.
     """
     calls = read_calls(messages)
     ends: list[ToolEnd] = []
@@ -129,7 +130,7 @@ def read_tool_ends(messages: Sequence[Message]) -> list[ToolEnd]:
 
 
 def _arguments_of(call: ToolCall | None) -> str | None:
-    """The arguments, the same whatever the order of their names and the blanks between them."""
+    """Write the arguments in normal form, independent of key order and blanks."""
     if call is None:
         return None
     try:
@@ -145,18 +146,17 @@ def _error_of(part: Part) -> str | None:
 
 
 def match_outcomes(steps: Sequence[Mapping[str, Any]], ends: Iterable[ToolEnd]) -> list[StepOutcome]:
-    """Say how steps ended, as far as a turn's tool calls tell.
+    """Match a turn's tool calls to plan steps.
 
-    A call that failed and was made again with the same arguments is one step, which ended as the last of its
-    tries did. A tool that was planned once and called again ended as its last call did. A step whose tool was
-    not called has no outcome.
+    A failed call repeated with the same arguments counts as a single step with the last try's outcome. A tool
+    planned once and called again takes its last call's outcome. A step without a call has no outcome.
 
     Args:
         steps: Steps with order and tool.
         ends: The turn's tool calls, from `read_tool_ends`.
 
     Returns:
-        The outcomes of those steps that were called, by order.
+        The outcomes of the called steps, by order.
     """
     planned: dict[str, list[int]] = defaultdict(list)
     for step in sorted(steps, key=lambda step: int(step["order"])):
@@ -175,7 +175,7 @@ def match_outcomes(steps: Sequence[Mapping[str, Any]], ends: Iterable[ToolEnd]) 
 
 
 def _last_tries(ends: Iterable[ToolEnd]) -> list[ToolEnd]:
-    """Each call once, at its first try's place: the last try of one that failed and was made again."""
+    """Keep each call once, at its first try's place: the last try of a failed and repeated call."""
     kept: list[ToolEnd] = []
     failed: dict[tuple[str, str], int] = {}
     for end in ends:
@@ -188,5 +188,5 @@ def _last_tries(ends: Iterable[ToolEnd]) -> list[ToolEnd]:
 
 
 def _plain(name: str) -> str:
-    """A name that every wire can carry: clients write `blog.draft` as `blog_draft` where they must."""
+    """Write a name in a spelling valid in every wire format: clients may send `blog.draft` as `blog_draft`."""
     return _NOT_A_LETTER.sub("_", name.casefold())

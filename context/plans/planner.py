@@ -1,4 +1,4 @@
-"""The model that plans: what it can be given, and in which words it is asked."""
+"""Planner model: its limits, and the variant of the prompt."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,10 +9,10 @@ from context.profiles.types import FALLBACK, ModelProfile, Tier
 
 REQUEST_SHARE = 0.25
 MOST_REQUEST_TOKENS = 8_000
-"""What is kept free for the request: fixed, so that the catalog's bytes do not depend on what is asked."""
+"""Tokens reserved for the request; fixed, so that the catalog's bytes do not depend on the intent."""
 
 INSTRUCTION_TOKENS = 700
-"""What is kept free for our own words and the reply's overhead."""
+"""Tokens reserved for the instructions and the reply's overhead."""
 
 
 class Variant(StrEnum):
@@ -28,11 +28,11 @@ _VARIANTS = {Tier.A: Variant.FULL, Tier.B: Variant.BRIEF, Tier.C: Variant.SINGLE
 
 @dataclass(frozen=True)
 class Planner:
-    """A model, as planning sees it.
+    """A model in the role of planner.
 
     Attributes:
-        model: Its name.
-        profile: What it takes and how reliable its answers are.
+        model: The model's name.
+        profile: The model's limits and reliability.
     """
 
     model: str
@@ -40,23 +40,23 @@ class Planner:
 
     @property
     def variant(self) -> Variant:
-        """How it is asked."""
+        """Prompt variant for the model."""
         return _VARIANTS[self.profile.tier]
 
     @property
     def request_tokens(self) -> int:
-        """How much of its input the request may take, in canonical tokens."""
+        """Input tokens left for the request, in canonical tokens."""
         room = catalog_budget(self.profile, self.model).tokens
         return min(int(room * REQUEST_SHARE), MOST_REQUEST_TOKENS)
 
     @property
     def catalog_budget(self) -> CatalogBudget:
-        """How much of a catalog it is shown."""
+        """Size limit of the shown catalog."""
         kept_free = self.request_tokens + INSTRUCTION_TOKENS
         return catalog_budget(self.profile, self.model, reserve_tokens=kept_free)
 
     def weakened(self) -> "Planner":
-        """The same model for a second try: asked as an unknown one is, or shown half as much."""
+        """Return the same model for a second try: prompted like an unknown model, or with half the catalog."""
         profile = self.profile
         shown = min(profile.catalog_bytes or FALLBACK.catalog_bytes, FALLBACK.catalog_bytes)
         weaker = replace(

@@ -1,4 +1,4 @@
-"""Project recent plans for people and agents: what was planned for which intent, and how it went."""
+"""Projection of recent plans for people and agents: intent, planned tools and outcomes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,16 +16,16 @@ MAX_TOOLS = 50
 
 @dataclass(frozen=True)
 class PastPlan:
-    """A plan as it is projected.
+    """A stored plan for the projection.
 
     Attributes:
-        intent_sha: Its intent's normal form, in hex: equal intents are one group.
-        intent: What the user wanted.
-        at: When it was asked for.
+        intent_sha: SHA-256 of the intent's normal form, in hex; equal intents form a group.
+        intent: The user's request.
+        at: Time of the request.
         mode: `plan` or `route`.
-        catalog: The catalog's name, where it is known.
+        catalog: The catalog's name, if known.
         steps: Tool and outcome of each step.
-        has_gap: Whether the catalog lacked something.
+        has_gap: True if the catalog lacked a tool.
     """
 
     intent_sha: str
@@ -38,15 +38,15 @@ class PastPlan:
 
 
 def project_plans(plans: Iterable[PastPlan], *, most_groups: int) -> JsonObject:
-    """Group plans by their intent, and count tools and outcomes.
+    """Group plans by intent, and count tools and outcomes.
 
     Args:
         plans: Newest first.
         most_groups: The most groups, >= 1; the newest stay.
 
     Returns:
-        `{plans: [...], tools: [...], considered, groups}`, JSON-ready: groups newest first, tools by how
-        often they were planned.
+        `{plans: [...], tools: [...], considered, groups}`, JSON-ready: groups newest first, tools by number
+        of planned steps.
     """
     every = list(plans)
     groups: dict[str, list[PastPlan]] = {}
@@ -76,7 +76,7 @@ def _group(plans: Sequence[PastPlan]) -> JsonObject:
 
 
 def _tools(plans: Sequence[PastPlan]) -> list[JsonObject]:
-    """How often each tool was planned, and how that ended; most often first."""
+    """Count planned steps and outcomes by tool, most planned first."""
     planned: Counter[str] = Counter()
     ended: Counter[tuple[str, str]] = Counter()
     for plan in plans:

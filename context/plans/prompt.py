@@ -1,4 +1,4 @@
-"""What a planner is asked: the catalog, the rules for its kind of model, and the request as data."""
+"""Messages to a planner: the catalog, the rules for the kind of model, and the request as data."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from context.types import JsonObject
 from context.wrappers import escape_tags
 
 PLAN_PROMPT_VERSION = "plan-1"
-"""Changes with every change of the wording: a plan's row names the prompt that made it."""
+"""Version of the prompt's wording, stored in each plan's row."""
 
 _TAGS = re.compile(
     rf"<(?=[\s/]*(?:{CATALOG_TAG}|{REQUEST_TAG}|{BACKGROUND_TAG}|{TOOLS_TAG})\b)", re.IGNORECASE
@@ -30,12 +30,12 @@ _CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True)
 class PlanQuestion:
-    """What is to be planned.
+    """A question for the planner.
 
     Attributes:
-        intent: What the user wants, of any length.
-        mode: Ordered steps, or one pick.
-        background: What the plan should know beside it; "" for nothing.
+        intent: The user's request, of any length.
+        mode: Ordered steps, or a single pick.
+        background: Additional knowledge for the plan; "" for none.
     """
 
     intent: str
@@ -46,13 +46,13 @@ class PlanQuestion:
 def plan_messages(question: PlanQuestion, planner: Planner, catalog: str) -> list[JsonObject]:
     """Write the request to a planner.
 
-    For a model whose provider caches prefixes the catalog comes first, in the system message: with the same
-    catalog and mode that message is the same, byte for byte, whatever is asked.
+    If the provider caches prefixes, the catalog comes first, in the system message. With the same catalog and
+    mode the system message is the same, byte for byte, for every intent.
 
     Args:
-        question: What is to be planned.
+        question: The question for the planner.
         planner: The model.
-        catalog: The catalog as it is shown.
+        catalog: The catalog's text for the model.
 
     Returns:
         A system message and a user message, as OpenAI chat.
@@ -64,7 +64,7 @@ def plan_messages(question: PlanQuestion, planner: Planner, catalog: str) -> lis
 
 
 def request_text(question: PlanQuestion, planner: Planner) -> str:
-    """The request and its background as data, within what the planner has room for."""
+    """Write the request and its background as data, within the planner's budget."""
     room = planner.request_tokens
     blocks = []
     if question.background.strip():
@@ -76,12 +76,12 @@ def request_text(question: PlanQuestion, planner: Planner) -> str:
 
 
 def filter_messages(question: PlanQuestion, planner: Planner, lines: str) -> list[JsonObject]:
-    """Write the request of the first pass: which ids could help at all.
+    """Write the request of the filter pass: which ids could help at all.
 
     Args:
-        question: What is to be planned.
+        question: The question for the planner.
         planner: The model.
-        lines: An id and what it does, a line for each entry.
+        lines: Id and description, a line for each entry.
     """
     shown = f"<{TOOLS_TAG}>\n{_TAGS.sub('&lt;', lines)}\n</{TOOLS_TAG}>"
     asked = request_text(question, planner)
@@ -89,7 +89,7 @@ def filter_messages(question: PlanQuestion, planner: Planner, lines: str) -> lis
 
 
 def _chat(shown: str, instructions: str, asked: str, planner: Planner) -> list[JsonObject]:
-    """What stays the same comes first for a provider that keeps beginnings; one that must be told is told."""
+    """Assemble the chat: the constant part first for a prefix cache, with a mark for Anthropic models."""
     if not planner.profile.prefix_cache:
         return [
             {"role": "system", "content": instructions},

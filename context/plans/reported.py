@@ -1,4 +1,4 @@
-"""Read the plan that arrived with a turn, whatever its platform calls the fields."""
+"""Parsing of the plan sent with a turn, under any platform's field names."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _ARG_KEYS = ("args", "arguments", "input", "inputs", "parameters")
 _WHY_KEYS = ("rationale", "reason", "why", "description")
 _STEP_KEYS = ("steps", "plan", "tools", "tool_calls")
 _DURATION_KEYS = {"duration_ms": 1, "latency_ms": 1, "elapsed_ms": 1, "took_ms": 1, "duration_s": 1_000}
-"""Under these names plans tell how long they took, with how many milliseconds their unit has."""
+"""Field names of a plan's duration, each with the unit's length in milliseconds."""
 MAX_DURATION_MS = 2**31 - 1
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _INTENT_KEYS = ("intent", "query", "task", "goal", "objective")
@@ -36,18 +36,18 @@ _INTENT_KEYS = ("intent", "query", "task", "goal", "objective")
 
 @dataclass(frozen=True)
 class ReportedPlan:
-    """A plan that a turn followed.
+    """A plan followed by a turn.
 
     Attributes:
-        follows: The plan of ours that the turn followed; None where it names none.
-        intent: What the user wanted: the plan's own word for it, else the user's message.
-        mode: Ordered steps, or one pick.
-        catalog: The catalog's name, where the plan names one that a catalog can have.
-        catalog_digest: The version of it, where the plan names one.
-        model: The model that planned, where it says so.
-        steps: As they are stored, with their outcomes; empty where the plan names only its id.
-        ends: What the turn's tool calls came to.
-        duration_ms: How long planning took, 0 to `MAX_DURATION_MS`, where the plan says so.
+        follows: Id of the Afterturn plan followed by the turn; None if not named.
+        intent: The user's request: the plan's own text, else the user's message.
+        mode: Ordered steps, or a single pick.
+        catalog: The catalog's name, if the plan has a valid name.
+        catalog_digest: The catalog's version, if named.
+        model: The planner model, if named.
+        steps: Steps in stored form, with outcomes; empty if the plan only has an id.
+        ends: The turn's finished tool calls.
+        duration_ms: Planning time, 0 to `MAX_DURATION_MS`, if named.
     """
 
     follows: UUID | None
@@ -61,7 +61,7 @@ class ReportedPlan:
     duration_ms: int | None = None
 
     def outcomes_of(self, steps: Sequence[Mapping[str, object]]) -> list[StepOutcome]:
-        """How steps of the plan that it follows ended, as far as the turn tells."""
+        """Match the turn's tool calls to the steps of the followed plan."""
         return match_outcomes(steps, self.ends)
 
 
@@ -69,11 +69,11 @@ def read_reported_plan(plan: JsonObject, messages: Sequence[Message]) -> Reporte
     """Read the plan of a turn event.
 
     Args:
-        plan: What the platform sent; nothing in it is required, and nothing of it is refused.
+        plan: The platform's object; no field is required, and no field is refused.
         messages: The turn's messages.
 
     Returns:
-        The plan; None where it names neither steps nor a plan of ours.
+        The plan; None without steps and without the id of an Afterturn plan.
     """
     steps = _steps(plan)
     follows = _uuid(plan.get("plan_id"))
@@ -134,7 +134,7 @@ def _name(source: Mapping[str, object], keys: Sequence[str], max_chars: int) -> 
 
 
 def _catalog(value: object) -> str | None:
-    """A name that a catalog can be stored under, as it is: a part of a name is the name of another."""
+    """Return a valid catalog name unchanged, never shortened: a shortened name is a different name."""
     return value if isinstance(value, str) and id_fault(value) is None else None
 
 
@@ -143,7 +143,7 @@ def _digest(value: object) -> str | None:
 
 
 def _duration(plan: JsonObject) -> int | None:
-    """A number of milliseconds that can be one; anything else is not known."""
+    """Read a duration in milliseconds; None if out of range or not a number."""
     for key, unit in _DURATION_KEYS.items():
         value = plan.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""A pipeline instead of its parts: what it does itself is not planned beside it."""
+"""Pipelines in place of their parts: no step repeats the work of a planned pipeline."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -10,14 +10,14 @@ _LEAST_PARTS = 2
 
 
 def prefer_pipelines(steps: Sequence[PlanStep], catalog: Catalog) -> list[PlanStep]:
-    """Leave out what a planned entry supersedes, and plan a pipeline where all of its parts are planned.
+    """Drop steps superseded by a planned entry, and plan a pipeline if all of its parts are planned.
 
     Args:
-        steps: Steps whose tools are ids of the catalog, in order.
+        steps: Steps with catalog ids as tools, in order.
         catalog: The full catalog.
 
     Returns:
-        The steps, numbered anew; a pipeline takes the place of the first of its parts.
+        The renumbered steps; a pipeline takes the place of its first part.
     """
     by_id = {entry.entry_id: entry for entry in catalog.entries}
     kept = _without_superseded(list(steps), by_id)
@@ -27,7 +27,7 @@ def prefer_pipelines(steps: Sequence[PlanStep], catalog: Catalog) -> list[PlanSt
 
 
 def superseded_by(entry_ids: Collection[str], catalog: Catalog) -> set[str]:
-    """The entries that need not be picked where these are."""
+    """List the entries superseded by the given entries."""
     return {part for entry in catalog.entries if entry.entry_id in entry_ids for part in entry.supersedes}
 
 
@@ -39,7 +39,7 @@ def _without_superseded(steps: list[PlanStep], by_id: dict[str, Entry]) -> list[
 
 
 def _pipelines_of(steps: Sequence[PlanStep], catalog: Catalog) -> list[Entry]:
-    """Pipelines whose parts are all planned, the largest first."""
+    """List pipelines with all parts planned, the largest first."""
     planned = {step.tool for step in steps}
     found = [
         entry

@@ -1,4 +1,4 @@
-"""The values of a plan."""
+"""Data types of a plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from context.types import JsonObject
 
 
 class PlanMode(StrEnum):
-    """What is asked for: ordered steps, or the one tool to go to."""
+    """Kind of plan: ordered steps, or a single tool."""
 
     PLAN = "plan"
     ROUTE = "route"
@@ -16,13 +16,13 @@ class PlanMode(StrEnum):
 
 @dataclass(frozen=True)
 class PlanStep:
-    """One step of a plan.
+    """A single step of a plan.
 
     Attributes:
-        order: Its number, 1..n.
+        order: The step's number, 1..n.
         tool: An id of the catalog.
-        args: Its arguments, as the planner gave them.
-        rationale: Why, in the planner's words.
+        args: Arguments from the planner, unchanged.
+        rationale: The planner's reason.
     """
 
     order: int
@@ -31,7 +31,7 @@ class PlanStep:
     rationale: str = ""
 
     def as_json(self) -> JsonObject:
-        """The step as it is stored and answered; its outcome is not known yet."""
+        """Return the step as JSON for storage and answers; its outcome is still unknown."""
         return {
             "order": self.order,
             "tool": self.tool,
@@ -44,12 +44,12 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class PlanDraft:
-    """What became of a planner's answer: steps that the catalog can do, and what it cannot.
+    """Parsed answer of a planner: steps for known tools, and gaps.
 
     Attributes:
-        steps: In order; empty where nothing fits.
-        gap_warning: What the catalog lacks, in words; None where nothing.
-        more_steps_likely: Whether more would follow; None where it was not asked.
+        steps: In order; empty if nothing fits.
+        gap_warning: Missing abilities of the catalog, in words; None without a gap.
+        more_steps_likely: True if more steps would follow; None if not asked.
     """
 
     steps: tuple[PlanStep, ...] = ()

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001, SIM905 - tables; the words are written in their languages' own letters
-"""Words that ask for something to be done, and words that put one thing after another."""
+"""Action words and connecting words of several languages."""
 
 ACTIONS = frozenset(
     "add analyze analyse announce answer archive ask attach audit back backup book build buy calculate call cancel capture chart check choose classify clean clone close collect combine "
@@ -27,21 +27,21 @@ UNSPACED_ACTIONS = (
     "書いて", "描いて", "作って", "作成し", "探して", "検索し", "翻訳し", "要約し", "送って", "公開し", "保存し", "覚えて", "削除し", "確認し", "比較し", "計算し", "分析し", "教えて",
     "써줘", "써 줘", "작성해", "그려", "만들어", "찾아", "검색해", "번역해", "요약해", "보내", "게시해", "저장해", "기억해", "삭제해", "확인해", "비교해", "계산해", "분석해", "알려",
 )  # fmt: skip
-"""The same where words are not told apart by blanks, or the verb comes last."""
+"""Action words of languages without blanks between words, or with the verb last."""
 
 CONNECTORS = (
     r"(?:and |, )?(?:then|also|afterwards|after that|finally|next)\b|\band\b|\bplus\b|(?:und |, )?(?:dann|danach|anschließend|außerdem|zuletzt)\b|\bund\b"
     r"|(?:et |, )?(?:puis|ensuite|enfin|aussi)\b|\bet\b|(?:y |, )?(?:luego|después|también|finalmente)\b|\by\b|\be\b(?=\s)|(?:e )?(?:depois|poi|infine|inoltre|em seguida)\b"
     r"|\ben\b(?= )|\bdaarna\b|\boraz\b|\bpotem\b|\bnastępnie\b|\bи\b|\bзатем\b|\bпотом\b|\bтакже\b|ثم|(?<=\s)و(?=\w)|然后|然後|接着|接著|最后|最後に|并且|並且|再|そして|それから|次に|그리고|그다음|그런 다음"
 )
-"""What stands between one thing to do and the next: a regular expression."""
+"""Regular expression for connecting words between two requests."""
 
 SOFTENERS = frozenset(
     "please kindly just can could would will you we i'd like to want need and then also now first second third finally next let's lets help me us so maybe "
     "bitte kannst du könntest ich möchte s'il te vous plaît peux tu pouvez je veux por favor puedes podrías quiero você pode quero per puoi vorrei graag kun je proszę możesz "
     "пожалуйста можешь можете мне من فضلك أريد".split()
 )
-"""Words that may stand before the word that asks."""
+"""Polite or leading words in front of an action word."""
 
 ORDER_MARKS = (
     r"\b(?:then|after(?:wards)?|before|once|first|next|finally|dann|danach|zuerst|puis|ensuite|d'abord|luego|después|primero|depois|primeiro|poi|prima|eerst|daarna|potem|najpierw|затем|потом|сначала|после)\b"

@@ -1,4 +1,4 @@
-"""Our own words to a planner: the task, the rules for its kind of model, the form of the answer."""
+"""Instructions to a planner: the task, the rules for the kind of model, the answer's form."""
 
 from collections.abc import Mapping
 
@@ -58,10 +58,10 @@ Answer with one JSON object and nothing else: {{"ids": ["first id", "second id",
 
 
 def plan_instructions(mode: PlanMode, planner: Planner) -> str:
-    """Write our own words to a planner; the same for every request of a kind.
+    """Write the instructions to a planner; constant for each mode and kind of model.
 
     Args:
-        mode: Ordered steps, or one pick.
+        mode: Ordered steps, or a single pick.
         planner: The model.
     """
     rules = [_RULES[planner.variant], *([_ONE_PICK] if mode is PlanMode.ROUTE else [])]
