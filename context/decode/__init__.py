@@ -1,4 +1,4 @@
-"""Read JSON out of a model's reply, whatever stands around it; say typed what is missing."""
+"""Reading of JSON in a model's reply, with any text around, and a typed cause of failure."""
 
 from context.decode.decode import decode_json
 from context.decode.types import Accept, DecodeCause, Decoded, How, Repair

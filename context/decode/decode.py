@@ -1,4 +1,4 @@
-"""From a reply to the value that it holds, or to the cause for which it holds none."""
+"""Decoding of a reply: its JSON value, or the cause of a missing value."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -25,23 +25,23 @@ _Accepts = Callable[[object], bool]
 def decode_json(
     reply: str | None, *, accept: Accept, finish_reason: str | None = None, part: Part | None = None
 ) -> Decoded:
-    """Read the JSON value that a model was asked for.
+    """Read the JSON value from a model's reply.
 
-    Looked at in this order: the whole reply; the whole without a fence around it; every whole value in it,
-    outside of thinking, a fenced one before a bare one and a later before an earlier; the same with repairs.
-    Nothing is ever completed: what was cut off is no answer. The time is linear in the reply's length.
+    Search order: the whole reply; the reply without a fence; every whole value outside of thinking, fenced
+    values before bare values and later before earlier; the same with repairs. A cut-off value is never
+    completed. The time is linear in the reply's length.
 
     Args:
-        reply: The reply's text; None where there was none.
-        accept: Which values are an answer: a predicate, or a JSON schema. An accepted value in an object or
-            list of its own, or written as JSON in a string, is taken out.
-        finish_reason: Why the model stopped, where the provider said.
-        part: Tells a value that may be one entry of an answer, as where a model writes one a line: a whole
-            answer goes before entries, and all entries since the last that was taken back are one list.
+        reply: The reply's text; None without a reply.
+        accept: Test of an answer: a predicate, or a JSON schema. An accepted value alone in an object or
+            list, or written as JSON in a string, is taken out.
+        finish_reason: The provider's finish reason, if known.
+        part: Recognizes a single entry of an answer, as for models with an entry a line: a whole answer goes
+            before entries, and all entries since the last correction form a list.
 
     Returns:
-        The value, or the cause: `safety` (refused or filtered), `truncated`, `empty`, `malformed` (which is
-        also a value of another shape).
+        The value, or the cause: `safety` (refused or filtered), `truncated`, `empty`, `malformed` (also for a
+        value of another shape).
     """
     accepts = _predicate(accept)
     reason = (finish_reason or "").casefold()
@@ -71,7 +71,7 @@ def _failed(cause: DecodeCause, detail: str) -> Decoded:
 
 
 def _whole(text: str, accepts: _Accepts) -> Decoded | None:
-    """The whole as it is, or inside of a fence that begins with its first line and ends with its last."""
+    """Read the whole text as JSON, or the inside of a fence around the whole text."""
     wrapped = _WRAPPER.match(text)
     for how, inner in ((How.RAW, text), (How.FENCE, wrapped[2].strip(_MARGINS) if wrapped else "")):
         try:
@@ -86,7 +86,7 @@ def _whole(text: str, accepts: _Accepts) -> Decoded | None:
 
 
 def _layers(value: object) -> Iterator[object]:
-    """A value, and what it only wraps: the sole member of an object or a list, JSON written in a string."""
+    """Yield a value and its unwrapped contents: the sole member of an object or list, JSON in a string."""
     for _ in range(4):
         yield value
         if isinstance(value, str):
@@ -118,7 +118,7 @@ def _chosen(found: list[Found], accepts: _Accepts, part: Part | None) -> Decoded
 
 
 def _since_fence(parts: list[tuple[object, Found]]) -> list[tuple[object, Found]]:
-    """What stands before the first fence is talk about the answer."""
+    """Drop values before the first fence, as talk about the answer."""
     return parts[next((place for place, (_, item) in enumerate(parts) if item.fenced), 0) :]
 
 

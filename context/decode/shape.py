@@ -1,4 +1,4 @@
-"""Does a value have the shape that a JSON schema asks for: the part of JSON Schema that answers need."""
+"""Check of a value against a JSON schema, for the part of JSON Schema used in answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

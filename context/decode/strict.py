@@ -1,4 +1,4 @@
-"""Read one JSON value as the standard writes it, and clean it of what Postgres cannot hold."""
+"""Strict reading of a JSON value, with removal of characters unsupported by Postgres."""
 
 import json
 from json.decoder import JSONDecodeError
@@ -10,13 +10,13 @@ from context.sanitize import MAX_INT_DIGITS, clean_json
 
 
 class NotJsonError(Exception):
-    """No value begins here.
+    """No value at the place.
 
     Attributes:
-        read: How many characters were looked at, >= 1.
-        at_end: Whether the text ended in the middle of a value.
-        too_deep: Whether its arrays and objects stand too deeply inside each other.
-        begun: Whether a member of an object was there: it is broken JSON and not prose.
+        read: Number of characters read, >= 1.
+        at_end: True if the text ended inside a value.
+        too_deep: True if arrays and objects are nested too deeply.
+        begun: True after a member of an object: broken JSON rather than prose.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class NotJsonError(Exception):
 
 
 class _Reader:
-    """The parts of JSON that Python reads more freely than the standard, noted as they come."""
+    """Recorder of JSON features read more freely by Python than by the standard."""
 
     def __init__(self) -> None:
         self.repairs: set[Repair] = set()
@@ -66,18 +66,18 @@ class _Reader:
 
 
 def read_strict(text: str, start: int = 0) -> tuple[object, int, frozenset[Repair]]:
-    """Read the value that begins at a place.
+    """Read the value at a place.
 
     Args:
         text: A reply.
-        start: Where the value begins: no blank stands there.
+        start: Start of the value, not a blank.
 
     Returns:
-        The value, clean; where it ends; what had to be put right: a number that is not finite became
-        None, of a repeated key the last value stands, a lone surrogate became U+FFFD.
+        The clean value, its end, and the repairs: a non-finite number became None, a repeated key has its
+        last value, a lone surrogate became U+FFFD.
 
     Raises:
-        NotJsonError: No value begins there.
+        NotJsonError: No value begins at the place.
     """
     reader = _Reader()
     try:
@@ -93,10 +93,10 @@ def read_strict(text: str, start: int = 0) -> tuple[object, int, frozenset[Repai
 
 
 def clean_value(value: object, read: int) -> tuple[object, bool]:
-    """Clean a value's text and bound its depth; say whether anything had to change.
+    """Clean a value's text and limit its depth; tell whether the value changed.
 
     Raises:
-        NotJsonError: It is nested too deeply; `read` is passed on.
+        NotJsonError: The value is nested too deeply; `read` is passed on.
     """
     try:
         return clean_json(value)

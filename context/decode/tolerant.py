@@ -1,4 +1,4 @@
-"""Read a value that is nearly JSON: the last step, and everything that it overlooks is named."""
+"""Tolerant reading of nearly valid JSON: the last resort, with a record of every repair."""
 
 import re
 from math import isfinite
@@ -23,17 +23,17 @@ _FOREIGN = {"True": True, "False": False, "None": None, "undefined": None, "TRUE
 
 
 def read_tolerant(text: str, start: int = 0) -> tuple[object, int, frozenset[Repair]]:
-    """Read the value that begins at a place, overlooking what models get wrong; nothing open is closed.
+    """Read the value at a place, tolerating frequent mistakes of models; open brackets are never closed.
 
     Args:
         text: A reply.
-        start: Where the value begins: no blank stands there.
+        start: Start of the value, not a blank.
 
     Returns:
-        The value, clean; where it ends; what was put right.
+        The clean value, its end, and the repairs.
 
     Raises:
-        NotJsonError: No value begins there, or the text ends within it.
+        NotJsonError: No value begins at the place, or the text ends inside the value.
     """
     reader = _Reader(text, start)
     value = reader.value(0)
@@ -44,7 +44,7 @@ def read_tolerant(text: str, start: int = 0) -> tuple[object, int, frozenset[Rep
 
 
 class _Reader:
-    """A place in a text that moves forward only: no character is read twice, but for a look at the next."""
+    """A forward-only position in a text: every character is read once, apart from a look-ahead."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text = text
@@ -66,7 +66,7 @@ class _Reader:
         return self._scalar()
 
     def peek(self) -> str:
-        """The next character that is neither blank nor comment."""
+        """Return the next character after blanks and comments."""
         opened = self.text[self.at - 1] in "[{" if self.at > self.start else False
         self._skip_blank()
         while comment := _COMMENT.match(self.text, self.at):
@@ -119,7 +119,7 @@ class _Reader:
         return True
 
     def _separate(self, end: str) -> None:
-        """Step over a comma between members; between lines it may be missing, before the end it may stand."""
+        """Step over a comma between members; a missing comma between lines or a trailing one is accepted."""
         before = self.at
         following = self.peek()
         if following == ",":
@@ -161,7 +161,7 @@ class _Reader:
             parts.append(self._escape() if character == "\\" else self._odd(character))
 
     def _odd(self, character: str) -> str:
-        """Keep a character that a string should not hold as it is."""
+        """Keep an unescaped character of a string."""
         self.at += 1
         inner = character in _PIECES
         self.repairs.add(Repair.INNER_QUOTES if inner else Repair.CONTROL_CHARACTER)

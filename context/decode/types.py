@@ -1,4 +1,4 @@
-"""What decoding a reply gives: a value, or the cause for which there is none."""
+"""Result of decoding a reply: a value, or the cause of a missing value."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 Accept: TypeAlias = Callable[[object], bool] | Mapping[str, Any]
-"""Which values are an answer: a predicate, or a JSON schema (see `context.decode.shape`)."""
+"""Test of an answer: a predicate, or a JSON schema (see `context.decode.shape`)."""
 
 Part: TypeAlias = Callable[[object], object | None]
-"""Takes from a value the one entry of a list that it is, or None: several such values are one answer."""
+"""Extracts a single list entry from a value, or None; several such values form an answer."""
 
 
 class DecodeCause(StrEnum):
@@ -30,7 +30,7 @@ class How(StrEnum):
 
 
 class Repair(StrEnum):
-    """What had to be overlooked or put right: the answer is less certain than it looks."""
+    """Repair of a reply; a repaired answer is less certain."""
 
     TRAILING_COMMA = "trailing-comma"
     MISSING_COMMA = "missing-comma"
@@ -50,13 +50,13 @@ class Repair(StrEnum):
 
 @dataclass(frozen=True)
 class Decoded:
-    """A reply's value, or why there is none.
+    """A reply's value, or the cause of a missing value.
 
     Attributes:
-        value: The answer; `[]`, `{}` and None are answers too where `accept` takes them: ask `ok`.
-        cause: Why there is no answer; None where there is one.
-        how: Where the answer was found; None without one.
-        repairs: What had to be put right, in alphabetical order; empty for JSON as it should be.
+        value: The answer; `[]`, `{}` and None are answers too if accepted by `accept`: check `ok`.
+        cause: Cause of a missing answer; None with an answer.
+        how: Place of the answer; None without an answer.
+        repairs: Repairs in alphabetical order; empty for valid JSON.
         detail: A short sentence for a log, without the reply's own words.
     """
 
@@ -68,5 +68,5 @@ class Decoded:
 
     @property
     def ok(self) -> bool:
-        """Whether there is an answer."""
+        """True with an answer."""
         return self.cause is None

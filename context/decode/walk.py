@@ -1,4 +1,4 @@
-"""Find the values that stand in a text: whole ones, outside of thinking and of each other."""
+"""Search for whole JSON values in a text, outside of thinking and of each other."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,11 @@ from context.decode.types import Repair
 from context.reply_patterns import THINK_TAG
 
 MOST_STARTS = 5_000
-"""The most places at which a value is looked for; an answer stands behind few others."""
+"""Most places searched for a value; an answer rarely stands behind more."""
 
 _STRICT_READS = 8
 _TOLERANT_READS = 1
-"""How often, on average, a character may be looked at by each reader: it bounds the time of hostile text."""
+"""Average reads per character by each reader, to bound the time on hostile text."""
 _FREE_READS = 20_000
 
 _LITERAL = r"true|false|null|True|False|None|undefined|NaN|-?Infinity"
@@ -41,9 +41,9 @@ class Found:
 
     Attributes:
         value: The value, clean.
-        repairs: What was put right.
-        fenced: Whether it begins right after the line that opens a fence.
-        corrects: Whether the words before it take back what was said.
+        repairs: The repairs.
+        fenced: True if the value begins right after a fence's opening line.
+        corrects: True if the words before take back earlier values.
     """
 
     value: object
@@ -54,14 +54,14 @@ class Found:
 
 @dataclass
 class Walk:
-    """What a walk over a text found.
+    """Result of a walk over a text.
 
     Attributes:
         found: The values, in order.
-        cut_off: The text ends in the middle of a value, or of thinking that never ends.
-        too_deep: A value was nested too deeply.
-        spent: The walk was given up: too much of the text looks like JSON and is none.
-        answered: Whether anything but thinking stands in the text.
+        cut_off: True if the text ends inside a value or unclosed thinking.
+        too_deep: True if a value was nested too deeply.
+        spent: True if the walk was aborted: too much text resembles JSON without being valid.
+        answered: True if the text has content other than thinking.
     """
 
     found: list[Found] = field(default_factory=list)
@@ -72,16 +72,16 @@ class Walk:
 
 
 def walk(text: str) -> Walk:
-    """Look through a text from its start to its end, in time linear in its length.
+    """Search a text from start to end, in time linear in its length.
 
-    Thinking is passed over: closed blocks, the part before a closing tag that nothing opened, and a block
-    that never ends, of which only a value at the very end is taken.
+    Thinking is skipped: closed blocks, the part before a lone closing tag, and an unclosed block, except for
+    a value at the very end.
 
     Args:
         text: A reply.
 
     Returns:
-        The values in it; one that was cut off hides what stands inside it.
+        The values; a cut-off value hides all values inside.
     """
     walker = _Walker(text)
     walker.run()
@@ -118,7 +118,7 @@ class _Walker:
         self.result.cut_off = self.open_thought and not self.result.found
 
     def _marks(self) -> Iterator[tuple[int, re.Match[str] | None]]:
-        """Tags and places where a value may begin, in the order of the text."""
+        """Yield tags and possible starts of values, in the order of the text."""
         tags = iter(self.tags)
         tag = next(tags, None)
         for start in _START.finditer(self.text):
@@ -144,7 +144,7 @@ class _Walker:
         return tag.end()
 
     def _read(self, place: int) -> int:
-        """Read the value at a place, if there is one; returns where to go on."""
+        """Read the value at a place, if any; return the next place."""
         try:
             value, end, repairs = read_strict(self.text, place)
             self.strict_left -= end - place
@@ -166,7 +166,7 @@ class _Walker:
         return end
 
     def _end_of_broken(self, place: int) -> int:
-        """Where broken JSON ends, as far as its brackets tell: a part of it is no answer."""
+        """Find the end of broken JSON by its brackets, since a part of a broken value is no answer."""
         depth = 0
         for token in _STRING_OR_BRACKET.finditer(self.text, place):
             depth += _DEPTHS.get(token[0], 0)
@@ -180,7 +180,7 @@ class _Walker:
 
 
 def _closings(tags: Sequence[re.Match[str]]) -> dict[int, re.Match[str]]:
-    """The closing tag of each opening one, by where that begins: the next of its name."""
+    """Map each opening tag's start to the next closing tag of the same name."""
     following: dict[str, re.Match[str]] = {}
     closings: dict[int, re.Match[str]] = {}
     for tag in reversed(tags):
@@ -201,7 +201,7 @@ def _begins_line(text: str, place: int) -> bool:
 def by_trust(found: Sequence[Found]) -> list[Found]:
     """Order values: whole before repaired, fenced before bare, later before earlier.
 
-    A model corrects itself by saying it again.
+    A model corrects itself by repeating the answer.
     """
     later_first = list(reversed(found))
     return sorted(later_first, key=lambda item: (bool(item.repairs - {Repair.CLEANED}), not item.fenced))

@@ -1,4 +1,4 @@
-"""Focus: what a reader wants from an artifact, and when two readers want the same."""
+"""Focus: a reader's question about an artifact, and equality of two questions."""
 
 from context.focus.cache import CacheKey, SizeClass, size_class
 from context.focus.normal import GENERAL_KEY, Focus, focus_key, normalise

@@ -1,4 +1,4 @@
-"""The key under which an answer about an artifact is kept: it answers this question alone."""
+"""Cache key of an answer about an artifact, exact for the question."""
 
 from dataclasses import astuple, dataclass
 from enum import StrEnum
@@ -24,17 +24,17 @@ class SizeClass(StrEnum):
 
 
 SIZE_TOKENS = {SizeClass.SHORT: 250, SizeClass.MEDIUM: 1_000, SizeClass.LONG: 4_000}
-"""The most tokens of each class; the last one has no end."""
+"""The most tokens of each class; the last class has no limit."""
 
 
 def size_class(tokens: int) -> SizeClass:
-    """Say in which class an answer of so many tokens falls.
+    """Find the size class of an answer.
 
     Args:
-        tokens: The most tokens that the answer may have, >= 0.
+        tokens: The most tokens of the answer, >= 0.
 
     Returns:
-        The smallest class that holds it.
+        The smallest sufficient class.
 
     Raises:
         ValueError: `tokens` is negative.
@@ -46,15 +46,15 @@ def size_class(tokens: int) -> SizeClass:
 
 @dataclass(frozen=True)
 class CacheKey:
-    """What an answer depends on; its tenant stands beside it in every table.
+    """Parts of a cached answer's key; the tenant is a separate column in every table.
 
     Attributes:
         content_sha: SHA-256 of the artifact's content, in hex.
-        focus_key: `focus_key` of what is asked.
-        model: The model that answers.
-        prompt_version: The prompt that it was asked with.
-        size_class: How long the answer may be.
-        language: The language of the answer, an ISO 639-1 code or "und".
+        focus_key: `focus_key` of the question.
+        model: The answering model.
+        prompt_version: Version of the prompt.
+        size_class: Size class of the answer.
+        language: Language of the answer, an ISO 639-1 code or "und".
     """
 
     content_sha: str
@@ -66,7 +66,7 @@ class CacheKey:
 
     @property
     def digest(self) -> str:
-        """32 hex digits; two keys that differ in any field have different ones."""
+        """Digest in 32 hex digits; keys with any different field have different digests."""
         fields = [str(value).encode("utf-8", "surrogatepass") for value in astuple(self)]
         framed = b"".join(len(value).to_bytes(4, "big") + value for value in fields)
         return blake2b(framed, digest_size=_KEY_BYTES, person=b"cache-key-1").hexdigest()

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - tables; the words are written in their languages' own letters
-"""The words of a question that do not say what it is about, and those that turn its meaning."""
+"""Word lists for questions: words without a subject, and words with an effect on the meaning."""
 
 from functools import cache
 
@@ -16,19 +16,19 @@ LITTLE = _words(
     "a an the and but of in on at for with as about is are was were be been being am do does did doing have has had "
     "having this that these those there here what which please kindly so just also then very too such ca wo sha uh um yeah okay ok hmm"
 )
-"""English words that no question is about; those of other languages come from the table of stop words."""
+"""English function words, never the subject of a question; other languages use the stop word table."""
 
 WHICH = _words(
     "welche welcher welches welchen gibt gab quel quelle quels quelles cuál cuáles qual quais quale quali welke vilken vilka "
     "hvilke hvilken jaki jaka jakie który które která какой какая какое какие каких який яка які hangi ما أي कौन"
 )
-"""What asks in other languages and says no more than "which"."""
+"""Question words of other languages, equivalent to "which"."""
 
 GENERAL = _words(
     "summarize summarise summarized summarised summary overview gist tldr tl dr abstract recap it its i me us you give show "
     "tell write make need want can could would brief briefly short whole document text all some any everything"
 )
-"""Where a question has no other words than these and little ones, it asks for everything."""
+"""Words of a general question: without other words except little ones, the question asks for everything."""
 
 ASKING = _words(
     "summarize summarise summary discuss discussed discussing discussion think thought thinking say said saying tell told talk "
@@ -38,10 +38,10 @@ ASKING = _words(
     "their will would can could should must may might shall or if whether story throughout while during happen happens happened "
     "view views main key detail details overview information info question answer"
 )
-"""Words of asking: they say little of what a question is about."""
+"""Asking words, with little information about the subject."""
 
 OWNERS = _words("my our your his her their")
-"""Words that say whose: two that differ are two questions."""
+"""Possessive words: different possessives make different questions."""
 
 NEGATIONS = _words(
     "not no never none neither nor without except cannot nothing nobody nicht kein keine keinen keinem keiner nie niemals ohne "
@@ -49,10 +49,10 @@ NEGATIONS = _words(
     "nigdy bez değil yok inte aldrig utan ikke aldri ikkje uden nu fără bukan tidak belum tanpa không chưa не нет ни без никогда "
     "нельзя ні немає няма لا لم لن ليس ليست بدون بلا غير نه نیست नहीं ना मत बिना नाही"
 )
-"""Words that deny."""
+"""Negating words."""
 
 SOFT = _words("from to into by than von zu zum zur vers par por para da из от к від من إلى")
-"""Words that say which way: a question without one is near to the same question with it."""
+"""Direction words: a question without such a word is near to the same question with the word."""
 
 TURNING = (
     NEGATIONS
@@ -64,37 +64,37 @@ TURNING = (
         "sonra fazla före efter før до после больше меньше над под между перед قبل بعد فوق تحت أكثر أقل"
     )
 )
-"""Words that turn what the next word says: with them it is another question."""
+"""Words with an effect on the next word: with such a word the question is a different question."""
 
 EVERY = _words(
     "all every each both alle alles jeder jede jedes tous toutes chaque todos todas cada tutti tutte ogni elke alla varje hver "
     "все каждый каждая каждое всі кожен wszyscy wszystkie każdy tüm bütün her 所有 كل सभी"
 )
-"""Words for each one of them."""
+"""Words meaning "all"."""
 
 SOME = _words(
     "some any einige manche quelques certains certaines algunos algunas alguns algumas alcuni alcune sommige enkele några noen "
     "nogle некоторые деякі niektórzy niektóre بعض कुछ"
 )
-"""Words for one of them or more."""
+"""Words meaning "some"."""
 
 PAST = _words("was were did had been has have")
-"""English words that say when; elsewhere the same letters are other words."""
+"""English words of past tense; in other languages the same letters are other words."""
 
 PLACELESS = _words(
     "summarize summarise summarized summarised summary summaries overview gist recap tldr detail details info information how "
     "why when where"
 )
-"""Words that ask the same wherever they stand; of all others the order counts."""
+"""Words with the same meaning in any position; for all other words the order counts."""
 
 PARTICLES = frozenset("のはがをにでともやへかられるたてすまのねよ的了吗呢吧着是在은는이가을를의에도")
-"""Characters that stand for little words in writing without blanks: a pair with one says less."""
+"""Characters of little words in scripts without blanks: a pair with such a character has less weight."""
 
 NEGATING_SIGNS = frozenset("不沒没無无未非否")
-"""Characters that deny, in writing without blanks."""
+"""Negating characters, in scripts without blanks."""
 
 NEGATING_PARTS = ("ない", "なかった", "ません", "ずに", "なく", "않", "없", "아니", "ไม่")
-"""The same where it takes more than one."""
+"""Negating parts with several characters, in scripts without blanks."""
 
 ENDINGS: dict[str, tuple[str, ...]] = {
     "de": ("en", "es", "em", "n", "e", "s"),
@@ -107,12 +107,12 @@ ENDINGS: dict[str, tuple[str, ...]] = {
     "da": ("erne", "ene", "en", "et", "er", "e"),
     "tr": ("lar", "ler"),
 }
-"""Endings of number and case. What makes another word of a word stays: it would be another question."""
+"""Endings of number and case. Endings with a new meaning stay: the result would be a different question."""
 
 
 @cache
 def languages_of() -> dict[str, tuple[str, ...]]:
-    """Name for each little word the languages that have it."""
+    """Map each little word to its languages."""
     table: dict[str, tuple[str, ...]] = {}
     for code, words in STOP_WORDS.items():
         for word in words:
@@ -122,13 +122,13 @@ def languages_of() -> dict[str, tuple[str, ...]]:
 
 @cache
 def little_words(language: str) -> frozenset[str]:
-    """List the words that no question in a language is about.
+    """List a language's little words, never the subject of a question.
 
     Args:
-        language: A code of the table of stop words; "en" also where none is known.
+        language: A code of the table of stop words; "en" also for an unknown language.
 
     Returns:
-        Words in lower case: the language's own, and those of every language in another script than Latin.
+        Words in lower case: the language's own, and little words of every non-Latin script.
     """
     others = frozenset(word for word in languages_of() if word[0] > _LAST_LATIN)
     own = LITTLE if language == "en" else STOP_WORDS[language] | WHICH

@@ -1,4 +1,4 @@
-"""Normalisation: the terms of a focus, the same whatever its case, order, little words and forms of words."""
+"""Normalization of a focus: terms independent of case, order, little words and inflection."""
 
 import re
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ from context.language import detect_language
 from context.words import index_terms, word_pieces
 
 GENERAL_KEY = "general"
-"""The key of a focus that asks for everything."""
+"""Key of a focus asking for everything."""
 
 _VERSION = b"focus-2"
-"""Part of every key: another normalisation finds nothing of this one."""
+"""Version in every key: a changed normalization finds no older keys."""
 _KEY_BYTES = 16
 _DETECT_CHARS = 2_000
 _ENGLISH = "en"
@@ -37,26 +37,26 @@ _LEAD = 1.25
 _SHORTEST_STEM = 3
 _DUE = re.compile(r"\b(?:is|are|was|were|be|been|has|have|had|remains?|needs?) to (?:be|do)\b")
 DUE = "due"
-"""The mark of what is still to be done."""
+"""Mark for work still to be done."""
 _PAST = "past"
 
 
 @dataclass(frozen=True)
 class Focus:
-    """What a reader wants from an artifact.
+    """A reader's question about an artifact.
 
     Attributes:
-        original: The words as they were written.
-        terms: Its terms, each once, in canonical order; none for the general focus.
-        roots: Each term that is a word, and what related words share with it, for a comparison.
-        sharp: Numbers, identifiers and signs: a difference in them is another question.
-        turned: Terms with the word that turns them, such as `before:deploy`; a part of `terms`.
-        names: Stems of the words that are names, as far as capitals tell.
-        denies: Whether a word or a sign in it denies.
-        marks: How much (`all:user`), whether in the past, whether still to be done: apart from the terms,
-            since the answer to one may be shown, labelled, for the other.
-        order: The terms in their order, as far as it tells who does what to whom.
-        cased: Identifiers and units whose capitals may tell them from others.
+        original: The words as written.
+        terms: The terms, each once, in canonical order; empty for the general focus.
+        roots: Each word term with its root, shared by related words, for comparison.
+        sharp: Numbers, identifiers and signs: a difference makes a different question.
+        turned: Terms with a modifying word, such as `before:deploy`; a part of `terms`.
+        names: Stems of names, detected by capitals.
+        denies: True with a negating word or sign.
+        marks: Marks for quantity (`all:user`), past tense and open work. Kept apart from the terms, since an
+            answer to a question with different marks may be shown with a label.
+        order: The terms in their order, to tell subject from object.
+        cased: Identifiers and units with meaningful capitals.
     """
 
     original: str
@@ -72,7 +72,7 @@ class Focus:
 
     @cached_property
     def key(self) -> str:
-        """32 hex digits, the same for foci that ask the same; `general` where there are no terms."""
+        """Key in 32 hex digits, equal for equal questions; `general` without terms."""
         if self.is_general:
             return GENERAL_KEY
         parts = (self.terms, sorted(self.marks), self.order, sorted(self.cased))
@@ -81,29 +81,29 @@ class Focus:
 
     @cached_property
     def language(self) -> str:
-        """The language in which it is written, an ISO 639-1 code, or "und"."""
+        """Language of the text, an ISO 639-1 code, or "und"."""
         return detect_language(self.original[:_DETECT_CHARS])
 
     @property
     def is_general(self) -> bool:
-        """Whether it asks for everything."""
+        """True if the focus asks for everything."""
         return not self.terms
 
 
 def normalise(text: str) -> Focus:
-    """Read a focus: what somebody asks of an artifact, in their words.
+    """Read a focus: a question about an artifact in the user's words.
 
-    Two texts have the same key where they differ in case, punctuation, Unicode form or width, in forms of a
-    word, or in words such as "the" and "please" alone. Negations, numbers, identifiers and units with their
-    capitals, names, words that turn others ("before", "from"), words for how many ("all", "some"), the past
-    and what is still to be done count. So does the order of words: "did Alice pay Bob" is not "did Bob pay
-    Alice". The same words in another order, or in the past, are near.
+    Two texts have the same key if they differ only in case, punctuation, Unicode form or width, in
+    inflection, or in words such as "the" and "please". Differences in negations, numbers, identifiers, units
+    with capitals, names, modifying words ("before", "from"), quantities ("all", "some"), past tense and open
+    work count. The order of words counts too: "did Alice pay Bob" is not "did Bob pay Alice". The same words
+    in another order, or in the past, are near.
 
     Args:
-        text: A question, a topic, or nothing.
+        text: A question, a topic, or an empty text.
 
     Returns:
-        The focus; the general one where the text asks for a summary and says nothing of what.
+        The focus; the general focus for a request to summarize without a subject.
     """
     words = read_words(text)
     language = _language(words)
@@ -135,7 +135,7 @@ def focus_key(text: str) -> str:
 
 
 def _language(words: Sequence[Written]) -> str:
-    """Say whose little words these are, by votes: neither order nor case changes them."""
+    """Detect the language by votes of little words, independent of order and case."""
     votes: dict[str, float] = {}
     table = languages_of()
     for word in {word.text for word in words}:
@@ -160,7 +160,7 @@ def _root(piece: str) -> str:
 
 
 class _Reader:
-    """Takes words in their order, and lets one that turns wait for what it turns."""
+    """Reader of words in order; a modifying word waits for the next word."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -180,11 +180,11 @@ class _Reader:
 
     @property
     def asks_for_everything(self) -> bool:
-        """Whether all that was said is to summarize."""
+        """True if the words only ask for a summary."""
         return self._words <= GENERAL and not self.turned and DUE not in self.marks
 
     def take(self, word: Written) -> None:
-        """Add a word, unless it is little."""
+        """Add a word, except little words."""
         text = word.text
         if text in PAST and self._language == _ENGLISH:
             self.marks.add(_PAST)
@@ -229,7 +229,7 @@ class _Reader:
             self._waiting.append(turning)
 
     def close(self) -> None:
-        """Keep what waits for nothing."""
+        """Keep modifying words without a following word."""
         self.turned.update(f"{turning}:" for turning in self._waiting)
         self.marks.update(f"{counting}:" for counting in self._counting)
         self.terms |= self.turned

@@ -1,4 +1,4 @@
-"""Reading a focus: the words, names, numbers and signs that it is written with."""
+"""Reading of a focus: its words, names, numbers and signs."""
 
 import re
 import unicodedata
@@ -12,20 +12,20 @@ from context.words import fold_word, run_words, written_runs
 
 _NOT = re.compile(r"(?:(?<=ca)n|n)['\u2019]t\b|(?<=\bcan)not\b", re.IGNORECASE)
 _DENYING_SIGN = re.compile(r"!=+|<>|=/=|(?<![\w)\]])!(?=\w)")
-"""How conditions and code deny; all of them are read as one sign."""
+"""Negation in conditions and code; all forms are read as the same sign."""
 DENYING_SIGN = "\u2260"
 _CONTRACTION = re.compile(r"(?<=\w)['\u2019](?:s|m|d|re|ve|ll)\b", re.IGNORECASE)
 _PLAIN_GAPS = frozenset(
     ["", " ", ", ", ". ", "? ", ": ", "; ", "\n", "? \n", "?\n", ".\n", " (", ") ", ' "', '" ']
 )
 _MARKS_OF_NAMES = frozenset("#@%&\\/-")
-"""What Unicode calls punctuation, and what is a part of names and numbers all the same."""
+"""Punctuation in Unicode terms, but part of names and numbers here."""
 _JOINED = re.compile(r"[\d._:/@#+]")
 _UNIT = re.compile(r"\d[\d.,]*[^\W\d_]{1,4}")
 _NUMBER = re.compile(r"\d[\d.,]*")
 _LONGEST_UNIT = 4
 _ABBREVIATED = frozenset({"IT", "US", "WHO"})
-"""Written so, they are names; in small letters they are little words."""
+"""Abbreviations equal to little words in small letters."""
 _DIGIT = re.compile(r"\d")
 _LONGEST = 48
 
@@ -34,11 +34,11 @@ class Written(NamedTuple):
     """A word of a focus.
 
     Attributes:
-        text: The word in lower case, accents kept: as the lists of little words spell it.
-        folded: The word without its accents, or an identifier as a whole; of a very long one its hash.
-        is_sharp: Whether it is a number, an identifier or has a sign: no other form means the same.
-        is_name: Whether a capital inside a sentence says that it is a name.
-        cased: An identifier or a unit as it is written, where its capitals may tell it from another one.
+        text: The word in lower case, accents kept: the spelling in the lists of little words.
+        folded: The word without accents, or a whole identifier; the hash of a very long word.
+        is_sharp: True for a number, an identifier or a word with a sign: no other form has the same meaning.
+        is_name: True if a capital inside a sentence marks a name.
+        cased: An identifier or a unit as written, if capitals may change the meaning.
     """
 
     text: str
@@ -55,8 +55,8 @@ def read_words(text: str) -> list[Written]:
         text: Any text.
 
     Returns:
-        Its words in order; "n't" and "cannot" as "not", other contractions without their second half. Signs
-        such as those of "C++", "-5" and "$10" are words together with what they stand at.
+        The words in order; "n't" and "cannot" as "not", other contractions without their second half. Signs
+        such as in "C++", "-5" and "$10" stay joined to their words.
     """
     plain = _plain(text)
     words: list[Written] = []
@@ -88,7 +88,7 @@ def _plain(text: str) -> str:
 
 
 def _say_not(found: re.Match[str]) -> str:
-    """Keep the n of "can't": what stays is "can"."""
+    """Expand "n't" to "not"; "can't" keeps the n of "can"."""
     return "n not" if found.string[max(found.start() - 2, 0) : found.start()].lower() == "ca" else " not"
 
 
@@ -110,7 +110,7 @@ def _of_run(run: str, *, shows: bool) -> Iterator[Written]:
 
 
 def _tells(before: str, gap: str, run: str) -> bool:
-    """Whether the capitals of a word make it another one: a unit behind its number, an abbreviation."""
+    """Tell whether capitals change a word's meaning: a unit after its number, an abbreviation."""
     if run in _ABBREVIATED:
         return True
     is_unit = len(run) <= _LONGEST_UNIT and gap == " " and _NUMBER.fullmatch(before) is not None
@@ -123,19 +123,19 @@ def _sharp(text: str) -> Written:
 
 
 def _bounded(word: str) -> str:
-    """Two long words that begin alike are still two."""
+    """Hash a long word, so that long words with an equal beginning stay different."""
     if len(word) <= _LONGEST:
         return word
     return blake2b(word.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _short(word: str) -> str:
-    """A word as it is; a very long one, which many signs may stand beside, by its hash."""
+    """Return the word; a very long word as its hash, since many signs may stand beside."""
     return word if len(word) <= _LONGEST else _bounded(fold_word(word))
 
 
 def _is_name(plain: str, start: int, run: str, *, shows: bool) -> bool:
-    """A capital inside a sentence, or an abbreviation in a text whose case shows something."""
+    """Tell whether a word is a name: a capital inside a sentence, or an abbreviation in mixed-case text."""
     if run.isupper() and len(run) > 1:
         return shows
     before = plain[max(start - 2, 0) : start].rstrip(" \"'\u201c(")
@@ -143,7 +143,7 @@ def _is_name(plain: str, start: int, run: str, *, shows: bool) -> bool:
 
 
 def _signs(before: str, gap: str, after: str) -> Iterator[Written]:
-    """Join signs with what they touch; where they stand alone, with what follows."""
+    """Join signs with the word they touch; free-standing signs with the next word."""
     if not any(map(_may_be_sign, gap)):
         return
     signs = _are_signs(gap, after)

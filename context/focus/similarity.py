@@ -1,4 +1,4 @@
-"""Similarity: how near two foci are, for an answer that says that it is only near."""
+"""Similarity of two foci, for answers labelled as near."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -8,36 +8,36 @@ from context.focus.normal import DUE, Focus
 from context.focus.stems import stem
 
 NEAR_THRESHOLD = 0.7
-"""Below it another question's answer is not served. Chosen by measurement: see the decision on focus."""
+"""Least similarity for serving another question's answer. Chosen by measurement, in the decision on focus."""
 
 _NEAREST = 0.99
 """Two keys are never fully alike."""
 _APART = 0.4
-"""The most where a number, a name, a negation or a direction differs."""
+"""Highest similarity for a different number, name, negation or direction."""
 _ASKING_WEIGHT = 0.15
 _PARTICLE_WEIGHT = 0.3
 _TURN_WEIGHT = 0.4
 _NAME_WEIGHT = 1.5
 _RELATED = 0.6
-"""So much of a word counts as shared where only its root is."""
+"""Shared weight of two words with only the root in common."""
 _SHARED_LETTERS = 5
 _MORE_LETTERS = 3
 _ASKING_TERMS = frozenset(stem(word, "en") for word in ASKING)
 
 
 def similarity(one: Focus, other: Focus) -> float:
-    """Measure how near two foci are.
+    """Measure the similarity of two foci.
 
-    The share of their words that both have; words of asking weigh little, names more. Where they differ in
-    numbers, identifiers, negation or direction, in "all" or "some", in whether something is still to be done,
-    or where each has a name that the other lacks, it is at most 0.4.
+    The measure is the share of common words; asking words weigh little, names more. With different numbers,
+    identifiers, negation, direction, "all" against "some", open against done work, or a different name on
+    each side, the similarity is at most 0.4.
 
     Args:
         one: A focus.
-        other: Another; the order makes no difference.
+        other: Another focus; the order makes no difference.
 
     Returns:
-        A number in [0, 1]: 1 for the same key alone, 0 between the general focus and any other.
+        A number in [0, 1]: 1 for equal keys only, 0 between the general focus and any other.
     """
     if one.key == other.key:
         return 1.0
@@ -51,15 +51,15 @@ def similarity(one: Focus, other: Focus) -> float:
 def nearest(
     focus: Focus, candidates: Iterable[Focus], *, threshold: float = NEAR_THRESHOLD
 ) -> tuple[Focus, float] | None:
-    """Find the candidate that is nearest to a focus.
+    """Find the candidate nearest to a focus.
 
     Args:
-        focus: What is asked.
-        candidates: What has been answered.
+        focus: The question.
+        candidates: Answered questions.
         threshold: The least similarity, in (0, 1].
 
     Returns:
-        The candidate and its similarity, the first of equals; None where none is near enough.
+        The candidate and its similarity, the first of equals; None below the threshold.
     """
     best: tuple[Focus, float] | None = None
     for candidate in candidates:
@@ -70,7 +70,7 @@ def nearest(
 
 
 def _shared_part(one: Focus, other: Focus) -> float:
-    """Divide what is shared by all there is; in sorted order, so that sums are the same both ways."""
+    """Divide shared weight by total weight; sorted, so that sums are the same both ways."""
     names = one.names | other.names
     mine, theirs = set(one.terms), set(other.terms)
     weights = {term: _weigh(term, is_name=term in names) for term in sorted(mine | theirs)}
@@ -84,7 +84,7 @@ def _shared_part(one: Focus, other: Focus) -> float:
 
 
 def _related_pairs(one: Focus, other: Focus) -> list[tuple[str, str]]:
-    """Pair words of which each side has its own form, each word once."""
+    """Pair different forms of the same word, each word once."""
     mine, theirs = dict(one.roots), dict(other.roots)
     free = {term: root for term, root in theirs.items() if term not in mine}
     pairs = []
@@ -99,7 +99,7 @@ def _related_pairs(one: Focus, other: Focus) -> list[tuple[str, str]]:
 
 
 def _related(one: str, other: str) -> bool:
-    """One root, or forms of a word that its script's stemmer does not know: one begins the other."""
+    """Tell whether two roots are equal, or the shorter begins the longer (for unstemmed scripts)."""
     short, long = (one, other) if len(one) <= len(other) else (other, one)
     if short == long:
         return True
@@ -137,7 +137,7 @@ def _contradict(one: Focus, other: Focus) -> bool:
 
 
 def _counts_otherwise(one: Focus, other: Focus) -> bool:
-    """Whether the one asks for all of what the other asks for some of."""
+    """Tell whether a focus asks for all of something and the other for some."""
     return any(
         f"{some}:{mark.partition(':')[2]}" in theirs
         for mine, theirs in ((one.marks, other.marks), (other.marks, one.marks))

@@ -1,7 +1,7 @@
-"""Inflection: forms of one word share a stem, and two words never do if it can be helped.
+"""Inflection: forms of the same word share a stem; different words should never share a stem.
 
-A search wants more: there, a stemmer that joins "operator" and "operation" finds more. Here it would let one
-question read the answer to another.
+A search stemmer joins "operator" and "operation" to find more. Here such a stemmer would give a question the
+answer of another.
 """
 
 import re
@@ -15,7 +15,7 @@ _LETTERS = re.compile("[a-z]+")
 _VOWELS = re.compile("[aeiouy]+")
 _DOUBLED = re.compile(r"..([bdfgmnprt])\1\Z")
 _SHORT = re.compile(r"[^aeiouy]*[aeiouy][^aeiouywx]")
-"""One syllable that an e may follow: "hop" of "hoping"; "hopp" of "hopping" is none."""
+"""A syllable with a dropped e: "hop" of "hoping", but not "hopp" of "hopping"."""
 _FIXED = frozenset(
     ["news", "series", "species", "always", "evening", "nothing", "something", "anything", "everything"]
 )
@@ -23,14 +23,14 @@ _FIXED = frozenset(
 
 @lru_cache(maxsize=16_384)
 def stem(word: str, language: str) -> str:
-    """Take the endings of number, case and tense off a word.
+    """Remove the endings of number, case and tense from a word.
 
     Args:
         word: A folded word.
-        language: The code of a language with endings of its own; any other counts as English.
+        language: The code of a language with own endings; any other counts as English.
 
     Returns:
-        The stem; in scripts other than Latin, that of the script's stemmer.
+        The stem; in non-Latin scripts, the script stemmer's result.
     """
     if not word.isascii():
         return next(iter(index_terms(word)), word)
@@ -67,14 +67,14 @@ def _without_tense(word: str) -> str:
 
 
 def _mended(base: str) -> str:
-    """Take the letter that an ending doubled, or give back the e that it took."""
+    """Remove a letter doubled by an ending, or restore an e removed by an ending."""
     if _DOUBLED.search(base):
         return base[:-1]
     return base + "e" if _SHORT.fullmatch(base) else base
 
 
 def _without_e(word: str) -> str:
-    """A final e goes where "caching" would not tell of it; "plane" keeps its own."""
+    """Remove a final e lost in forms such as "caching"; "plane" keeps its e."""
     base = word.removesuffix("e")
     if base == word or base.endswith("e") or _SHORT.fullmatch(base):
         return word

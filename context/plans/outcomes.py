@@ -188,5 +188,5 @@ def _last_tries(ends: Iterable[ToolEnd]) -> list[ToolEnd]:
 
 
 def _plain(name: str) -> str:
-    """Write a name in a spelling valid in every wire format: clients may send `blog.draft` as `blog_draft`."""
+    """Write a name in a spelling valid in every wire format: `blog.draft` is also sent as `blog_draft`."""
     return _NOT_A_LETTER.sub("_", name.casefold())

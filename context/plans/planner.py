@@ -56,7 +56,7 @@ class Planner:
         return catalog_budget(self.profile, self.model, reserve_tokens=kept_free)
 
     def weakened(self) -> "Planner":
-        """Return the same model for a second try: prompted like an unknown model, or with half the catalog."""
+        """Return the same model for a second try: prompted like an unknown model, or with half a catalog."""
         profile = self.profile
         shown = min(profile.catalog_bytes or FALLBACK.catalog_bytes, FALLBACK.catalog_bytes)
         weaker = replace(

@@ -1,1 +1,1 @@
-"""Precompute: what artifacts will be read for, asked of a model before anybody waits."""
+"""Precompute: artifact summaries for predicted questions, made by a model ahead of use."""

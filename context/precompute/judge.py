@@ -1,4 +1,4 @@
-"""Decide whether a summary of an artifact may be kept."""
+"""Acceptance test of an artifact summary."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,19 +13,19 @@ from context.voice import speaks_as_itself, speaks_to_reader
 
 CUT_OFF = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "incomplete"})
 MOST_UNKNOWN = 0.25
-"""The share of a summary's figures and names that its source may lack: a rounding, a unit, a heading."""
+"""Highest share of a summary's figures and names missing from its source: rounding, units, headings."""
 
 MOST_UNSUPPORTED = 0.34
-"""The share of its points whose words, names or figures its source may lack."""
+"""Highest share of points with words, names or figures missing from the source."""
 
 LEAST_OWN_LANGUAGE = 0.2
-"""The share of a summary that must be in the language asked for."""
+"""Least share of a summary in the requested language."""
 
 _MIN_CHARS = 12
 
 
 class ArtifactReason(StrEnum):
-    """Why a summary is refused; stable, stored with it."""
+    """Reason for refusing a summary; stable, stored with the summary."""
 
     EMPTY = "empty"
     CUT_OFF = "cut-off"
@@ -41,12 +41,12 @@ class ArtifactReason(StrEnum):
 
 @dataclass(frozen=True)
 class ArtifactDraft:
-    """A summary as the model gave it.
+    """A summary from the model.
 
     Attributes:
         text: The reply, uncleaned.
-        tokens: What it costs, >= 0.
-        finish_reason: Why the model stopped, in any provider's words; None where it did not say.
+        tokens: The summary's tokens, >= 0.
+        finish_reason: The model's finish reason, in any provider's words; None if unknown.
     """
 
     text: str
@@ -63,20 +63,20 @@ class ArtifactVerdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether the summary may be served."""
+        """True if the summary may be served."""
         return self.reason is None
 
 
 def judge_artifact_summary(
     draft: ArtifactDraft, *, source: str, artifact_tokens: int, language: str = UNKNOWN
 ) -> ArtifactVerdict:
-    """Accept a summary, or refuse it for the first reason that holds.
+    """Accept a summary, or refuse with the first applicable reason.
 
     Args:
-        draft: What the model wrote.
-        source: What it read, titles and focus included: figures and names beyond it are made up.
-        artifact_tokens: What the whole artifact costs; a summary is at most half of it.
-        language: In which language it was asked to write, or "und".
+        draft: The model's summary.
+        source: The text read by the model, including titles and focus: other figures and names are made up.
+        artifact_tokens: Tokens of the whole artifact; a summary is at most half.
+        language: The requested language, or "und".
     """
     reply = clean_reply(draft.text)
     text = "\n".join(line for line in reply.text.split("\n") if not is_echo(line)).strip()
@@ -100,7 +100,7 @@ def _fault_of_words(text: str, source: str, language: str) -> ArtifactReason | N
 
 
 def _is_foreign(text: str, language: str) -> bool:
-    """Only of lines that are long enough to tell; few words and many figures speak no language."""
+    """Tell whether the text is in another language, judged by long lines only."""
     shares = spoken_shares(text.split("\n"))
     if language == UNKNOWN or not shares:
         return False
@@ -109,7 +109,7 @@ def _is_foreign(text: str, language: str) -> bool:
 
 
 def _is_made_up(text: str, source: str) -> bool:
-    """What its source does not say: too many names and figures, too many points, or all of it."""
+    """Tell whether a text is made up: too many unknown names and figures, too many unknown points, or all."""
     known = Source((), known=(source,))
     if shares_nothing(text, known):
         return True

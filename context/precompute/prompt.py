@@ -1,4 +1,4 @@
-"""What a summarizer is asked about an artifact, as values and as chat messages."""
+"""Request to a summarizer about an artifact, as values and as chat messages."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from context.types import JsonObject
 from context.wrappers import escape_tags
 
 ARTIFACT_PROMPT_VERSION = "artifact-1"
-"""Changes with every change of the wording: a summary row names the prompt that made it."""
+"""Version of the prompt's wording, stored in each summary's row."""
 
 DOCUMENT_TAG = "document"
 FOCUS_TAG = "focus"
@@ -19,17 +19,17 @@ _TAGS = re.compile(rf"<(?=[\s/]*(?:{DOCUMENT_TAG}|{FOCUS_TAG})\b)", re.IGNORECAS
 
 @dataclass(frozen=True)
 class ArtifactInput:
-    """All that a summarizer is given of an artifact.
+    """The summarizer's input for an artifact.
 
     Attributes:
-        text: The whole text, or the excerpt that bears on the focus.
-        focus: What the reader wants; empty for a general reader.
+        text: The whole text, or the excerpt relevant to the focus.
+        focus: The reader's question; empty for a general reader.
         budget_tokens: The most tokens of the summary, > 0.
-        kind: How the text is built.
-        title: What people call it; empty for nothing.
-        language: ISO 639-1 code of the language to write in, or "und" for the text's own.
-        is_excerpt: Whether parts of the text were left out.
-        index: The passages of the text, where they are known.
+        kind: Structure of the text.
+        title: Display name; empty for none.
+        language: ISO 639-1 code of the output language, or "und" for the text's own.
+        is_excerpt: True if parts of the text were left out.
+        index: The passages of the text, if known.
     """
 
     text: str
@@ -66,10 +66,10 @@ _EXCERPT = (
 
 
 def artifact_messages(request: ArtifactInput) -> list[JsonObject]:
-    """Write the request to the summarizer: our instructions, then the data in wrappers that it cannot close.
+    """Write the request to the summarizer: instructions, then the data in wrappers safe against closing.
 
     Args:
-        request: What to summarize, for which focus, into how much.
+        request: Text, focus and size of the summary.
 
     Returns:
         A system message and a user message, as OpenAI chat.

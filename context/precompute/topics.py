@@ -1,4 +1,4 @@
-"""What a text is about, told without a model: its headings, its columns and keys, its phrases."""
+"""Topics of a text without a model: headings, columns and keys, phrases."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from context.focus.little import ASKING, EVERY, GENERAL, SOME, little_words
 from context.words import fold_word, written_runs
 
 MOST_CHARS = 200_000
-"""So much of a text is read for its phrases."""
+"""Most characters of a text searched for phrases."""
 
 MOST_TOPIC_CHARS = 80
 
@@ -29,16 +29,16 @@ _SHORTEST_WORD = 3
 
 
 def find_topics(text: str, index: PassageIndex, *, limit: int) -> list[str]:
-    """Name what a text is about, so that a question for one of these things finds it read already.
+    """Find the topics of a text, so that summaries for likely questions can be made ahead.
 
     Args:
         text: The whole text of an artifact.
-        index: Its index.
+        index: The text's index.
         limit: The most topics, >= 0.
 
     Returns:
-        Topics in words, those of the text's own structure first, then the phrases that it uses most; no two
-        that are the same focus.
+        Topics in words, structural topics first, then the most frequent phrases; no two topics with the same
+        focus.
     """
     named = [*_structure(text, index), *_phrases(text, index)] if limit else []
     found: dict[str, str] = {}
@@ -75,7 +75,7 @@ def _spelled(name: str) -> str:
 
 
 def _phrases(text: str, index: PassageIndex) -> list[str]:
-    """The runs of telling words that several passages use and most do not, the most used first."""
+    """List the runs of telling words used in several but not most passages, the most used first."""
     read = [text[piece.start : piece.end] for piece in index.pieces if piece.start < MOST_CHARS]
     used: Counter[_Words] = Counter()
     for passage in read:
@@ -87,7 +87,7 @@ def _phrases(text: str, index: PassageIndex) -> list[str]:
 
 
 def _without_parts(ranked: Sequence[_Words], used: Mapping[_Words, int]) -> Iterator[_Words]:
-    """Leave out what is nearly always a part of a longer phrase."""
+    """Leave out runs nearly always inside a longer phrase."""
     whole: Counter[_Words] = Counter()
     for words in ranked:
         for part in _parts(words):
@@ -102,7 +102,7 @@ def _parts(words: _Words) -> Iterator[_Words]:
 
 
 def _runs(passage: str) -> Iterator[_Words]:
-    """All runs of two or three telling words that follow each other within a sentence."""
+    """List all runs of two or three consecutive telling words within a sentence."""
     for stretch in _stretches(passage):
         for length in range(2, _LONGEST_PHRASE + 1):
             for start in range(len(stretch) - length + 1):

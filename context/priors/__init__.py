@@ -1,1 +1,1 @@
-"""Priors: what past plans teach about which tools serve which intents, in pure functions."""
+"""Priors: tool choices learned from past plans, in pure functions."""

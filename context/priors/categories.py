@@ -1,4 +1,4 @@
-"""Category factors: which categories of preflight to trust less or more, fitted to what turns then called."""
+"""Category factors: trust in each preflight category, fitted to the tools called in later turns."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,22 +10,22 @@ from context.preflight.types import Category, Weights
 from context.priors.types import CorruptPriorsError
 
 STEPS = (0.6, 0.8, 1.0, 1.15, 1.3)
-"""The factors that are tried; far from 1 they would overrule what is written by hand."""
+"""Candidate factors; factors far from 1 would overrule the hand-written values."""
 LEAST_CALLS = 10
-"""A category with fewer turns that called tools keeps its factor at 1."""
+"""Least turns with tool calls; a category with fewer turns keeps the factor 1."""
 SHRINK_CALLS = 40.0
-"""With so many, half of what was found takes effect."""
+"""Turns with tool calls at half strength of the found factor."""
 
 
 @dataclass(frozen=True)
 class CategoryQuality:
-    """What a policy with factors does to past decisions.
+    """Effect of a policy with factors on past decisions.
 
     Attributes:
-        decisions: How many.
-        with_calls: After how many of them a turn called tools.
-        harm: The share of those in which a called tool would have been hidden, in [0, 1].
-        saving: The share of offered tools that are hidden, in [0, 1].
+        decisions: Number of decisions.
+        with_calls: Number of decisions with a tool call in the turn.
+        harm: Share of `with_calls` with a called tool hidden, in [0, 1].
+        saving: Share of offered tools hidden, in [0, 1].
     """
 
     decisions: int
@@ -38,7 +38,7 @@ class CategoryQuality:
         return {name: round(value, 4) for name, value in asdict(self).items()}
 
     def beats(self, other: "CategoryQuality") -> bool:
-        """Whether it harms less, or saves more and harms no more; beyond the bound only less harm counts."""
+        """Tell whether harm is lower, or saving higher at no more harm; above the bound only harm counts."""
         if self.harm != other.harm and max(self.harm, other.harm) > MOST_HARM:
             return self.harm < other.harm
         return self.harm <= other.harm and (self.harm, -self.saving) < (other.harm, -other.saving)
@@ -54,14 +54,14 @@ def grade_factors(
 
 
 def fit_factors(past: Sequence[PastDecision], config: PreflightConfig) -> dict[Category, float]:
-    """Find factors that harm less, or save more without more harm, one category after the other.
+    """Find factors with less harm, or more saving at equal harm, a category at a time.
 
     Args:
-        past: Decisions on record, with the tools that their turns called.
+        past: Recorded decisions, with the tools called in their turns.
         config: The tenant's policy.
 
     Returns:
-        Factors of categories, shrunk towards 1 by evidence; none where nothing is better than 1.
+        Factors of categories, shrunk towards 1 by evidence; empty if no factor is better than 1.
     """
     calls = _calls_by_category(past)
     factors: dict[Category, float] = {}
@@ -84,10 +84,10 @@ def factors_to_bytes(factors: Mapping[Category, float]) -> bytes:
 
 
 def factors_from_bytes(data: bytes) -> dict[Category, float]:
-    """Read factors; categories that only other code knows are left out.
+    """Read factors; categories unknown to the present code are left out.
 
     Raises:
-        CorruptPriorsError: The bytes are not those of factors.
+        CorruptPriorsError: The bytes are not factors.
     """
     try:
         found = json.loads(data)

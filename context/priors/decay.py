@@ -1,10 +1,10 @@
-"""Time decay: a plan counts half as much after each half-life, in numbers that add up exactly."""
+"""Time decay: a plan's weight halves with each half-life, in exactly additive numbers."""
 
 from functools import lru_cache
 from typing import NamedTuple
 
 STEPS = 256
-"""A weight within its half-life has this many steps: sums of millions of them are exact in a float."""
+"""Steps of a weight within its half-life; sums of millions of weights are exact in a float."""
 
 
 class Dated(NamedTuple):
@@ -12,7 +12,7 @@ class Dated(NamedTuple):
 
     Attributes:
         octave: The day's half-life, counted from 1970.
-        mantissa: The weight within it, in [1, 2), a multiple of 1/256.
+        mantissa: The weight within the half-life, in [1, 2), a multiple of 1/256.
     """
 
     octave: int
@@ -23,13 +23,13 @@ class Dated(NamedTuple):
 def date_weight(day: int, half_life_days: float) -> Dated:
     """Weigh a day against a fixed point in time.
 
-    Two days' weights have the ratio that decay gives them, whenever they are looked at. To look at them
-    from a later time is to divide both by the same power of two, which changes no digit of a sum: so the
-    order in which plans are counted, or parts of a history are merged, makes no difference.
+    The ratio of two days' weights is the ratio given by decay, at any later time. Decay to a later time
+    divides both weights by the same power of two, without changing a digit of a sum. The order of counting
+    plans or merging parts of a history makes no difference.
 
     Args:
         day: In days since 1970.
-        half_life_days: After which a weight is half, > 0.
+        half_life_days: Days until a weight is halved, > 0.
 
     Returns:
         The weight, rounded to less than 0.2 %.

@@ -1,4 +1,4 @@
-"""Evaluation: whether what was learned ranks the tools of recent plans better than what is in force."""
+"""Evaluation of learned priors against the active set, on the tools of recent plans."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -11,12 +11,12 @@ LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True)
 class Quality:
-    """How well a ranking foresees the tools of plans.
+    """Quality of a ranking, measured on the tools of plans.
 
     Attributes:
-        plans: The plans that were asked about.
-        recall_at_1: The share of a plan's tools that stand first, averaged over plans, in [0, 1].
-        recall_at_5: The share among the first five.
+        plans: Number of graded plans.
+        recall_at_1: Share of a plan's tools in first place, averaged over plans, in [0, 1].
+        recall_at_5: Share among the first five.
     """
 
     plans: int = 0
@@ -25,7 +25,7 @@ class Quality:
 
     @property
     def score(self) -> float:
-        """What sets are compared by: the mean of both."""
+        """Score for comparing sets: the mean of both recalls."""
         return (self.recall_at_1 + self.recall_at_5) / 2
 
     def as_json(self) -> dict[str, float]:
@@ -35,7 +35,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a set may take effect, and why, in words and numbers."""
+    """Decision about activating a set, with the reason in words and numbers."""
 
     is_better: bool
     reason: str
@@ -44,15 +44,15 @@ class Verdict:
 def grade_rankings(
     plans: Sequence[JoinedPlan], rankings: Sequence[Sequence[str]], entry_ids: frozenset[str]
 ) -> Quality:
-    """Grade rankings of plans that they were not made from.
+    """Grade rankings on held-out plans.
 
     Args:
-        plans: With their outcomes; the tools that did their work are what should stand first.
-        rankings: Entry ids, best first, one ranking a plan.
-        entry_ids: The catalog's; plans without a tool of it are passed over.
+        plans: Plans with outcomes; the successful tools should rank first.
+        rankings: Entry ids, best first, a ranking per plan.
+        entry_ids: The catalog's ids; plans without a tool of the catalog are skipped.
 
     Returns:
-        The quality; of no plans where none has a tool of the catalog that did its work.
+        The quality; of zero plans if no plan has a successful tool of the catalog.
     """
     firsts, fews = [], []
     for plan, ranking in zip(plans, rankings, strict=True):
@@ -66,16 +66,16 @@ def grade_rankings(
 
 
 def judge_set(candidate: Quality, lexical: Quality, active: Quality | None, *, least_plans: int) -> Verdict:
-    """Say whether a set is better than words alone and than the set in force.
+    """Decide whether a set is better than words alone and than the active set.
 
     Args:
-        candidate: How the new set did.
-        lexical: How words alone did, on the same plans.
-        active: How the set in force did; None where none is.
-        least_plans: Fewer plans than this prove nothing.
+        candidate: Quality of the new set.
+        lexical: Quality of words alone, on the same plans.
+        active: Quality of the active set; None without an active set.
+        least_plans: Least number of plans for a decision.
 
     Returns:
-        The verdict; what is only as good as what is in force changes nothing.
+        The verdict; a set merely as good as the active set is rejected.
     """
     if candidate.plans < least_plans:
         return Verdict(

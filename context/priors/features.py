@@ -1,6 +1,6 @@
-"""The features of an intent: its words, its pairs of words, its exact wording, its category.
+"""Features of an intent: words, pairs of words, exact wording, category.
 
-A feature is a number: what is learned holds no text of any message.
+A feature is a number: learned data contains no text of any message.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from operator import xor
 from context.words import content_terms
 
 MAX_CHARS = 4_000
-"""Of a longer intent the beginning and the end are read: most of it is pasted, and asks for nothing."""
+"""Most characters read of an intent, from both ends: the middle of a long intent is mostly pasted text."""
 MAX_TERMS = 48
 _MAX_KNOWN_CHARS = 32
 
@@ -25,7 +25,7 @@ _MIX_ALL = 0x9E3779B97F4A7C15
 
 
 class Kind(IntEnum):
-    """What a feature is; the last bits of its key."""
+    """Kind of a feature; the last bits of its key."""
 
     WORD = 0
     PAIR = 1
@@ -41,11 +41,11 @@ def feature_keys(intent: str, category: str = "") -> list[int]:
     """List the features of an intent.
 
     Args:
-        intent: What the user wants, of any length, in any language.
-        category: Its category, empty for none.
+        intent: The user's request, of any length, in any language.
+        category: The intent's category, empty for none.
 
     Returns:
-        Each key once, in [0, 2^44), the words first; none for an intent without letters and digits.
+        Each key once, in [0, 2^44), the words first; empty for an intent without letters and digits.
     """
     words = _read(intent).split()
     known = max(map(len, words), default=0) <= _MAX_KNOWN_CHARS
@@ -64,14 +64,14 @@ def feature_keys(intent: str, category: str = "") -> list[int]:
 
 
 def feature_names(intent: str, category: str = "") -> dict[int, str]:
-    """Name the features of an intent, for those who want to know why.
+    """Name the features of an intent, for explanations.
 
     Args:
         intent: As in `feature_keys`.
         category: As in `feature_keys`.
 
     Returns:
-        A name for each key: terms as they are indexed.
+        A name for each key: terms as indexed.
     """
     words = _read(intent).split()
     terms = list(dict.fromkeys(chain.from_iterable(content_terms(word) for word in words)))
@@ -102,7 +102,7 @@ def _keys(word: str) -> tuple[int, ...]:
 
 
 _known_keys = lru_cache(maxsize=65_536)(_keys)
-"""Most words of a history have stood in it before, with the same marks around them."""
+"""Cache of word keys; most words of a history repeat, with the same punctuation."""
 
 
 def _pair_keys(words: Sequence[int]) -> list[int]:
@@ -110,7 +110,7 @@ def _pair_keys(words: Sequence[int]) -> list[int]:
 
 
 def _exact_key(words: Sequence[int], pairs: Sequence[int]) -> int:
-    """A request is known by its first word and all that follows each of its words."""
+    """Compute the key of a request's exact wording from the first word and all pairs."""
     return reduce(xor, pairs, words[0] * _MIX_ALL) & _HASH_MASK | _EXACT
 
 
@@ -124,5 +124,5 @@ def _word_key(term: str) -> int:
 
 
 def name_hash(name: str) -> int:
-    """Make a number of 32 bits of an entry's id: by it a set of priors knows which entries there were."""
+    """Hash an entry's id to 32 bits, to record the known entries in a set of priors."""
     return _word_key(name) >> _KIND_BITS & 0xFFFF_FFFF

@@ -1,4 +1,4 @@
-"""Plans as they are stored, read for learning: which steps teach, and which have taught before."""
+"""Stored plans prepared for learning: new and already counted steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,13 +11,13 @@ _ENDED = ("ok", "error")
 
 
 class Unfinished:
-    """Plans some of whose steps have no outcome yet: which of their steps have taught already.
+    """Plans with steps without an outcome, and their already counted steps.
 
-    Such a plan is read again when more of its steps end; each step teaches once.
+    Such a plan is read again after more steps end; each step is counted once.
     """
 
     def __init__(self, steps: Mapping[str, Sequence[int]]) -> None:
-        """Begin with what was known; a plan's id to the orders of its steps."""
+        """Begin with the stored state: the counted step orders by plan id."""
         self._steps = {plan_id: list(orders) for plan_id, orders in steps.items()}
 
     def read(
@@ -32,15 +32,15 @@ class Unfinished:
         """Read a plan.
 
         Args:
-            plan_id: Which one.
-            intent: What the user wanted.
-            steps: JSON objects with order, tool and outcome; what is none of it teaches nothing, and keeps no
-                other plan from teaching.
-            at_s: When outcomes were joined last, in seconds since 1970.
+            plan_id: The plan's id.
+            intent: The user's request.
+            steps: JSON objects with order, tool and outcome; invalid steps are ignored, without an effect on
+                other plans.
+            at_s: Time of the last joined outcome, in seconds since 1970.
             category: The intent's category, empty for none.
 
         Returns:
-            Its steps that ended and have not taught yet.
+            The plan's ended and uncounted steps.
         """
         taught = self._steps.pop(plan_id, [])
         steps = [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
@@ -59,5 +59,5 @@ class Unfinished:
         )
 
     def as_json(self) -> dict[str, list[int]]:
-        """What is to be kept for the next time."""
+        """Return the state to store for the next run."""
         return dict(self._steps)

@@ -1,4 +1,4 @@
-"""Numbers as bytes and back: one container for all that is learned, refused where it is damaged."""
+"""Packing of numbers as bytes: a single container for all learned data, refused if damaged."""
 
 import json
 import struct
@@ -11,10 +11,10 @@ from typing import Any
 from context.priors.types import CorruptPriorsError
 
 MAX_PACKED_BYTES = 256 * 1024 * 1024
-"""More than this is never unpacked, whatever the bytes say of themselves."""
+"""Most bytes after unpacking, independent of the sizes in the header."""
 
 _HEAD = struct.Struct("<4sBII")
-"""Magic, version, length of the header, CRC-32 of that length and of all that follows."""
+"""Magic, version, length of the header, CRC-32 of the length and of all bytes after."""
 _MAX_HEADER_BYTES = 32 * 1024 * 1024
 
 
@@ -22,13 +22,13 @@ def pack(magic: bytes, version: int, header: dict[str, Any], arrays: Sequence["a
     """Pack a header and arrays of numbers.
 
     Args:
-        magic: Four bytes that say what it is.
-        version: Of the content, in 0..255.
+        magic: Four bytes naming the kind of content.
+        version: Version of the content, in 0..255.
         header: JSON.
-        arrays: Of any type code; `unpack` needs the same ones in the same order.
+        arrays: Arrays of any type code; `unpack` needs the same type codes in the same order.
 
     Returns:
-        Bytes that depend on the content alone.
+        Bytes, determined by the content alone.
     """
     lengths = [len(numbers) for numbers in arrays]
     head = json.dumps({"lengths": lengths, **header}, separators=(",", ":"), sort_keys=True).encode()
@@ -40,19 +40,19 @@ def pack(magic: bytes, version: int, header: dict[str, Any], arrays: Sequence["a
 def unpack(
     data: bytes, magic: bytes, version: int, type_codes: str
 ) -> tuple[dict[str, Any], list["array[Any]"]]:
-    """Unpack what `pack` made.
+    """Unpack the bytes of `pack`.
 
     Args:
-        data: The bytes; nobody vouches for them.
+        data: The bytes, untrusted.
         magic: As packed.
-        version: The only one that is read.
-        type_codes: Of the arrays, one letter each.
+        version: The only accepted version.
+        type_codes: Type codes of the arrays, a letter each.
 
     Returns:
         The header and the arrays.
 
     Raises:
-        CorruptPriorsError: They are something else, damaged, cut off or too large.
+        CorruptPriorsError: The bytes are of another kind, damaged, cut off or too large.
     """
     if len(data) < _HEAD.size:
         raise CorruptPriorsError("the bytes are cut off")

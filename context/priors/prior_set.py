@@ -1,4 +1,4 @@
-"""A set of priors: what a history says of tools, weighed up once, in one compact blob."""
+"""Set of priors: weights of tools from a history, computed once, in a compact blob."""
 
 import math
 from array import array
@@ -17,40 +17,40 @@ MAGIC, VERSION = b"APPS", 1
 _TYPE_CODES = "QIHhffIB"
 
 SMOOTHING = 16.0
-"""So many plans of a tool must speak before they count more than what all tools have in common."""
+"""Plans of a tool needed before the tool's own words outweigh the words common to all tools."""
 FEW_TOOLS = 4.0
-"""Below about so many tools, a word that one of them has may be a word of all tools."""
+"""Number of tools below which a word of a single tool may be common to all tools."""
 RARE = 0.3
-"""The plans in which a word would have been expected that was in none."""
+"""Assumed number of plans with a word seen in no plan."""
 LEAST_PLANS = 20.0
 FAILURE_SHARE = 0.5
-"""A failure takes away half of what a success adds."""
+"""Share of a success cancelled by a failure."""
 NOVEL_PLANS = 30.0
-"""After so many plans without it an entry counts half as novel."""
+"""Plans without an entry until the entry counts half as novel."""
 
 _STEPS = 256
-"""A weight is kept to this part of a unit."""
+"""Resolution of a weight: parts of a unit."""
 _MOST_TOOLS_OF_A_FEATURE = 64
 _LEAST_WEIGHT = 0.25
 
 
 @dataclass(frozen=True)
 class PriorSet:
-    """The weights of features for tools; never changed.
+    """The weights of features for tools; immutable.
 
     Attributes:
-        names: The tools, by their numbers.
-        plans: The decayed number of plans that it was made of, the newest day counting 1 a plan.
+        names: The tools, by number.
+        plans: Decayed number of plans, the newest day counting 1 a plan.
         day: The newest plan's day, in days since 1970; 0 without plans.
-        features: Keys, rising.
-        starts: Where each feature's pairs begin, and after the last one their number.
+        features: Keys, ascending.
+        starts: Start of each feature's pairs, with the number of pairs at the end.
         tools: The tool of each pair.
-        weights: What the feature says for the tool, in 256ths of the natural logarithm of how much likelier
-            it is with the tool than without.
-        good: The decayed number of plans in which each tool did its work.
-        bad: The same for those in which it failed.
-        roster: Hashes of the entries that the catalog had, rising; empty where it was not looked at.
-        novelty: How novel each of them is, in 255ths.
+        weights: Weight of each pair, in 256ths of the natural logarithm of the likelihood ratio: the feature
+            with the tool against the feature without the tool.
+        good: Decayed number of successful plans of each tool.
+        bad: Decayed number of failed plans of each tool.
+        roster: Hashes of the catalog's entries, ascending; empty without a look at the catalog.
+        novelty: Novelty of each roster entry, in 255ths.
     """
 
     names: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class PriorSet:
         return _STEPS
 
     def to_bytes(self) -> bytes:
-        """Pack it; the same set gives the same bytes."""
+        """Pack the set; equal sets give equal bytes."""
         header = {"names": self.names, "plans": self.plans, "day": self.day}
         columns = (
             self.features,
@@ -91,7 +91,7 @@ class PriorSet:
         """Unpack a set.
 
         Raises:
-            CorruptPriorsError: The bytes are not those of a set, or its parts do not fit together.
+            CorruptPriorsError: The bytes are not a set, or its parts do not fit together.
         """
         header, arrays = unpack(data, MAGIC, VERSION, _TYPE_CODES)
         names, plans, day = header.get("names"), header.get("plans"), header.get("day")
@@ -108,7 +108,7 @@ def _are_names(names: Any) -> TypeGuard[list[str]]:
 
 
 def _fits(found: PriorSet) -> bool:
-    """Whether every number points at something that is there: a damaged set must not crash a request."""
+    """Check all indexes and lengths: a damaged set must not crash a request."""
     lengths = (
         len(found.starts) == len(found.features) + 1
         and found.starts[0] == 0
@@ -132,14 +132,14 @@ def _rises(numbers: Sequence[int], *, most: int) -> bool:
 
 
 def make_prior_set(state: State) -> PriorSet:
-    """Weigh up what was counted.
+    """Compute the weights from the counts.
 
-    A feature speaks for a tool by how much likelier it is in the tool's intents than in those of all tools
-    alike, each tool counting as much as any other: a tool that is used all day does not own every word. With
-    few plans of a tool, or few tools, the weight shrinks to nothing.
+    A feature's weight for a tool grows with its frequency in the tool's intents relative to all tools'
+    intents. Every tool counts equally, so a heavily used tool does not own every word. With few plans of a
+    tool, or few tools, the weight shrinks towards zero.
 
     Args:
-        state: The counts; they stay as they are.
+        state: The counts; not modified.
 
     Returns:
         The set.
@@ -173,7 +173,7 @@ def make_prior_set(state: State) -> PriorSet:
 
 
 class _Counts:
-    """Counts in plans of the newest day, and what all of them share."""
+    """Counts in plans of the newest day, with shared constants."""
 
     def __init__(self, state: State, unit: float) -> None:
         self.state, self.unit = state, unit
@@ -184,7 +184,7 @@ class _Counts:
         self.few = FEW_TOOLS**2 / (self.seen**2 + FEW_TOOLS**2)
 
     def by_feature(self) -> Iterator[tuple[int, list[tuple[int, float]]]]:
-        """Each feature, rising, with the weight of each tool that it led to."""
+        """Yield each feature, ascending, with the weight of each related tool."""
         good, bad = self.state.good, self.state.bad
         for feature, keys in groupby(sorted(good), key=_feature_of):
             pairs = [
@@ -195,7 +195,7 @@ class _Counts:
                 yield feature, left
 
     def weigh(self, pairs: list[tuple[int, float]]) -> list[tuple[int, int]]:
-        """What one feature says for its tools; nothing where it says too little of all of them."""
+        """Weigh a feature for its tools; empty if all weights are too small."""
         common = self._common(pairs)
         said = [
             (tool, math.log((count + SMOOTHING * common) / ((self.good[tool] + SMOOTHING) * common)))
@@ -209,7 +209,7 @@ class _Counts:
         return [(tool, max(-32_767, min(32_767, round(weight * _STEPS)))) for tool, weight in said]
 
     def _common(self, pairs: list[tuple[int, float]]) -> float:
-        """How common the feature is among tools at large, the share of a tool's plans that have it."""
+        """Estimate the feature's share of plans over all tools."""
         mean = sum(count / (self.good[tool] + 1.0) for tool, count in pairs) / self.seen
         most = max(count / (self.good[tool] + 2.0) for tool, count in pairs)
         return max(mean * (1.0 - self.few) + most * self.few, self.rare)
@@ -229,7 +229,7 @@ def _roster(state: State, unit: float) -> Mapping[str, Any]:
 
 
 def _novelty(state: State, first_seen: int | None, unit: float) -> float:
-    """How much of an entry's silence is its youth: 1 where no plan was made since it is there."""
+    """Compute an entry's novelty: 1 if no plan was made since the entry appeared."""
     if first_seen is None:
         return 0.0
     since = sum(weight for day, weight in state.days.items() if day >= first_seen) * unit

@@ -1,4 +1,4 @@
-"""What history says of an intent: the read side, in well under a millisecond and plain Python."""
+"""Scoring of an intent from history, in well under a millisecond and plain Python."""
 
 import math
 from bisect import bisect_left
@@ -12,18 +12,18 @@ from context.ranking.combine import PRIOR_SCALE
 
 KIND_WEIGHTS = {Kind.WORD: 1.0, Kind.PAIR: 0.5, Kind.EXACT: 1.0, Kind.CATEGORY: 0.5}
 LEAST_DOUBT, MOST_DOUBT = 0.15, 1.0
-"""How much a word counts against the tools that never had it: more, the less of the catalog was tried."""
+"""Range of a word's weight against tools never seen with the word; higher for a less tried catalog."""
 BASE_STRENGTH = 0.7
 NOVEL_SHARE = 0.7
-"""What an entry that was added since gets of the best support, as far as its words fit."""
+"""Share of the best support for an entry added later, scaled by its matching words."""
 UNTRIED_POWER = 12
-"""Where history knows little of a catalog, its silence says little of entries that it never saw."""
+"""Exponent for untried entries: in a barely known catalog, missing history is weak evidence."""
 _LEAST_NOVELTY = 0.05
 POPULARITY = 0.3
-"""What being chosen often says, where an intent says something for a tool anyway."""
+"""Weight of a tool's popularity, for tools with other support only."""
 RELIABLE_PLANS = 2.0
 LEAST_RELIABILITY = 0.5
-"""A tool that failed keeps at least this share of what speaks for it."""
+"""Least share of support kept by a failing tool."""
 MOST_REASONS = 3
 _LEAST_REASON = 0.3
 
@@ -32,15 +32,15 @@ _WEIGHT_OF_KIND = [KIND_WEIGHTS[Kind(kind)] for kind in range(KIND_MASK + 1)]
 
 @dataclass(frozen=True)
 class BoundPriors:
-    """A set of priors on a catalog: what can be computed before any intent is known. Threads may share it.
+    """A set of priors bound to a catalog, precomputed for any intent. Threads may share the object.
 
     Attributes:
         prior_set: The set.
-        entries: The entry of each tool; None where the catalog has it no more.
-        coverage: The share of the catalog that history knows, in [0, 1].
-        doubt: How much a word counts against tools that never had it, by tool.
-        factor: What a tool's sum is multiplied by, by tool, to give its support.
-        popularity: What is added for being chosen often, by tool.
+        entries: The entry of each tool; None if removed from the catalog.
+        coverage: Share of the catalog known to history, in [0, 1].
+        doubt: Weight of a word against a tool never seen with the word, by tool.
+        factor: Factor from a tool's sum to its support, by tool.
+        popularity: Bonus for frequent choice, by tool.
         novelty: See `Priors`.
     """
 
@@ -55,14 +55,14 @@ class BoundPriors:
 
 
 def bind_priors(prior_set: PriorSet, entry_ids: Sequence[str]) -> BoundPriors:
-    """Bind a set of priors to a catalog; done once for each pair of them.
+    """Bind a set of priors to a catalog, once for each pair.
 
     Args:
         prior_set: The set.
         entry_ids: The catalog's entries.
 
     Returns:
-        What `score_priors` needs.
+        The input of `score_priors`.
     """
     there = set(entry_ids)
     entries = [name if name in there else None for name in prior_set.names]
@@ -97,9 +97,9 @@ def _success(good: float, bad: float) -> float:
 
 
 def _novelty(prior_set: PriorSet, entry_ids: Sequence[str], coverage: float) -> dict[str, float]:
-    """An entry that the set never saw is novel; without a look at the catalog none is known to be.
+    """Find novel entries: entries unknown to the set; none if the set has no roster.
 
-    One that was tried and failed is known, and the less novel the more often it failed.
+    A tried and failed entry is known, and less novel with every failure.
     """
     known = dict(zip(prior_set.roster, prior_set.novelty, strict=True))
     records = zip(prior_set.names, prior_set.good, prior_set.bad, strict=True)
@@ -115,16 +115,16 @@ def _novelty(prior_set: PriorSet, entry_ids: Sequence[str], coverage: float) -> 
 
 
 def score_priors(bound: BoundPriors, intent: str, *, category: str = "", explain: bool = False) -> Priors:
-    """Say what history says of an intent.
+    """Score the entries for an intent from history.
 
     Args:
         bound: A set of priors on the catalog.
-        intent: What the user wants, of any length, in any language.
-        category: The intent's category, empty where nobody said.
+        intent: The user's request, of any length, in any language.
+        category: The intent's category, empty if unknown.
         explain: Give reasons.
 
     Returns:
-        The support of each entry that history speaks for; none where it knows nothing of the intent.
+        The support of each entry favoured by history; empty if history has no data for the intent.
     """
     found = bound.prior_set
     if not found.names:
@@ -164,7 +164,7 @@ def _find(features: Sequence[int], key: int) -> int:
 def _reasons(
     bound: BoundPriors, intent: str, category: str, support: Mapping[str, float]
 ) -> dict[str, tuple[str, ...]]:
-    """Name what spoke for each entry, and what its record is; of those that failed, the record alone."""
+    """List the reasons for each entry with its record; only the record for failed entries."""
     found = bound.prior_set
     said: dict[int, list[tuple[float, str]]] = {}
     for key, name in feature_names(intent, category).items():

@@ -1,4 +1,4 @@
-"""What has been counted so far: how often each feature of an intent led to each tool."""
+"""Counts so far: co-occurrences of intent features and tools."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from context.priors.types import JoinedPlan
 
 DEFAULT_HALF_LIFE_DAYS = 60.0
 MAX_PAIRS = 300_000
-"""The most pairs of feature and tool that are kept."""
+"""Most kept pairs of feature and tool."""
 SLACK = 3
-"""So many times as many pairs are counted before they are pruned: that takes time."""
+"""Factor over the limit of pairs before pruning; pruning takes time."""
 MAX_TOOLS = 30_000
 MAX_TOOLS_OF_A_PLAN = 32
 KEPT_DAYS = 90
-"""For so many days back the weight of each is known; what is older is one sum."""
+"""Days with separate weights; older days are a single sum."""
 
 TOOL_BITS = 16
 TOOL_MASK = (1 << TOOL_BITS) - 1
@@ -28,22 +28,22 @@ _SMOOTHING = 16.0
 
 @dataclass
 class State:
-    """The counts of one history; it grows by `learn` and `merge`, and is bounded by `prune`.
+    """The counts of a history: grown by `learn` and `merge`, bounded by `prune`.
 
-    All weights are those of `date_weight` divided by `2 ** octave`. A pair's key is `feature << 16 | tool`.
+    All weights are `date_weight` values divided by `2 ** octave`. A pair's key is `feature << 16 | tool`.
 
     Attributes:
-        half_life_days: Fixed for the life of the counts.
-        octave: The half-life that weights are relative to: that of the newest plan.
-        names: The tools, by their numbers.
-        good: The weight of plans in which the tool did its work, by pair.
-        bad: The weight of plans in which it failed, by pair.
-        tool_good: The same by tool.
-        tool_bad: The same by tool.
-        days: The weight of all plans, by day; the oldest entry holds what came before.
-        plans: How many plans were counted, without decay.
-        roster: The entries that the catalog had when it was last looked at, by the day on which each was
-            first seen; None for those that were there from the first day on.
+        half_life_days: Half-life in days, fixed for the life of the counts.
+        octave: Half-life of the newest plan, the base of all weights.
+        names: The tools, by number.
+        good: Weight of successful plans, by pair.
+        bad: Weight of failed plans, by pair.
+        tool_good: Weight of successful plans, by tool.
+        tool_bad: Weight of failed plans, by tool.
+        days: Weight of all plans, by day; the oldest entry includes all earlier days.
+        plans: Number of counted plans, without decay.
+        roster: The catalog's entries at the last look, with the day of the first sighting; None for entries
+            present from the first day.
     """
 
     half_life_days: float = DEFAULT_HALF_LIFE_DAYS
@@ -62,7 +62,7 @@ class State:
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     def number(self, name: str) -> int | None:
-        """The number of a tool, a new one where it has none; None where there is room for no more."""
+        """Return the number of a tool, new if needed; None if the table is full."""
         found = self._numbers.get(name)
         if found is None and len(self.names) < MAX_TOOLS and 0 < len(name) <= MAX_TOOL_NAME_CHARS:
             found = self._numbers[name] = len(self.names)
@@ -78,10 +78,10 @@ class State:
 
 
 def learn(state: State, plans: Iterable[JoinedPlan], *, max_pairs: int = MAX_PAIRS) -> None:
-    """Count more plans; the time it takes grows with them, not with what was counted before.
+    """Count more plans; the run time grows with the new plans only.
 
     Args:
-        state: What they are added to.
+        state: The counts to update.
         plans: In any order.
         max_pairs: See `prune`.
     """
@@ -116,7 +116,7 @@ def _count(state: State, plan: JoinedPlan) -> None:
 
 
 def _distinct(plan: JoinedPlan, *, ok: bool) -> Iterable[str]:
-    """A tool counts once a plan for, and once against, however often it was called."""
+    """List a plan's distinct tools with the given outcome; each tool counts once for and once against."""
     found = dict.fromkeys(step.tool for step in plan.tools if step.ok is ok)
     return list(found)[:MAX_TOOLS_OF_A_PLAN]
 
@@ -134,7 +134,7 @@ def _move(state: State, octave: int) -> None:
 
 
 def _fold_days(state: State) -> None:
-    """Keep the newest days apart and sum up what came before them."""
+    """Keep the newest days apart and sum up all earlier days."""
     if not state.days:
         return
     oldest = max(state.days) - KEPT_DAYS
@@ -144,18 +144,18 @@ def _fold_days(state: State) -> None:
 
 
 def merge(first: State, second: State, *, max_pairs: int = MAX_PAIRS) -> State:
-    """Add up two histories; while nothing was pruned, exactly as if one had been counted after the other.
+    """Add two histories; without pruning, exactly equal to counting all plans in sequence.
 
     Args:
-        first: One.
-        second: The other, of the same half-life.
+        first: A history.
+        second: Another history, of the same half-life.
         max_pairs: See `prune`.
 
     Returns:
-        Their sum; both stay as they are.
+        The sum; both arguments stay unchanged.
 
     Raises:
-        ValueError: Their half-lives differ.
+        ValueError: The half-lives differ.
     """
     if first.half_life_days != second.half_life_days:
         raise ValueError("histories with different half-lives cannot be added up")
@@ -188,29 +188,29 @@ def _add(both: State, part: State) -> None:
 
 
 def note_roster(state: State, first_seen: Mapping[str, int | None]) -> None:
-    """Add entries with the days on which they were first seen; an earlier day stays."""
+    """Add entries with the days of their first sighting; an earlier day stays."""
     for name, day in first_seen.items():
         known = state.roster.get(name, day)
         state.roster[name] = None if known is None or day is None else min(known, day)
 
 
 def see_catalog(state: State, first_seen: Mapping[str, int]) -> None:
-    """Look at the catalog: which entries are there, and which were added later than the others.
+    """Record the catalog's present entries, with the days of entries added later.
 
     Args:
-        state: What remembers them; entries that are gone are forgotten.
-        first_seen: The day since which each entry is known, in days since 1970.
+        state: The counts to update; removed entries are forgotten.
+        first_seen: First day of each entry, in days since 1970.
     """
     first_day = min(first_seen.values(), default=0)
     state.roster = {name: None if day == first_day else day for name, day in first_seen.items()}
 
 
 def prune(state: State, max_pairs: int = MAX_PAIRS) -> None:
-    """Forget the pairs that say least, down to about so many.
+    """Drop the weakest pairs, down to about the limit.
 
-    A pair counts by its weight over the root of its tool's: a tool that is seldom used keeps its words beside
-    one that is used all day. Of equals, hashes decide, the same ones each time: what stays goes on growing.
-    The wording of whole requests goes first: most were said once.
+    A pair's strength is its weight over the square root of its tool's weight, so a rarely used tool keeps its
+    words beside a heavily used tool. Equal pairs are ordered by hash, always in the same way: kept pairs can
+    grow further. Exact wordings of requests go first: most occur once.
     """
     everything = len(state.good) + len(state.bad)
     if everything <= max_pairs:
@@ -240,4 +240,4 @@ _SHARES = [
     (0.5 if feature & KIND_MASK == Kind.EXACT else 1.0) * (1.0 + feature * 1e-5)
     for feature in range(_SHARES_MASK + 1)
 ]
-"""By the last bits of a feature: what its kind counts, and a little that sets equals apart."""
+"""Factor by the last bits of a feature: the kind's share, plus a small term to break ties."""

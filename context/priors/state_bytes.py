@@ -1,4 +1,4 @@
-"""Counts as bytes and back, to go on counting another night."""
+"""Counts as bytes, to continue counting in a later run."""
 
 import math
 from array import array
@@ -15,7 +15,7 @@ _TYPE_CODES = "QdQdddqd"
 
 
 def state_to_bytes(state: State) -> bytes:
-    """Pack counts; they come back the same, digit for digit."""
+    """Pack counts without any loss of digits."""
     header = {
         "half_life_days": state.half_life_days,
         "octave": state.octave,
@@ -37,7 +37,7 @@ def state_from_bytes(data: bytes) -> State:
     """Unpack counts.
 
     Raises:
-        CorruptPriorsError: The bytes are not those of counts, or their parts do not fit together.
+        CorruptPriorsError: The bytes are not counts, or their parts do not fit together.
     """
     header, columns = unpack(data, MAGIC, VERSION, _TYPE_CODES)
     good, good_weights, bad, bad_weights, tool_good, tool_bad, days, day_weights = columns

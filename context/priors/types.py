@@ -1,4 +1,4 @@
-"""The values of learning: plans with their outcomes, and what they say of an intent."""
+"""Data types of learning: plans with outcomes, and scores for an intent."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ from context.errors import AfterturnError
 
 
 class ToolOutcome(NamedTuple):
-    """What became of one step of a plan."""
+    """Outcome of a single plan step."""
 
     tool: str
     ok: bool
 
 
 class JoinedPlan(NamedTuple):
-    """A plan whose outcome is known: only such plans teach.
+    """A plan with a known outcome, usable for learning.
 
     Attributes:
-        intent: What the user wanted.
-        tools: The tools that were called, and whether each did its work.
-        day: When the outcome was joined, in days since 1970.
-        category: The intent's category, empty where nobody said.
-        counts: Whether the plan counts as a new one; False for further steps of one that has taught before.
+        intent: The user's request.
+        tools: The called tools, each with success or failure.
+        day: Day of joining the outcome, in days since 1970.
+        category: The intent's category, empty if unknown.
+        counts: True for a new plan; False for further steps of an already counted plan.
     """
 
     intent: str
@@ -40,15 +40,15 @@ class CorruptPriorsError(AfterturnError):
 
 @dataclass(frozen=True)
 class Priors(Mapping[str, float]):
-    """What history says of the entries of a catalog, for one intent.
+    """History's scores of a catalog's entries, for a single intent.
 
-    As a mapping it has the entries that history speaks for.
+    As a mapping: the entries with support.
 
     Attributes:
-        support: By entry id, in [0, 1]: how strongly history speaks for the entry, shrunk by evidence.
-        novelty: By entry id, in (0, 1], entries that history cannot know yet: the share of the best support
-            that they get as far as their words fit.
-        reasons: By entry id, why history speaks for it, strongest first; empty unless asked for.
+        support: Support by entry id, in [0, 1], shrunk by evidence.
+        novelty: Novelty by entry id, in (0, 1], for entries without a history: a share of the best support,
+            scaled by their matching words.
+        reasons: Reasons by entry id, strongest first; empty unless asked for.
     """
 
     support: Mapping[str, float] = field(default_factory=dict)
@@ -66,11 +66,11 @@ class Priors(Mapping[str, float]):
 
 
 TELLING = 0.01
-"""Support from which history is believed even where no word of an intent is the entry's.
+"""Least support for trust in history when no word of the intent matches the entry.
 
-Of a catalog that history hardly knows, ten plans for the very same words give about as much, and a single
-word less than this; the more of the catalog was tried, the more each says.
+In a catalog barely known to history, ten plans of the very same words give about the limit, and a single word
+less. Support grows with the tried share of the catalog.
 """
 
 NO_PRIORS = Priors()
-"""What is known without history."""
+"""Empty priors, for no history."""

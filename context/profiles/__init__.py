@@ -1,1 +1,1 @@
-"""Model profiles: what a model takes safely, how reliable its structured answers are, what it costs."""
+"""Model profiles: safe input size, reliability of structured answers, price."""

@@ -1,4 +1,4 @@
-"""Find the profile of a model, and what of a catalog it may be shown."""
+"""Lookup of a model's profile, and of its catalog budget."""
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
@@ -11,17 +11,17 @@ from context.profiles.windows import known_window
 from context.tokens import guarantee
 
 _SAMPLE_TOKENS = 100_000
-"""A size at which rounding does not show."""
+"""Sample size for conversions, large enough to hide rounding."""
 
 _Prefixed = TypeVar("_Prefixed", ModelProfile, ProfileOverride)
 
 
 def find_profile(model: str, profiles: Iterable[ModelProfile]) -> ModelProfile:
-    """Find the profile of a model: of its exact id, else of the longest prefix, else the fallback.
+    """Find the profile of a model: by exact id, else by the longest prefix, else the fallback.
 
     Args:
-        model: Its name at any host.
-        profiles: What there is, in any order.
+        model: The model's name at any host.
+        profiles: Known profiles, in any order.
 
     Returns:
         The profile.
@@ -36,16 +36,16 @@ def resolve_profile(
     overrides: Iterable[ProfileOverride] = (),
     prices: Iterable[ModelPrice] = (),
 ) -> ModelProfile:
-    """Find the profile of a model with its price, and with what its operator knows better.
+    """Find a model's profile with its price and its operator's overrides.
 
     Args:
-        model: Its name at any host.
+        model: The model's name at any host.
         profiles: The shared profiles.
-        overrides: The tenant's own; the one of the longest prefix wins, whatever is shared.
-        prices: What price lists say of any of the model's ids.
+        overrides: The tenant's own overrides; the longest prefix wins, before any shared profile.
+        prices: Price list entries for any of the model's ids.
 
     Returns:
-        The profile. Its input is no larger than a known window leaves, unless the operator says so.
+        The profile. Its input is limited by a known window, unless an override says otherwise.
     """
     profile = _priced(model, find_profile(model, profiles), prices)
     better = find_override(model, overrides)
@@ -58,32 +58,32 @@ def resolve_profile(
 
 
 def find_override(model: str, overrides: Iterable[ProfileOverride]) -> ProfileOverride | None:
-    """What an operator knows better about a model: the override of its id, else of the longest prefix."""
+    """Find an operator's override for a model: by exact id, else by the longest prefix."""
     return _longest(model, overrides)
 
 
 def catalog_budget(profile: ModelProfile, model: str, *, reserve_tokens: int = 0) -> CatalogBudget:
-    """Say how much of a catalog a model may be shown.
+    """Compute the catalog budget of a model.
 
     Args:
         profile: The model's profile.
-        model: Its name, by which its tokens are told from canonical ones.
-        reserve_tokens: What the rest of the prompt takes, in canonical tokens, >= 0.
+        model: The model's name, to convert its tokens to canonical tokens.
+        reserve_tokens: Size of the rest of the prompt, in canonical tokens, >= 0.
 
     Returns:
-        The budget; its tokens are canonical ones, and 0 where the rest leaves nothing.
+        The budget in canonical tokens, 0 if the rest of the prompt leaves no room.
     """
     room = profile.input_tokens * _SAMPLE_TOKENS // guarantee(_SAMPLE_TOKENS, model)
     return CatalogBudget(max(0, room - reserve_tokens), profile.catalog_bytes or None)
 
 
 def shared_floor(profile: ModelProfile) -> int:
-    """Say how low callers together may set a model's window for everybody: half of its profile's, >= 1."""
+    """Compute the lowest shared window callers together may set: half of the profile's window, >= 1."""
     return max(1, profile.window_tokens // 2)
 
 
 def _longest(model: str, prefixed: Iterable[_Prefixed]) -> _Prefixed | None:
-    """The one of an exact id, the id as given first; else the one of the longest prefix."""
+    """Return the item of an exact id, the given id first; else of the longest prefix."""
     ids = model_ids(model)
     found = [each for each in prefixed if any(name.startswith(each.prefix) for name in ids)]
     exact = {each.prefix: each for each in found if each.prefix in ids}
@@ -111,13 +111,13 @@ def _priced(model: str, profile: ModelProfile, prices: Iterable[ModelPrice]) -> 
 
 
 def price_ids(model: str) -> tuple[str, ...]:
-    """List the ids under which a price list may know a model, the closest first.
+    """List a model's possible ids in a price list, the closest first.
 
     Args:
-        model: Its name at any host.
+        model: The model's name at any host.
 
     Returns:
-        Its ids, each also without its maker, as lists of a maker's own models name it.
+        The model's ids, each also without the maker, as in a maker's own price list.
     """
     ids = model_ids(model)
     return tuple(dict.fromkeys([*ids, *(name.rpartition("/")[2] for name in ids)]))

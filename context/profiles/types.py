@@ -1,4 +1,4 @@
-"""The profile of a model."""
+"""Data types of a model's profile."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -8,7 +8,7 @@ _MILLION = 1_000_000
 
 
 class Tier(StrEnum):
-    """How reliably a model answers in a structure under load; says nothing of its window."""
+    """Reliability of a model's structured answers under load, independent of its window."""
 
     A = "A"
     B = "B"
@@ -16,28 +16,28 @@ class Tier(StrEnum):
 
 
 TOP_N = {Tier.A: None, Tier.B: 25, Tier.C: 12}
-"""How many entries of a catalog a model is shown when not all of them fit; None for as many as fit."""
+"""Most catalog entries shown to a model when not all fit; None for as many as fit."""
 
 
 @dataclass(frozen=True)
 class ModelProfile:
-    """What a request to a model goes by.
+    """Limits, abilities and prices of a model.
 
     Attributes:
-        prefix: The id, or the start of ids, for which it holds; "" for the fallback.
-        tier: How reliable its structured answers are.
-        input_tokens: The most input that it takes safely, in its own tokens, > 0; not the advertised window.
+        prefix: The id, or the common prefix of ids; "" for the fallback.
+        tier: Reliability of structured answers.
+        input_tokens: The most safe input, in the model's own tokens, > 0; not the advertised window.
         output_tokens: The output limit for structured answers, > 0.
-        catalog_bytes: The most bytes of a catalog that it is shown; 0 for all.
-        strict_json: Whether it keeps to a JSON schema that it is given.
-        hybrid_reasoning: Whether it thinks before it answers, out of the same output limit.
-        filter_pass: Whether a pass that picks candidates pays off where the ranking is unsure.
-        prefix_cache: Whether its provider caches the beginning of a request.
-        cache_ttl_s: Seconds after which an unused beginning is forgotten; None where nothing is known.
-        input_usd: Price of a million input tokens; None where nobody knows it.
-        output_usd: The same of output.
-        cached_usd: The same of input that comes from the provider's cache.
-        context_window: Its advertised window; None where nobody knows it.
+        catalog_bytes: The most bytes of a shown catalog; 0 for all.
+        strict_json: True if the model follows a given JSON schema.
+        hybrid_reasoning: True if the model thinks before an answer, within the same output limit.
+        filter_pass: True if a filter pass pays off when the ranking is unsure.
+        prefix_cache: True if the provider caches the beginning of a request.
+        cache_ttl_s: Lifetime of an unused cached prefix, in seconds; None if unknown.
+        input_usd: Price of a million input tokens; None if unknown.
+        output_usd: Price of a million output tokens; None if unknown.
+        cached_usd: Price of a million input tokens from the provider's cache; None if unknown.
+        context_window: The advertised window; None if unknown.
     """
 
     prefix: str
@@ -57,34 +57,34 @@ class ModelProfile:
 
     @property
     def top_n(self) -> int | None:
-        """How many entries of a catalog it is shown when not all of them fit; None for as many as fit."""
+        """Most catalog entries shown to the model when not all fit; None for as many as fit."""
         return TOP_N[self.tier]
 
     @property
     def window_tokens(self) -> int:
-        """The window that a request is built for where nobody names one, in tokens, > 0."""
+        """Default window of a request, in tokens, > 0."""
         return self.context_window or self.input_tokens + self.output_tokens
 
     @property
     def usd_per_input_token(self) -> Decimal | None:
-        """The price of one input token; None where nobody knows it."""
+        """Price of an input token; None if unknown."""
         return None if self.input_usd is None else self.input_usd / _MILLION
 
 
 FALLBACK = ModelProfile(
     "", Tier.C, input_tokens=16_000, output_tokens=1_500, catalog_bytes=10_000, filter_pass=True
 )
-"""What an unknown model is trusted with."""
+"""Profile of an unknown model."""
 
 
 @dataclass(frozen=True)
 class ProfileOverride:
-    """What an operator knows better about the models of a prefix; None leaves a value as it is.
+    """An operator's override for the models of a prefix; None keeps a value.
 
-    Attributes are those of `ModelProfile`.
+    Attributes are the same as in `ModelProfile`.
 
     Raises:
-        ValueError: A size or a price is none.
+        ValueError: A size or a price is out of range.
     """
 
     prefix: str
@@ -102,7 +102,7 @@ class ProfileOverride:
     cached_usd: Decimal | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no request could go by."""
+        """Refuse values out of range."""
         if not self.prefix:
             raise ValueError("an override needs the start of a model's id")
         for name, (least, most) in _RANGES.items():
@@ -112,7 +112,7 @@ class ProfileOverride:
 
 
 MOST_USD = 10_000_000
-"""The highest price of a million tokens; what is above is a slip."""
+"""Highest price of a million tokens; a higher price is an input error."""
 
 _SIZE, _USD = 2**31 - 1, MOST_USD
 _RANGES = {
@@ -128,14 +128,14 @@ _RANGES = {
 
 @dataclass(frozen=True)
 class ModelPrice:
-    """What a price list says of one model.
+    """Price list entry of a model.
 
     Attributes:
-        model: Its id there.
+        model: The model's id in the list.
         input_usd: Price of a million input tokens; None for unknown.
-        output_usd: The same of output.
-        cached_usd: The same of cached input.
-        context_window: The most tokens that it takes; None for unknown.
+        output_usd: Price of a million output tokens; None for unknown.
+        cached_usd: Price of a million cached input tokens; None for unknown.
+        context_window: The context window in tokens; None for unknown.
     """
 
     model: str

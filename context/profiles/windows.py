@@ -1,4 +1,4 @@
-"""The windows of models as their makers advertise them, for installations that imported no price list."""
+"""Advertised context windows of models, for installations without an imported price list."""
 
 from functools import lru_cache
 
@@ -93,7 +93,7 @@ _WINDOWS = """
     z-ai/glm-4.7                  200000
     z-ai/glm-5                    200000
 """
-"""Start of ids, tokens. Where hosts differ, a number that the usual ones take; an imported list is better."""
+"""Id prefix and tokens. If hosts differ, a number accepted by the usual hosts; an imported list is better."""
 
 _BY_PREFIX = {
     prefix: int(tokens) for prefix, tokens in (line.split() for line in _WINDOWS.strip().splitlines())
@@ -102,14 +102,13 @@ _BY_PREFIX = {
 
 @lru_cache(maxsize=4_096)
 def known_window(model: str) -> int | None:
-    """Find the window that a model's maker advertises.
+    """Find the window advertised by a model's maker.
 
     Args:
-        model: Its name at any host.
+        model: The model's name at any host.
 
     Returns:
-        The tokens that it takes; None where nothing is known, and for models that are free of charge: their
-        hosts cut windows as they like.
+        Tokens; None if unknown, and for free models: their hosts cut windows freely.
     """
     ids = model_ids(model)
     if any(name.endswith(":free") for name in ids):

@@ -1,1 +1,1 @@
-"""Ranking: which entries of a catalog serve an intent, by their words alone, and whether any does."""
+"""Ranking: catalog entries for an intent by words alone, and a check for missing tools."""

@@ -1,13 +1,13 @@
-"""English words that hardly say which tool is needed: those of asking, and those that all tools have."""
+"""English words with little information about the needed tool: asking words, and words of all tools."""
 
 from functools import cache
 
 from context.words import index_terms
 
 ASKING_WEIGHT = 0.5
-"""How much a word of asking counts beside one of substance."""
+"""Weight of an asking word, relative to a word of substance."""
 TALK_WEIGHT = 0.4
-"""How much a word of talk counts where no tool is named by it."""
+"""Weight of a word of talk outside of tool names."""
 
 _WORDS = """
 able about access accurate accurately actually advance advice affordable afterwards ahead aim along already
@@ -58,17 +58,17 @@ return run search service set system text time tool tools type update use user u
 
 @cache
 def asking_terms() -> frozenset[str]:
-    """Return the terms of words by which people ask."""
+    """Return the terms of asking words."""
     return frozenset(index_terms(_WORDS))
 
 
 @cache
 def talk_terms() -> frozenset[str]:
-    """Return the terms of words that say little, unless a tool is named by them."""
+    """Return the terms of words with little information outside of tool names."""
     return frozenset(index_terms(_TALK_WORDS)) - asking_terms()
 
 
 @cache
 def tool_terms() -> frozenset[str]:
-    """Return the terms of words that many tools have, whatever they are for."""
+    """Return the terms of words common to many tools."""
     return frozenset(index_terms(_TOOL_WORDS))

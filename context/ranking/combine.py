@@ -1,9 +1,9 @@
-"""Combine what an entry's words say with what history says."""
+"""Combination of lexical scores and history."""
 
 from collections.abc import Mapping, Sequence
 
 PRIOR_SCALE = 100.0
-"""The lexical score that a prior of 1 adds; a word that few entries have scores about 10."""
+"""Lexical score of a prior of 1; a rare word scores about 10."""
 
 
 def combine_scores(
@@ -11,16 +11,16 @@ def combine_scores(
 ) -> list[float]:
     """Combine the lexical scores of entries with their priors.
 
-    Without priors the scores are the lexical ones. Where history speaks for some entries, those that it
-    cannot know yet are raised with them, by as much as their words fit: what is new must not be pushed out.
+    Without priors the scores are the lexical scores. If history supports some entries, entries too new for
+    history are raised too, in proportion to their matching words, so that new entries are not pushed out.
 
     Args:
-        lexical: What the words say of each entry, >= 0.
-        priors: What history says of entries, by place, each in [0, 1]; evidence that is missing is taken off.
-        novelty: The share of the best prior that an entry gets for being unknown, by place, each in (0, 1].
+        lexical: Lexical score of each entry, >= 0.
+        priors: History scores by place, each in [0, 1], already shrunk for missing evidence.
+        novelty: Share of the best prior for a new entry, by place, each in (0, 1].
 
     Returns:
-        The scores that the order goes by, each at least its lexical score.
+        The final scores, each at least its lexical score.
     """
     scores = list(lexical)
     if not priors:

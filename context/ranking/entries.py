@@ -1,4 +1,4 @@
-"""A ranking's entries: each is made when it is read, so that thousands cost only what is read of them."""
+"""Lazy entries of a ranking: built on access, so that large rankings cost only the read entries."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ class RankedEntries(Sequence[Ranked]):
     """A ranking's entries, best first.
 
     Attributes:
-        silent: Every entry as it is ranked where nothing speaks for it, in the catalog's order.
+        silent: Every entry without any score, in the catalog's order.
         places: The catalog's places in the ranking's order.
-        scores: What the order goes by, by place.
-        lexical: What the words say, by place.
-        priors: What history says, by place; places without are 0.
-        reasons: The reasons by place, where they were asked for.
+        scores: Final scores, by place.
+        lexical: Lexical scores, by place.
+        priors: History scores, by place; missing places are 0.
+        reasons: Reasons by place, if asked for.
     """
 
     silent: Sequence[Ranked]

@@ -1,4 +1,4 @@
-"""Explain a score: which words of the intent an entry has, and where."""
+"""Explanation of a score: the entry's words found in the intent, by field."""
 
 import heapq
 import re
@@ -19,7 +19,7 @@ _STRONGEST_FIRST = tuple(Field)
 
 
 def surface_words(text: str) -> dict[str, str]:
-    """Map each term of a text to the word as it was first written."""
+    """Map each term of a text to its first written form."""
     words: dict[str, str] = {}
     for match in _WORD.finditer(text):
         terms = index_terms(match[0])
@@ -31,17 +31,17 @@ def surface_words(text: str) -> dict[str, str]:
 def explain_entries(
     index: RankingIndex, intent: Intent, places: Sequence[int], history: Mapping[int, tuple[str, ...]]
 ) -> dict[int, tuple[str, ...]]:
-    """Say why entries have their scores.
+    """Explain the scores of entries.
 
     Args:
         index: The catalog's index.
-        intent: What was asked.
+        intent: The parsed intent.
         places: The entries' places in the catalog.
-        history: Why history speaks for entries, by place.
+        history: Reasons from history, by place.
 
     Returns:
         Reasons by place, strongest first, such as "name: search" or "keyword 'draft a blog'": at most
-        `MAX_REASONS` of words, then those of history. Entries that nothing speaks for have none.
+        `MAX_REASONS` from words, then history's. Empty for entries without support.
     """
     words = surface_words(intent.text)
     widened = widen_terms(index, intent)
@@ -56,7 +56,7 @@ def explain_entries(
 
 
 def find_impact(postings: Postings, place: int) -> tuple[float, int]:
-    """Look up one entry of a term: its impact and its fields; 0 and 0 where it does not have the term."""
+    """Look up an entry of a term: impact and fields; 0 and 0 if the entry lacks the term."""
     at = bisect_left(postings.places, place)
     if at < len(postings.places) and postings.places[at] == place:
         return postings.impacts[at], postings.fields[at]
@@ -90,7 +90,7 @@ def _word_reasons(
 
 
 def _word_sources(index: RankingIndex, intent: Intent) -> dict[str, str]:
-    """The term of the intent that led to each further one."""
+    """Map each expanded term to its source term in the intent."""
     return {
         other: term
         for term in intent.terms

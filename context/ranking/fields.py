@@ -1,4 +1,4 @@
-"""The fields of an entry: which of its words say what it does, and how much each kind says."""
+"""Fields of an entry: the words of each kind of text, with a weight per kind."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,19 +8,19 @@ from context.catalog.types import Entry
 from context.types import JsonObject
 
 MAX_FIELD_CHARS = 4_000
-"""What a field says beyond this is not read: a description that long repeats itself."""
+"""Most characters read of a field; a longer description repeats itself."""
 MAX_SCHEMA_DEPTH = 6
 MAX_SCHEMA_NAMES = 200
 GROUP_FIELDS = ("server_title", "server_description", "category", "tags", "title", "api", "tool")
-"""Fields beyond the catalog's own that speak of an entry's group."""
+"""Extra fields with words about an entry's group."""
 LISTED = ("required", "optional")
-"""Where some schemas list their arguments, each an object with its name."""
+"""Keys of argument lists in some schemas, each argument an object with a name."""
 
 _FAMILY = re.compile(r"(?:[^./:]+(?=[./:])|)")
 
 
 class Field(IntEnum):
-    """What a word of an entry belongs to; a set of them is a bit mask."""
+    """Field of an entry's word; sets of fields are bit masks."""
 
     NAME = 1
     KEYWORDS = 2
@@ -75,7 +75,7 @@ def read_fields(entry: Entry) -> dict[Field, str]:
 
 
 def group_of(entry: Entry) -> str:
-    """Name the family of an entry: its group, or what its id says before a dot or a slash; "" for none."""
+    """Name the family of an entry: its group, or its id's part before a dot or a slash; "" for none."""
     return entry.group or _FAMILY.match(entry.entry_id)[0]  # type: ignore[index] # matches any text
 
 
@@ -104,7 +104,7 @@ def _step_words(steps: Sequence[JsonObject]) -> Iterator[str]:
 
 
 def _schema_words(schema: JsonObject | Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """The names of all arguments, nested ones too, and what is said of them."""
+    """Collect the names and descriptions of all arguments, including nested ones."""
     if schema is None:
         return [], []
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""Tools that a catalog no longer has: what one of them would serve best, the catalog may lack."""
+"""Removed tools of a catalog: a request best served by a removed tool may be a gap."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from context.ranking.index import RankingIndex, build_index
 from context.ranking.rank import rank
 
 LOOKED_AT = 2
-"""A former entry that stands behind two others is not missed."""
+"""Ranked entries searched for a removed tool; behind two others, the tool is not missed."""
 
 
 @dataclass(frozen=True)
 class FormerTools:
-    """What a catalog had, beside what it has.
+    """Removed entries of a catalog, together with the present ones.
 
     Attributes:
-        index: Of the present and the former entries together.
-        gone: The ids of the former ones; at least one.
+        index: Index of the present and the removed entries together.
+        gone: Ids of the removed entries; at least one.
     """
 
     index: RankingIndex
@@ -25,14 +25,14 @@ class FormerTools:
 
 
 def build_former(catalog: Catalog, former: Sequence[Entry]) -> FormerTools | None:
-    """Index a catalog together with what it had before.
+    """Index a catalog together with its removed entries.
 
     Args:
         catalog: The present version.
-        former: Entries of earlier versions; the first of an id counts, those that are there again do not.
+        former: Entries of earlier versions; the first entry of an id counts, present ids are ignored.
 
     Returns:
-        The index; None where nothing was taken away, renamed entries apart.
+        The index; None if no entry was removed, apart from renamed entries.
     """
     by_id: dict[str, Entry] = {}
     for entry in former:
@@ -47,15 +47,15 @@ def build_former(catalog: Catalog, former: Sequence[Entry]) -> FormerTools | Non
 
 
 def find_former(former: FormerTools, intent: str, *, priors: Mapping[str, float] | None = None) -> str | None:
-    """Find the former entry that an intent asks for, if there is one.
+    """Find the removed entry asked for by an intent.
 
     Args:
-        former: What the catalog had, beside what it has.
-        intent: What the user wants.
-        priors: What history says of entries, by id, each in [0, 1].
+        former: The removed entries with the present ones.
+        intent: The user's request.
+        priors: History scores of entries, by id, each in [0, 1].
 
     Returns:
-        The id of the former entry that would stand first, or second behind one that is there; None where the
+        The id of a removed entry in first place, or in second place behind a present entry; None if the
         present entries serve the intent as well.
     """
     first = rank(former.index, intent, priors=priors, limit=LOOKED_AT).entries
@@ -63,5 +63,5 @@ def find_former(former: FormerTools, intent: str, *, priors: Mapping[str, float]
 
 
 def _told(entry: Entry) -> str:
-    """What says that an entry under a new name is the old one: its description, blanks and case apart."""
+    """Normalize a description, to recognize a renamed entry."""
     return " ".join(entry.description.casefold().split())

@@ -1,4 +1,4 @@
-"""Tell whether nothing in a catalog serves an intent: too little of what was asked is said of any entry."""
+"""Gap detection: too few words of the intent match any entry of the catalog."""
 
 import heapq
 import math
@@ -13,18 +13,18 @@ from context.ranking.intent import Intent
 from context.ranking.types import GapVerdict
 
 LEAST_FIT = 0.59
-"""A best entry that fits less serves nothing: it has less than about one word of the intent."""
+"""Least fit of the best entry; below, the entry has less than about a single word of the intent."""
 FOREIGN_WEIGHT = 0.1
-"""A word of another language that nothing knows may be a little word, or two halves of others."""
+"""Weight of an unknown word of another language: maybe a function word, or halves of other words."""
 WHOLE_INTENT = 1.0
-"""What it adds, in words, when the whole intent is explained: so that an intent of one word can fit."""
+"""Bonus for a fully explained intent, in words, so that an intent of a single word can fit."""
 CANDIDATES = 2
 MAX_UNEXPLAINED = 8
 DETECT_CHARS = 300
 LEAD = 0.8
-"""What a first entry adds that stands alone, in the measure of the fit's logarithm."""
+"""Bonus for a clear first place, on the scale of the fit's logarithm."""
 COMMON_WEIGHT = 0.3
-"""A number is what a tool is given, and most tools get, list or return something: neither says what for."""
+"""Weight of numbers (inputs of a tool) and of verbs common to most tools, such as get, list and return."""
 LEXICON_GAIN = 1.4
 
 FIELD_STRENGTHS: Mapping[Field, float] = {
@@ -39,19 +39,19 @@ FIELD_STRENGTHS: Mapping[Field, float] = {
     Field.STEPS: 0.4,
     Field.GROUP: 0.4,
 }
-"""How surely a word in a field says that the entry serves it."""
+"""Evidence of a word by field, for an entry serving the intent."""
 
 
 def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> GapVerdict:
-    """Judge whether nothing in the catalog serves the intent.
+    """Judge whether no entry in the catalog serves the intent.
 
     Args:
         index: The catalog's index.
-        intent: What was asked.
+        intent: The parsed intent.
         scores: Each entry's lexical score, in the catalog's order.
 
     Returns:
-        The verdict; never a gap where nothing was asked that words could tell.
+        The verdict; never a gap for an intent without terms.
     """
     if not intent.terms:
         return GapVerdict(is_gap=False, fit=0.0, explained=0.0)
@@ -66,7 +66,7 @@ def judge_gap(index: RankingIndex, intent: Intent, scores: Sequence[float]) -> G
 
 
 def _find_best(scores: Sequence[float]) -> list[int]:
-    """The places of the best entries, in the order of the catalog where they are equal."""
+    """List the places of the best entries; ties in the catalog's order."""
     places: list[int] = []
     for score in heapq.nlargest(CANDIDATES, scores):
         places.append(scores.index(score, places[-1] + 1 if places and score == scores[places[-1]] else 0))
@@ -81,21 +81,21 @@ def _is_foreign(text: str) -> bool:
 def _judge_fit(
     asked: Mapping[str, float], found: Sequence[Mapping[str, float]], lead: float
 ) -> tuple[float, float]:
-    """The fit of the best entry, and the share of the intent that it explains."""
+    """Compute the fit of the best entry, and its explained share of the intent."""
     words = max((sum(asked[term] * part for term, part in terms.items()) for terms in found), default=0.0)
     explained = min(1.0, words / sum(asked.values()))
     return 1.0 - lead / (1.0 + words + WHOLE_INTENT * explained), explained
 
 
 def _lead(scores: Sequence[float], best: Sequence[int]) -> float:
-    """By what share of its score the first entry leads the second; 0 where there is only one."""
+    """Compute the first entry's lead over the second as a share of its score; 0 for a lone entry."""
     if len(best) < CANDIDATES or scores[best[0]] <= 0.0:
         return 0.0
     return 1.0 - scores[best[1]] / scores[best[0]]
 
 
 def _weigh_terms(index: RankingIndex, intent: Intent, *, foreign: bool) -> dict[str, float]:
-    """How much each term counts here; in a foreign intent, those that nothing knows hardly do."""
+    """Weigh each term; in a foreign intent, unknown terms count little."""
     common = tool_terms()
     unknown = FOREIGN_WEIGHT if foreign else 1.0
     return {
@@ -127,7 +127,7 @@ def _strength(index: RankingIndex, term: str, place: int) -> float:
 
 
 def _name_unknown(index: RankingIndex, intent: Intent) -> tuple[str, ...]:
-    """The intent's words that no entry knows, as they were written."""
+    """List the intent's words unknown to all entries, as written."""
     words = surface_words(intent.text)
     unknown = [term for term in intent.terms if term not in index.postings and term not in index.lexicon]
     return tuple(dict.fromkeys(words.get(term, term) for term in unknown))[:MAX_UNEXPLAINED]

@@ -1,4 +1,4 @@
-"""The index of a catalog: for each term, which entries have it and how much it says of them."""
+"""Index of a catalog: for each term, the entries with the term and its impact."""
 
 import math
 from array import array
@@ -18,14 +18,14 @@ NO_GROUP = -1
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The entries that have a term.
+    """The entries of a term.
 
     Attributes:
-        rarity: How much the term tells entries apart, >= 0.
-        places: Places in the catalog, rising.
-        impacts: How much the term says of each of them, in (0, saturation + 1).
-        fields: In which fields each has it, a bit mask of `Field`.
-        named: Whether it is part of a name.
+        rarity: Power of the term to tell entries apart, >= 0.
+        places: Places in the catalog, ascending.
+        impacts: The term's impact on each entry, in (0, saturation + 1).
+        fields: Fields of each entry with the term, a bit mask of `Field`.
+        named: True if the term is part of a name.
     """
 
     rarity: float
@@ -37,7 +37,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A keyword phrase of an entry: it counts when all of its terms are in the intent."""
+    """A keyword phrase of an entry: counts if the intent has all terms of the phrase."""
 
     place: int
     text: str
@@ -46,17 +46,17 @@ class Phrase:
 
 @dataclass(frozen=True)
 class RankingIndex:
-    """All that ranking needs of a catalog; never changed after it is built, so threads may share it.
+    """Ranking data of a catalog; immutable after building, so threads may share the index.
 
     Attributes:
-        silent: Each entry as it is ranked where no word of the intent is its own, in the catalog's order.
+        silent: Each entry without any score, in the catalog's order.
         place_of: Each entry's place in the catalog, by id.
-        postings: By term.
-        phrases: Keyword phrases, by the rarest of their terms.
-        lexicon: What else is looked up for a term, as far as it leads to a term of the catalog.
-        groups: Places of the entries of each group of more than one.
+        postings: Postings by term.
+        phrases: Keyword phrases, by their rarest term.
+        lexicon: Expansions of a term, limited to terms of the catalog.
+        groups: Places of the entries of each group with several entries.
         group_of: Each entry's group, a place in `groups`; `NO_GROUP` for none.
-        weights: The constants that it was built with.
+        weights: Constants used to build the index.
     """
 
     silent: tuple[Ranked, ...]
@@ -77,7 +77,7 @@ def build_index(catalog: Catalog, *, weights: Weights = DEFAULT) -> RankingIndex
         weights: The constants of scoring.
 
     Returns:
-        An index that is never changed.
+        An immutable index.
     """
     fields = [_field_terms(entry) for entry in catalog.entries]
     postings = _build_postings(fields, weights)
@@ -124,7 +124,7 @@ def _pack(rows: list[tuple[int, float, int]], size: int) -> Postings:
 
 
 def _usual_lengths(entries: Sequence[Mapping[Field, list[str]]]) -> dict[Field, float]:
-    """The mean number of terms of each field, where it has any."""
+    """Compute the mean number of terms of each field, over entries with the field."""
     totals: dict[Field, int] = defaultdict(int)
     counts: dict[Field, int] = defaultdict(int)
     for fields in entries:

@@ -1,4 +1,4 @@
-"""The intent: the words of a request that say which tool it needs."""
+"""Intent terms: the words of a request with information about the needed tool."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from context.ranking.parts import split_request
 from context.words import content_terms
 
 MAX_CHARS = 4_000
-"""What is longer is known by its beginning and its end: most of it is pasted, and asks for nothing."""
+"""Most characters read of a request, from both ends: the middle of a long request is mostly pasted text."""
 MAX_TERMS = 64
 
 
@@ -17,8 +17,8 @@ class Intent:
     """The terms of a request.
 
     Attributes:
-        text: What was read of it.
-        terms: How much each term counts, in (0, 1], in the order of first use.
+        text: The read part of the request.
+        terms: Weight of each term, in (0, 1], in the order of first use.
     """
 
     text: str
@@ -32,7 +32,7 @@ def read_intent(text: str) -> Intent:
         text: The request, of any length, in any language.
 
     Returns:
-        Its terms, at most `MAX_TERMS`, those of sentences that ask first; none without letters and digits.
+        At most `MAX_TERMS` terms, asking sentences first; empty without letters and digits.
     """
     half = MAX_CHARS // 2
     read = text if len(text) <= MAX_CHARS else f"{text[:half]}\n{text[-half:]}"

@@ -1,4 +1,4 @@
-"""The lexicon: terms that are looked up for another term, and how much they count."""
+"""Lexicon of related terms, with weights."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,11 +17,11 @@ FILE_WEIGHT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What else is looked up where a term is in an intent.
+    """Expansion of a term of an intent.
 
     Attributes:
-        needs: The terms that must all be in the intent.
-        terms: How much each further term counts, in (0, 1].
+        needs: Terms required in the intent, all together.
+        terms: Weight of each further term, in (0, 1].
     """
 
     needs: frozenset[str]
@@ -30,7 +30,7 @@ class Expansion:
 
 @cache
 def load_lexicon() -> Mapping[str, Mapping[tuple[str, ...], float]]:
-    """Read the tables once: by term, the terms that together lead to it, and how much it then counts."""
+    """Read the tables once: by term, the source terms and the weight."""
     found: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
     for source, target, weight in _all_pairs():
         needs = tuple(index_terms(source))
@@ -43,13 +43,13 @@ def load_lexicon() -> Mapping[str, Mapping[tuple[str, ...], float]]:
 
 
 def fit_lexicon(vocabulary: Iterable[str]) -> dict[str, tuple[Expansion, ...]]:
-    """Keep of the lexicon what leads to a term of a catalog.
+    """Limit the lexicon to the terms of a catalog.
 
     Args:
         vocabulary: The catalog's terms.
 
     Returns:
-        Expansions by the first term that they need, each with terms of the vocabulary only.
+        Expansions by their first needed term, each with terms of the vocabulary only.
     """
     lexicon = load_lexicon()
     found: dict[tuple[str, ...], list[tuple[str, float]]] = defaultdict(list)
@@ -63,7 +63,7 @@ def fit_lexicon(vocabulary: Iterable[str]) -> dict[str, tuple[Expansion, ...]]:
 
 
 def written_word(term: str) -> str:
-    """Return the first word of the lexicon that has a term: the term itself where none has."""
+    """Return the first word of the lexicon for a term; the term itself without such a word."""
     return _written_words().get(term, term)
 
 

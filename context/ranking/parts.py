@@ -1,14 +1,14 @@
 # ruff: noqa: RUF001 - the words are written in their languages' own letters
-"""The parts of a long request: what asks counts fully, what was pasted along with it less."""
+"""Parts of a long request: asking sentences with full weight, pasted text with less."""
 
 import re
 
 from context.sentences import split_sentences
 
 LONG_CHARS = 800
-"""A longer request brings material along; a shorter one asks with every sentence."""
+"""Longest short request in characters; in a short request every sentence counts as asking."""
 PASTED_WEIGHT = 0.25
-"""How much the words of a sentence count that asks for nothing."""
+"""Weight of words in a sentence without a request."""
 
 _ASKS = re.compile(
     r"""
@@ -29,14 +29,14 @@ _ASKS = re.compile(
 
 
 def split_request(text: str) -> list[tuple[str, float]]:
-    """Split a request into what asks and what was pasted.
+    """Split a request into asking parts and pasted parts.
 
     Args:
         text: A request.
 
     Returns:
-        Its parts with what each counts, in (0, 1], what counts most first; a short request is one part.
-        Where no sentence is seen to ask, the first and the last do: that is where people ask.
+        The parts with weights in (0, 1], highest first; a short request is a single part. Without any asking
+        sentence, the first and the last count as asking.
     """
     if len(text) <= LONG_CHARS:
         return [(text, 1.0)]

@@ -1,4 +1,4 @@
-"""Rank a catalog's entries by how well they serve an intent."""
+"""Ranking of a catalog's entries for an intent."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from context.ranking.spelling import correct_intent
 from context.ranking.types import Ranked, Ranking
 
 UNSURE_MARGIN = 0.4
-"""A first entry that leads the second by a smaller share of its score may well be the wrong one."""
+"""Least lead of the first entry over the second, as a share of its score, for a sure choice."""
 UNSURE_ENTRIES = 3
 
 
@@ -26,17 +26,17 @@ def rank(
     explain: bool = False,
     limit: int | None = None,
 ) -> Ranking:
-    """Rank all entries of a catalog by how well they serve an intent.
+    """Rank all entries of a catalog for an intent.
 
     Args:
         index: The catalog's index.
-        intent: What the user wants, in any language, of any length.
-        priors: What history says of entries, by id, each in [0, 1]; unknown ids are passed over.
+        intent: The user's request, in any language, of any length.
+        priors: History scores of entries, by id, each in [0, 1]; unknown ids are ignored.
         explain: Give each entry's reasons.
         limit: The most entries, >= 0; None for all.
 
     Returns:
-        The entries, best first, those that nothing speaks for last; equals in the catalog's order.
+        The entries, best first, unsupported entries last; ties in the catalog's order.
     """
     read = correct_intent(index, read_intent(intent))
     lexical = score_entries(index, read)
@@ -55,23 +55,23 @@ def rank(
 
 
 def serves_nothing(ranking: Ranking) -> bool:
-    """Tell whether neither words nor history speak for what a ranking has first.
+    """Tell whether neither words nor history support the first entry of a ranking.
 
     Args:
-        ranking: With at least its first entry, if the catalog has one.
+        ranking: A ranking with at least its first entry, if the catalog has any.
     """
     entries = ranking.entries
     return ranking.gap.is_gap and not (len(entries) > 0 and entries[0].prior >= TELLING)
 
 
 def is_unsure(entries: Sequence[Ranked]) -> bool:
-    """Tell whether the first entry stands out too little to rely on.
+    """Tell whether the first entry's lead is too small to rely on.
 
     Args:
         entries: A ranking's entries, best first.
 
     Returns:
-        True where there are at least three and the first leads the second by less than `UNSURE_MARGIN`.
+        True for at least three entries with a lead of the first below `UNSURE_MARGIN`.
     """
     if len(entries) < UNSURE_ENTRIES:
         return False
@@ -85,7 +85,7 @@ def _known_priors(index: RankingIndex, priors: Mapping[str, float] | None) -> di
 
 
 def _known_novelty(index: RankingIndex, priors: Mapping[str, float] | None) -> dict[int, float]:
-    """How far history cannot know entries yet; plain numbers say nothing of it."""
+    """Return the novelty by place; empty for plain numbers as priors."""
     if not isinstance(priors, Priors):
         return {}
     known = ((index.place_of.get(entry_id), share) for entry_id, share in priors.novelty.items())
@@ -93,7 +93,7 @@ def _known_novelty(index: RankingIndex, priors: Mapping[str, float] | None) -> d
 
 
 def _known_reasons(index: RankingIndex, priors: Mapping[str, float] | None) -> dict[int, tuple[str, ...]]:
-    """Why history speaks for entries, or does not: in its own words, where it gives them."""
+    """Return history's reasons by place: own reasons if given, else the score."""
     own = priors.reasons if isinstance(priors, Priors) else {}
     said = {index.place_of[entry_id]: why for entry_id, why in own.items() if entry_id in index.place_of}
     return {

@@ -1,15 +1,15 @@
-"""Score every entry of a catalog by an intent's words alone."""
+"""Lexical scoring of a catalog's entries."""
 
 from context.ranking.asking import TALK_WEIGHT, talk_terms
 from context.ranking.index import NO_GROUP, Postings, RankingIndex
 from context.ranking.intent import Intent
 
 COMPANY_SIZE = 5
-"""So many of a group's best entries speak for it."""
+"""Number of a group's best entries used for the group's mean."""
 COMPANY_FLOOR = 0.3
-"""A group counts whose best entry has this share of the best score."""
+"""Least share of the best score for a group's best entry, for the group to count."""
 KNOWN_WORD_SHARE = 0.5
-"""How much words of the same meaning count where the catalog has the word itself."""
+"""Weight of a synonym if the catalog has the word itself."""
 
 
 def score_entries(index: RankingIndex, intent: Intent) -> list[float]:
@@ -17,10 +17,10 @@ def score_entries(index: RankingIndex, intent: Intent) -> list[float]:
 
     Args:
         index: The catalog's index.
-        intent: What was asked.
+        intent: The parsed intent.
 
     Returns:
-        A score for each entry, >= 0, in the catalog's order; 0 where no word of the intent is the entry's.
+        A score for each entry, >= 0, in the catalog's order; 0 for an entry without a word of the intent.
     """
     scores = [0.0] * len(index.silent)
     for term, weight in widen_terms(index, intent).items():
@@ -44,7 +44,7 @@ def _add_phrases(index: RankingIndex, intent: Intent, scores: list[float]) -> No
 
 
 def _add_company(index: RankingIndex, scores: list[float]) -> None:
-    """A group whose best entries fit is the place to look: its entries are drawn towards their mean."""
+    """Pull the entries of a well-matching group towards the mean of the group's best entries."""
     share = index.weights.company
     floor = COMPANY_FLOOR * max(scores, default=0.0)
     if not index.groups or floor <= 0.0:
@@ -60,7 +60,7 @@ def _add_company(index: RankingIndex, scores: list[float]) -> None:
 
 
 def weigh_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
-    """Weigh the terms of an intent for a catalog: words of talk count less where nothing is named by them."""
+    """Weigh the terms of an intent for a catalog: words of talk count less outside of entry names."""
     talk = talk_terms()
     return {
         term: weight * TALK_WEIGHT if term in talk and not _names_an_entry(index, term) else weight
@@ -74,17 +74,17 @@ def _names_an_entry(index: RankingIndex, term: str) -> bool:
 
 
 def widen_terms(index: RankingIndex, intent: Intent) -> dict[str, float]:
-    """Add the terms that the lexicon knows for those of an intent.
+    """Add the lexicon's terms to an intent's terms.
 
-    A further term never tells entries apart better than the one that led to it, and counts less where the
-    catalog has that one itself.
+    An added term never has more power to tell entries apart than its source term, and counts less if the
+    catalog has the source term itself.
 
     Args:
         index: The catalog's index.
-        intent: What was asked.
+        intent: The parsed intent.
 
     Returns:
-        How much each term counts: the intent's own as they are, further ones less.
+        Weight of each term: the intent's own unchanged, added terms less.
     """
     asked = weigh_terms(index, intent)
     widened = dict(asked)

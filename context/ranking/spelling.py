@@ -1,4 +1,4 @@
-"""Misspelled requests: where a catalog knows none of the words, the nearest that it knows stand for them."""
+"""Spelling correction of requests without any known word: the nearest known words are used."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -10,18 +10,19 @@ MIN_CHARS = 5
 """Shorter words have too many neighbours."""
 MAX_WORDS = 4
 NEAR_WEIGHT = 0.6
-"""How much a word counts that only resembles one of the intent."""
+"""Weight of a corrected word."""
 
 
 def correct_intent(index: RankingIndex, intent: Intent) -> Intent:
-    """Replace the terms of an intent by similar ones, where the catalog and the lexicon know none of them.
+    """Replace an intent's terms by similar terms, if neither the catalog nor the lexicon knows any.
 
     Args:
         index: The catalog's index.
-        intent: What was asked.
+        intent: The parsed intent.
 
     Returns:
-        The intent itself, or one of terms that are one letter away, or that begin with one of its own.
+        The intent itself, or an intent of known terms at a distance of a single letter, or with an own term
+        as their beginning.
     """
     if any(term in index.postings or term in index.lexicon for term in intent.terms):
         return intent
@@ -34,15 +35,15 @@ def correct_intent(index: RankingIndex, intent: Intent) -> Intent:
 
 
 def find_near(term: str, vocabulary: Iterable[str]) -> Iterator[str]:
-    """Find the words that are one letter away from a word, or begin with it.
+    """Find words at a distance of a single letter, or with the word as their beginning.
 
     Args:
         term: A word of at least `MIN_CHARS`.
-        vocabulary: The words that there are.
+        vocabulary: The known words.
 
     Returns:
-        Those with the same first letter that differ by one letter more, less, other or swapped with its
-        neighbour; and those that begin with the word.
+        Words with the same first letter and a single letter added, missing, changed or swapped with its
+        neighbour; and longer words beginning with the term.
     """
     size = len(term)
     for known in vocabulary:
@@ -52,7 +53,7 @@ def find_near(term: str, vocabulary: Iterable[str]) -> Iterator[str]:
 
 
 def is_one_edit(one: str, other: str) -> bool:
-    """Tell whether one letter more, less, other or swapped with its neighbour makes one word the other."""
+    """Tell whether two words differ by a single letter added, missing, changed or swapped."""
     if len(one) > len(other):
         one, other = other, one
     start = next((at for at, letter in enumerate(one) if letter != other[at]), len(one))

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - tables
-"""English words that mean the same, and words that name a part of a wider subject."""
+"""English synonyms, and words for parts of a wider subject."""
 
 SYNONYMS = """
 image picture photo photograph illustration
@@ -263,7 +263,7 @@ sale sales
 startup company
 competitor rival
 """
-"""A line: each word is looked up for the first one, and the first one for each."""
+"""Synonyms, a group a line: each word expands to the first word, and the first word to each."""
 
 TOPICS = """
 weather forecast: rain raining snow sunny cloudy humidity wind storm temperature umbrella degrees celsius fahrenheit hot cold windy thunderstorm heatwave hike hiking picnic
@@ -332,7 +332,7 @@ psychology: mental anxiety stress mood
 company: startup corporation competitor competitors employee employees ceo headquarters
 marketing: advertising campaign seo audience
 """
-"""A line: wider words, then narrower ones, each of which is looked up as the wider ones too."""
+"""Topics, a group a line: wider words, then narrower words; each narrower word expands to the wider words."""
 
 FILE_KINDS = """
 docx doc: word document file
@@ -351,4 +351,4 @@ zip tar gz rar: archive compress file
 html htm: web page file
 db sqlite: database file
 """
-"""A line: endings of file names, then what such files are."""
+"""File kinds, a kind a line: file name endings, then words for such files."""

@@ -1,4 +1,4 @@
-"""Index the tool definitions of one request, without a stored catalog."""
+"""Index of a request's tool definitions, without a stored catalog."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,10 +8,10 @@ from context.types import JsonObject
 
 
 def index_tools(tools: Sequence[JsonObject]) -> RankingIndex:
-    """Index tool definitions, for many rankings of the same ones.
+    """Index tool definitions, for repeated rankings of the same tools.
 
     Args:
-        tools: Definitions in any wire format; those without a name are left out.
+        tools: Definitions in any wire format; nameless tools are left out.
     """
     return build_index(Catalog(tuple(entry for entry in map(_read_tool, tools) if entry.entry_id)))
 

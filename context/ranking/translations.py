@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - a table; the words are written in their languages' own letters
-"""What tools are about and do, in Chinese, Japanese, Korean, Russian, Arabic, Spanish, Portuguese, French, German, Italian, Turkish and Hindi."""
+"""Subjects and actions of tools in Chinese, Japanese, Korean, Russian, Arabic, Spanish, Portuguese, French, German, Italian, Turkish and Hindi."""
 
 TRANSLATIONS = """
 weather forecast: 天气 天氣 气象 預報 预报 天気 予報 날씨 기상 погода погоду погоды прогноз طقس الطقس clima tiempo pronóstico previsão météo wetter vorhersage meteo hava मौसम
@@ -108,4 +108,4 @@ air quality: 空气 空氣 大気 공기 воздух هواء aire ar luft aria
 earthquake: 地震 지진 землетрясение زلزال terremoto sismo séisme erdbeben deprem भूकंप
 science space: 科学 航天 宇宙 과학 우주 наука космос علوم فضاء ciencia espacio ciência espaço espace wissenschaft weltraum scienza spazio bilim uzay
 """
-"""A line: English words, then words of other languages that mean the first or all of them together."""
+"""Translations, a group a line: English words, then foreign words for the first or for all together."""

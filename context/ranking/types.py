@@ -1,4 +1,4 @@
-"""The values of a ranking: what it says of each entry, and of the catalog as a whole."""
+"""Data types of a ranking: scores of each entry, and a verdict on the whole catalog."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from context.catalog.types import EntryKind
 
 
 class Ranked(NamedTuple):
-    """One entry, and how well it serves the intent.
+    """An entry with its scores for an intent.
 
     Attributes:
         entry_id: The entry's id.
         kind: Pack or pipeline.
-        score: What the order goes by: lexical and prior combined, >= 0.
-        lexical: What the words say, >= 0; 0 where none of them is the entry's.
-        prior: What history says, in [0, 1]; 0 without history.
-        reasons: Why, strongest first, for people; empty unless asked for.
+        score: Final score, lexical and prior combined, >= 0.
+        lexical: Score by words, >= 0; 0 without a matching word.
+        prior: Score by history, in [0, 1]; 0 without history.
+        reasons: Reasons for people, strongest first; empty unless asked for.
     """
 
     entry_id: str
@@ -29,13 +29,13 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True)
 class GapVerdict:
-    """Whether nothing in the catalog serves the intent.
+    """Verdict on a gap: no entry of the catalog serves the intent.
 
     Attributes:
-        is_gap: Nothing does, as far as words can tell.
-        fit: How well the best entry fits, in [0, 1].
-        explained: The share of the intent's own words that the best entry explains, in [0, 1].
-        unexplained: The words that no entry knows, as they were written, a few of them.
+        is_gap: True if no entry serves the intent, judged by words.
+        fit: Fit of the best entry, in [0, 1].
+        explained: Share of the intent's words explained by the best entry, in [0, 1].
+        unexplained: Some words unknown to all entries, as written.
     """
 
     is_gap: bool
@@ -46,11 +46,11 @@ class GapVerdict:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A catalog in the order in which its entries serve an intent.
+    """A catalog ranked for an intent.
 
     Attributes:
-        entries: Best first; all of them unless a limit was given. Equals stand in the catalog's order.
-        gap: Whether nothing in the catalog serves the intent.
+        entries: Best first; all entries unless limited. Ties stand in the catalog's order.
+        gap: Verdict on a gap in the catalog.
     """
 
     entries: Sequence[Ranked]

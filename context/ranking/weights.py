@@ -1,4 +1,4 @@
-"""The weights of lexical scoring: how much a word says by where it stands."""
+"""Weights of lexical scoring: the value of a word by field."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,11 +24,11 @@ class Weights:
     """The constants of lexical scoring.
 
     Attributes:
-        fields: How much a word in each field counts, > 0.
-        length: How much a long field counts less, in [0, 1], as BM25's b.
-        saturation: At this many weighted mentions a word counts half, > 0, as BM25's k1.
-        company: How much of an entry's score is that of the best of its group, in [0, 1].
-        phrase: What a keyword phrase adds whose words are all in the intent, in words of its rarity.
+        fields: Weight of a word in each field, > 0.
+        length: Penalty for long fields, in [0, 1], as BM25's b.
+        saturation: Weighted mentions at half of the full count, > 0, as BM25's k1.
+        company: Share of the group's best entries in an entry's score, in [0, 1].
+        phrase: Bonus of a keyword phrase with all words in the intent, in words of its rarity.
     """
 
     fields: Mapping[Field, float] = field(default_factory=lambda: FIELD_WEIGHTS)

@@ -1,1 +1,1 @@
-"""Recall: the passages of older turns that bear on a new message, found by their words alone."""
+"""Recall: passages of older turns relevant to a new message, found by words alone."""

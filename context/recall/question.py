@@ -1,4 +1,4 @@
-"""The question of a request: the words by which older turns are recalled."""
+"""Question of a request: the words used to recall older turns."""
 
 from collections.abc import Sequence
 
@@ -6,19 +6,19 @@ from context.contents import PartKind, read_parts
 from context.types import Message
 
 MAX_CHARS = 4_000
-"""What is longer is known by its beginning and its end: most of it is pasted, and asks for nothing."""
+"""Most characters read of a question, from both ends: the middle of a long question is mostly pasted text."""
 
 
 def find_question(new: Sequence[Message], tail: Sequence[Message] = ()) -> str:
-    """Find the user's words that a request is to answer.
+    """Find the user's words to be answered by a request.
 
     Args:
-        new: The messages that the request brings.
+        new: The messages of the request.
         tail: The newest stored messages, oldest first.
 
     Returns:
-        The words of the new user messages. Where the request goes on with a turn, those that began it: what
-        is recalled stays the same from step to step. Empty where no user has said a word.
+        The words of the new user messages. If the request continues a turn, the words at the turn's start, so
+        that the recalled passages stay the same from step to step. Empty without any user words.
     """
     asking = [message for message in new if message.starts_turn]
     if not asking:

@@ -1,1 +1,1 @@
-"""Computed and not used: what a window would have been, saved and lost."""
+"""Shadow mode: windows computed without use, with their savings and losses."""

@@ -1,4 +1,4 @@
-"""Facts of two windows: which one holds what, and which of it a turn then needed. Only digests leave here."""
+"""Facts in two windows: shared facts, lacking facts, and later need. Only digests are stored."""
 
 import hashlib
 import re
@@ -12,19 +12,19 @@ from context.shadow.names import names_of
 from context.types import Message, Role
 
 DIGEST_BYTES = 8
-"""Long enough that two facts of one window are as good as never one."""
+"""Digest length in bytes, enough to make collisions within a window very unlikely."""
 
 MOST_FACTS = 4_000
-"""A window's newest facts; those before them are not looked at."""
+"""Most facts of a window, newest first; older facts are ignored."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What the window that was served holds of facts.
+    """Facts of the served window.
 
     Attributes:
-        both: Facts that the other window holds as well.
-        lacking: Facts that it lacks.
+        both: Facts present in the other window too.
+        lacking: Facts missing from the other window.
     """
 
     both: frozenset[str]
@@ -33,7 +33,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Needs:
-    """Facts that a turn went by, and the tools that it called after the window was read."""
+    """Facts used by a turn, and the tools called after reading the window."""
 
     facts: frozenset[str]
     tools: tuple[str, ...]
@@ -41,14 +41,14 @@ class Needs:
 
 @dataclass(frozen=True)
 class Loss:
-    """How many facts were needed, and how many of them were lost; 0 <= lost <= needed."""
+    """Number of needed facts, and of lost facts among them; 0 <= lost <= needed."""
 
     needed: int
     lost: int
 
 
 def texts_of(messages: Iterable[Message]) -> list[str]:
-    """What messages say, calls and results included, in their order."""
+    """List the texts of messages in order, including calls and results."""
     kinds = {PartKind.TEXT, PartKind.CALL, PartKind.RESULT}
     return [part.text for message in messages for part in read_parts(message) if part.kind in kinds]
 
@@ -65,16 +65,16 @@ def compare_facts(
     most: int = MOST_FACTS,
     find: Callable[[str], Sequence[str]] = names_in,
 ) -> Compared:
-    """Find the facts of a window, and which of them another window holds, in whatever spelling.
+    """Find the facts of a window, and their presence in another window in any spelling.
 
     Args:
-        served: The texts of the window, oldest first.
-        other: The texts of the other one.
+        served: Texts of the served window, oldest first.
+        other: Texts of the other window.
         most: The most facts, >= 0; the newest count.
-        find: `names_in`, or the same with a memory: windows of one read share most of their texts.
+        find: `names_in`, or a cached version: windows of the same read share most texts.
 
     Returns:
-        Facts as `normal` folds them.
+        Facts as folded by `normal`.
     """
     newest = (name for text in reversed(served) for name in reversed(find(text)))
     names = dict.fromkeys(islice(newest, most))
@@ -86,7 +86,7 @@ def compare_facts(
 
 
 def _spelled(texts: Sequence[str], names: Sequence[str]) -> set[str]:
-    """Those that texts hold in another spelling; within a word, a name that is letters alone is none."""
+    """Find names spelled differently in texts; a purely alphabetic name must start at a word's beginning."""
     joined = "\n".join(texts)
     found = kept_identifiers(joined, names)
     plain = normal(joined)
@@ -98,24 +98,24 @@ def _is_words(name: str) -> bool:
 
 
 def _begins_word(name: str, text: str) -> bool:
-    """Whether a name stands at a word's beginning, whatever ending it has there."""
+    """Tell whether a name stands at the beginning of a word, with any ending."""
     return re.search(rf"(?<!\w){re.escape(name)}", text) is not None
 
 
 def holds(texts: Sequence[str], facts: Sequence[str]) -> list[bool]:
-    """Say of each fact whether texts hold it, whatever its case, quotes and spacing."""
+    """Tell for each fact whether the texts have the fact, in any case, quotes and spacing."""
     kept = set(kept_identifiers("\n".join(texts), facts))
     return [fact in kept for fact in facts]
 
 
 def needs_of(turn: Sequence[Message], *, new: int) -> Needs:
-    """Read what a turn went by: what its user says, and what the answer and the calls after it name.
+    """Read the facts used by a turn: the user's words, and names in the answer and its calls.
 
-    What tools return is news to the turn, and was needed from nowhere.
+    Tool results are new to the turn and need no earlier source.
 
     Args:
-        turn: The stored messages that followed the read, oldest first.
-        new: How many of them the request brought itself, >= 0.
+        turn: The stored messages after the read, oldest first.
+        new: Number of messages brought by the request itself, >= 0.
     """
     words: list[str] = []
     tools: list[str] = []
@@ -130,24 +130,24 @@ def needs_of(turn: Sequence[Message], *, new: int) -> Needs:
 
 
 def pack(facts: Iterable[str], salt: bytes) -> bytes:
-    """Digest facts, sorted: enough to find one again, and nothing that could be read.
+    """Digest facts, sorted: enough to find a fact again, without readable text.
 
     Args:
         facts: Any texts.
-        salt: Of this record alone, at most 16 bytes: the same fact looks different in every record.
+        salt: The record's own salt, at most 16 bytes: a fact has different digests in different records.
     """
     return b"".join(sorted(_digest(fact, salt) for fact in set(facts)))
 
 
 def count_loss(needed: Collection[str], *, both: bytes, lacking: bytes, salt: bytes) -> Loss:
-    """Count the needed facts that a window held, and those of them that the other one lacks."""
+    """Count the needed facts of a window, and the number missing from the other window."""
     held, lost = _unpack(both), _unpack(lacking)
     wanted = {_digest(fact, salt) for fact in needed}
     return Loss(len(wanted & (held | lost)), len(wanted & lost))
 
 
 def count_blocked(tools: Sequence[str], *, hidden: bytes, salt: bytes) -> int:
-    """Count the calls of tools that would have been hidden."""
+    """Count the calls of tools hidden in the other window."""
     gone = _unpack(hidden)
     return sum(_digest(tool, salt) in gone for tool in tools)
 

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - quotes and apostrophes of several scripts
-"""Names of people, places and products in a text, by its capitals and quotes: no list of any language."""
+"""Names of people, places and products in a text, by capitals and quotes, without any word list."""
 
 import re
 import unicodedata
@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 _WORD = re.compile(r"(?<![\w/\\.@#$])[^\W\d_a-z][\w'’-]*(?![\w(=\[{<])(?!\.\w)")
-"""Whatever may begin with a capital, but no part of a path, of code or of an address."""
+"""A word with a possible capital, outside of paths, code and addresses."""
 
 _QUOTED = re.compile(r"[“„«‹「『《〈](\w[^\n\"“”„«»‹›「」『』《》〈〉]{0,59})[”“»›」』》〉]")
-"""Plain quotes hold keys and values of code as well: what is a name among those is told elsewhere."""
+"""Typographic quotes; names in plain quotes are found elsewhere, since code has plain quotes too."""
 _MOST_QUOTED_WORDS = 5
 _LEAST_LETTERS = 2
 _MOST_CHARS = 160
 _MOST_CAPITALS = 0.15
-"""Where more words than this begin with a capital, common words do too: only runs of several are names."""
+"""Share of capitalised words; above, only runs of several words are names, as common words have capitals."""
 _LEAST_WORDS = 40
 """Of fewer words, no share is told."""
 _JOINTS = frozenset({" ", "\u00a0", "\u202f"})
@@ -23,7 +23,7 @@ _OPENINGS = frozenset({"Pi", "Ps", "Pf", "Pd"})
 
 
 class _Word(NamedTuple):
-    """A capitalised word: where it ends, and whether it begins a sentence, where a capital proves nothing."""
+    """A capitalised word, with its end; the first word of a sentence is no evidence of a name."""
 
     text: str
     end: int
@@ -33,14 +33,14 @@ class _Word(NamedTuple):
 def names_of(text: str) -> tuple[str, ...]:
     """Find runs of capitalised words, and short quotes.
 
-    A word that begins a sentence is part of a name only where it is capitalised within another one. Scripts
-    without capitals have their quoted names alone.
+    A sentence's first word is part of a name only if capitalised inside another sentence. Scripts without
+    capitals have quoted names only.
 
     Args:
         text: Any text.
 
     Returns:
-        Each name once as it is written, without quotes; capitalised ones first.
+        Each name once as written, without quotes; capitalised names first.
     """
     runs = list(_runs(text))
     proven = {word.text for run in runs for word in run if not word.is_first}
@@ -74,7 +74,7 @@ def _is_capitalised(word: str) -> bool:
 
 
 def _begins_sentence(text: str, start: int) -> bool:
-    """Whether a line, a sentence or a quote begins here; a comma ends none."""
+    """Tell whether a line, a sentence or a quote begins at the place; a comma ends no sentence."""
     place = start - 1
     while place >= 0 and (text[place] == " " or unicodedata.category(text[place]) in _OPENINGS):
         place -= 1

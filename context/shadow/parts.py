@@ -1,11 +1,11 @@
-"""The parts of a window's making that a tenant can switch to shadow, each by itself."""
+"""Parts of a window's construction, each with its own shadow switch."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 
 class Part(StrEnum):
-    """What can be computed without being used."""
+    """A part with a shadow mode."""
 
     SUMMARIES = "summaries"
     FILTERING = "filtering"
@@ -16,22 +16,22 @@ class Part(StrEnum):
 EVERY_PART: frozenset[Part] = frozenset(Part)
 
 TOGETHER = "together"
-"""The name of all parts in shadow at once, where there are several."""
+"""Name of all parts in shadow at once, if several."""
 
 
 def applied_beside(shadowed: Collection[Part]) -> frozenset[Part]:
-    """The parts that are used as ever."""
+    """List the parts outside of shadow, in normal use."""
     return EVERY_PART - frozenset(shadowed)
 
 
 def trials(shadowed: Collection[Part]) -> Mapping[str, frozenset[Part]]:
-    """Name what is tried for a tenant: each part in shadow alone, and all of them at once.
+    """List the trials for a tenant: each shadow part alone, and all together.
 
     Args:
         shadowed: The parts in shadow.
 
     Returns:
-        By name, the parts that such a window is made with; empty where nothing is in shadow.
+        Parts used for the trial window, by trial name; empty without shadow parts.
     """
     served = applied_beside(shadowed)
     alone = {str(part): served | {part} for part in Part if part in shadowed}
@@ -39,10 +39,10 @@ def trials(shadowed: Collection[Part]) -> Mapping[str, frozenset[Part]]:
 
 
 def read_parts(names: Collection[str]) -> frozenset[Part]:
-    """Read names of parts; `all` stands for every one.
+    """Read names of parts; `all` stands for every part.
 
     Raises:
-        ValueError: There is no such part; the known ones are named.
+        ValueError: A part is unknown; the message lists the known parts.
     """
     if "all" in names:
         return EVERY_PART

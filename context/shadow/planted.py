@@ -1,17 +1,17 @@
-"""A small conversation with facts in it that are known, and the questions that need them."""
+"""Small conversation with known facts, and questions about the facts."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Planted:
-    """One fact: where it is said, and what asks for it.
+    """A planted fact: its statement and its question.
 
     Attributes:
-        said: The user's words that tell it.
-        answer: What the model answered to them.
-        fact: The exact words that must not be lost.
-        question: What needs it.
+        said: The user's words with the fact.
+        answer: The model's answer.
+        fact: The exact words to keep.
+        question: A question about the fact.
     """
 
     said: str
@@ -94,7 +94,7 @@ PLANTED = (
         "Which mark has the permit of the city?",
     ),
 )
-"""The facts, in the order in which they are told."""
+"""The facts, in the order of the conversation."""
 
 _BETWEEN = (
     (
@@ -134,11 +134,11 @@ _BETWEEN = (
         ),
     ),
 )
-"""Talk that needs no remembering, between two facts."""
+"""Filler talk between two facts."""
 
 
 def planted_turns() -> list[tuple[str, str]]:
-    """Write the conversation: each fact in a turn of its own, ordinary talk behind each."""
+    """Write the conversation: each fact in its own turn, followed by ordinary talk."""
     turns = []
     for place, planted in enumerate(PLANTED):
         turns.append((planted.said, planted.answer))

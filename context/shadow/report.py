@@ -1,4 +1,4 @@
-"""What reads in shadow prove: tokens saved against facts lost and calls blocked, and a verdict."""
+"""Report of shadow reads: tokens saved against facts lost and calls blocked, with a verdict."""
 
 import math
 from dataclasses import dataclass
@@ -10,30 +10,30 @@ _Z = 1.959963984540054
 """Ninety-five in a hundred such intervals hold the true share."""
 
 _MAKES_WINDOWS = frozenset({Part.SUMMARIES, Part.EXTRACTS, TOGETHER})
-"""What changes the history of a window; the others change its tools."""
+"""Parts with an effect on a window's history; the others change its tools."""
 
 _MAKES_TOOLS = frozenset({Part.FILTERING, Part.CATALOG, TOGETHER})
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What was counted of one part.
+    """Counts for a part.
 
     Attributes:
-        part: Its name.
-        reads: Windows that were compared.
-        judged: Those of them whose turn came.
-        sessions: In how many sessions.
-        served_tokens: What was sent.
-        would_tokens: What would have been.
-        needed: Facts that the turns went by and that the served windows held.
-        lost: Those that the other windows lack.
-        calls: Tools that the turns called.
-        blocked: Those that would have been hidden.
-        planted: Planted facts that the served windows held.
-        planted_lost: Those that the other windows lack.
-        saved_usd: What the tokens cost that would not have been sent, where the price is known.
-        unpriced_reads: Reads of models whose price nobody knows.
+        part: The part's name.
+        reads: Compared windows.
+        judged: Compared windows with a following turn.
+        sessions: Number of sessions.
+        served_tokens: Tokens sent.
+        would_tokens: Tokens of the trial windows.
+        needed: Facts used by the turns and present in the served windows.
+        lost: Needed facts missing from the trial windows.
+        calls: Tools called by the turns.
+        blocked: Called tools hidden in the trial windows.
+        planted: Planted facts in the served windows.
+        planted_lost: Planted facts missing from the trial windows.
+        saved_usd: Price of the saved tokens, as far as prices are known.
+        unpriced_reads: Reads of models without a known price.
     """
 
     part: str
@@ -53,19 +53,19 @@ class Tally:
 
     @property
     def saving(self) -> float | None:
-        """The share of the tokens that would not have been sent; below 0 where more would have been."""
+        """Share of tokens saved; negative for larger trial windows."""
         return 1 - self.would_tokens / self.served_tokens if self.served_tokens else None
 
 
 @dataclass(frozen=True)
 class Limits:
-    """From where on a part is worth switching on.
+    """Limits for switching a part on.
 
     Attributes:
-        min_reads: So many judged reads at least, >= 1.
-        min_saving: The least share of tokens that it must save, in [0, 1].
-        max_lost: The most share of needed facts that it may lose, in [0, 1].
-        max_blocked: The most share of tool calls that it may block, in [0, 1].
+        min_reads: Least number of judged reads, >= 1.
+        min_saving: Least share of saved tokens, in [0, 1].
+        max_lost: Highest share of lost needed facts, in [0, 1].
+        max_blocked: Highest share of blocked tool calls, in [0, 1].
     """
 
     min_reads: int = 200
@@ -76,7 +76,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Share:
-    """A share, and the interval in which the true one lies: 0 <= low <= share <= high <= 1."""
+    """A share with its confidence interval: 0 <= low <= share <= high <= 1."""
 
     share: float
     low: float
@@ -85,14 +85,14 @@ class Share:
 
 @dataclass(frozen=True)
 class PartReport:
-    """A part's numbers and what they say.
+    """A part's numbers with a verdict.
 
     Attributes:
-        tally: What was counted.
-        lost: The share of needed facts that would have been lost; None where none was needed.
-        blocked: The share of calls that would have been blocked; None where nothing was called.
-        ready: Whether it may be switched on.
-        verdict: That, in a line.
+        tally: The counts.
+        lost: Share of needed facts lost; None without needed facts.
+        blocked: Share of calls blocked; None without calls.
+        ready: True if the part may be switched on.
+        verdict: The verdict in a line.
     """
 
     tally: Tally
@@ -103,17 +103,17 @@ class PartReport:
 
 
 def wilson(found: int, of: int) -> Share | None:
-    """Say a share with its Wilson score interval of 95 %, which holds for few and for extreme counts too.
+    """Compute a share with its 95 % Wilson score interval, valid for small and extreme counts too.
 
     Args:
-        found: How many, 0 to `of`.
-        of: Of how many, >= 0.
+        found: Number found, 0 to `of`.
+        of: Total number, >= 0.
 
     Returns:
-        The share; None of nothing.
+        The share; None for a total of 0.
 
     Raises:
-        ValueError: More were found than there are, or less than none.
+        ValueError: `found` is negative or above `of`.
     """
     if not 0 <= found <= of:
         raise ValueError("a share is of 0 to all")
@@ -128,11 +128,11 @@ def wilson(found: int, of: int) -> Share | None:
 
 
 def report_part(tally: Tally, limits: Limits) -> PartReport:
-    """Judge a part by the unfavourable end of each interval: what is not yet sure is not yet good.
+    """Judge a part by the unfavourable end of each interval: an unsure result is not good enough.
 
     Args:
-        tally: What was counted.
-        limits: From where on it is worth it.
+        tally: The counts.
+        limits: The limits for switching on.
     """
     lost = wilson(tally.lost, tally.needed)
     blocked = wilson(tally.blocked, tally.calls)
@@ -158,7 +158,7 @@ def _reasons(tally: Tally, limits: Limits, lost: Share | None, blocked: Share | 
 
 
 def _too_much(what: str, share: Share | None, most: float, nothing: str) -> list[str]:
-    """Why a share is too large or unknown; nothing where it is surely small enough."""
+    """List reasons against a share: too large or unknown; empty for a surely small share."""
     if share is None:
         return [f"no {nothing} so far"]
     if share.high <= most:

@@ -1,4 +1,4 @@
-"""Results of tools whole again, where they fit: history as it was before anything was read out of it."""
+"""Restoring of whole tool results if they fit: history as before any extraction."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,14 @@ from context.types import Message
 def put_back_newest(
     stored: Sequence[Message], restored: Sequence[Message], *, room_tokens: int
 ) -> list[Message]:
-    """Choose which results of history are put back into their messages: the newest first, while they fit.
+    """Choose the history results to put back into their messages: the newest first, while room is left.
 
-    Where one does not fit, it stays a pointer, and so does every older one: what is whole is a suffix.
+    If a result does not fit, the result and every older result stay pointers: whole results form a suffix.
 
     Args:
         stored: Messages, oldest first, with pointers.
-        restored: The same with whole results; the very same object where there was none to put back.
-        room_tokens: What all of them may take, in stored tokens.
+        restored: The messages with whole results; the same object if there is no result to put back.
+        room_tokens: Limit for all messages, in stored tokens.
 
     Returns:
         As many messages, each stored or restored.

@@ -1,1 +1,1 @@
-"""The shape that each provider takes: a table of rules, a normaliser and a validator for what goes out."""
+"""Message shapes accepted by each provider: a table of rules, a normaliser and a validator."""

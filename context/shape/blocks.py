@@ -1,4 +1,4 @@
-"""Anthropic messages as one provider takes them, step by step."""
+"""Shaping of Anthropic messages for a provider, step by step."""
 
 from context.shape.fitting import Fitting, few_marks, put, without_marks
 from context.shape.pictures import note_of
@@ -12,14 +12,14 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 def fit_blocks(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Shape one Anthropic message for its target; its blank texts are left out where it is written.
+    """Shape an Anthropic message for its target; blank texts are left out later, during writing.
 
     Args:
         body: The decoded message.
-        fit: What is known of it; takes down what was changed.
+        fit: Facts about the message, and record of the changes.
 
     Returns:
-        The message as it can be sent, maybe without content; the same object where nothing had to change.
+        The sendable message, possibly without content; the same object if unchanged.
     """
     body = _marks(body, fit)
     content = body.get("content")
@@ -35,7 +35,7 @@ def fit_blocks(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Take marks out of history, and those of a new message that are more than fit beside the prompt's."""
+    """Remove cache marks from history, and surplus marks from a new message."""
     bare = without_marks(body)
     if bare is body or not isinstance(bare, dict):
         return body
@@ -69,7 +69,7 @@ def _lacks_signature(block: JsonObject) -> bool:
 
 
 def _own_calls(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
-    """Leave out tools that another provider ran itself, with their sealed results, where both are here."""
+    """Leave out tools run by another provider, with their sealed results, if both are present."""
     made = {block["id"] for block in blocks if is_call(block) and block["type"] != "tool_use"}
     closed = made & {block["tool_use_id"] for block in blocks if is_answer(block)}
     kept = [
@@ -85,7 +85,7 @@ def _own_calls(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
 
 
 def _trailing(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
-    """Leave out thinking that nothing follows, as of an answer that was broken off."""
+    """Leave out thinking at the end of a message, as after a broken-off answer."""
     if not fit.target.checks_signatures or not blocks or blocks[-1].get("type") not in THINKING:
         return blocks
     kept = list(blocks)

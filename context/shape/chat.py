@@ -1,4 +1,4 @@
-"""OpenAI chat messages as one provider takes them, step by step."""
+"""Shaping of OpenAI chat messages for a provider, step by step."""
 
 import json
 import re
@@ -25,14 +25,14 @@ _NOT_IN_NAME = re.compile(r"[\s<|\\/>]+")
 
 
 def fit_chat(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Shape one chat message for its target.
+    """Shape a chat message for its target.
 
     Args:
         body: The decoded message.
-        fit: What is known of it; takes down what was changed.
+        fit: Facts about the message, and record of the changes.
 
     Returns:
-        The message as it can be sent; the same object where nothing had to change.
+        The sendable message; the same object if unchanged.
     """
     for step in _STEPS:
         body = step(body, fit)
@@ -82,7 +82,7 @@ def _without_reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _with_leave(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Say to Gemini 3 that the first call of a message comes without a thought signature, as it documents."""
+    """Tell Gemini 3 in its documented way that a message's first call has no thought signature."""
     calls = body.get("tool_calls")
     if not calls or re.search(r"gemini-(?:[3-9]|\d\d)", fit.target.model.lower()) is None:
         return body
@@ -98,7 +98,7 @@ def _unsigned_call(call: JsonObject) -> JsonObject:
 
 
 def _signed_alone(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Keep of thinking beside a message what carries its signature."""
+    """Keep only signed thinking beside a message."""
     for key in ("thinking_blocks", "reasoning_details"):
         blocks = body.get(key)
         if not isinstance(blocks, list):
@@ -119,7 +119,7 @@ def _lacks_signature(block: JsonObject) -> bool:
 
 
 def _spoken(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Give words that only OpenAI keeps beside the content to other providers as the content."""
+    """Move words kept beside the content by OpenAI only into the content, for other providers."""
     beside = ("refusal", "audio")
     is_beside = body.get("role") == "assistant" and any(body.get(key) for key in beside)
     if not is_beside or fit.target.family is ModelFamily.OPENAI:
@@ -163,7 +163,7 @@ def _fit_part(part: JsonObject, fit: Fitting) -> Iterator[JsonObject]:
 
 
 def _is_foreign_part(kind: str, fit: Fitting) -> bool:
-    """Whether a kind of part goes to its own provider alone; an unknown kind is the platform's affair."""
+    """Tell whether a kind of part is for its own provider only; unknown kinds are left to the platform."""
     if fit.target.family is ModelFamily.OPENAI and fit.is_stored:
         return True
     return kind in _OF_SOME or kind in CHAT_PARTS
@@ -173,7 +173,7 @@ _OF_SOME = frozenset({"document_url", "video_url", "video", "reference", "thinki
 
 
 def _as_words(part: JsonObject, fit: Fitting) -> JsonObject:
-    """Write a part that only another provider knows as a file that all know, or as a note."""
+    """Write a part of another provider as a commonly known file, or as a note."""
     kind = str(part.get("type"))
     if isinstance(part.get("text"), str):
         fit.apply(Rule.PART_KIND)
@@ -223,7 +223,7 @@ def _fit_call(call: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _as_function(call: JsonObject, fit: Fitting) -> JsonObject:
-    """Write a free-form call, which OpenAI alone knows, as one of a function with its text under `input`."""
+    """Write a free-form call, known to OpenAI only, as a function call with its text under `input`."""
     callee = call["custom"]
     arguments = dump({"input": callee.get("input") or ""})
     fit.apply(Rule.CALL_SHAPE, LossKind.ARGUMENTS, "a free-form call's text went under 'input'")
@@ -243,7 +243,7 @@ def _fit_callee(callee: JsonObject, fit: Fitting, *, is_json: bool) -> JsonObjec
 
 
 def _fit_arguments(arguments: object, fit: Fitting) -> str:
-    """Give arguments as the text of a JSON object, as all servers read them; OpenAI takes any text."""
+    """Write arguments as JSON object text for all servers; OpenAI accepts any text."""
     if not isinstance(arguments, str):
         fit.apply(Rule.ARGUMENTS)
         return "{}" if arguments is None else dump(arguments)
@@ -264,7 +264,7 @@ def _is_object(text: str) -> bool:
 
 
 def _empty(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Say nothing as each role says it: a call without words has none, a result has an empty text."""
+    """Write empty content in the form of each role: a call without words gets None, a result ""."""
     content, role = body.get("content"), body.get("role")
     if role == "assistant" and body.get("tool_calls"):
         is_odd = content == [] or (content == "" and fit.target.family is not ModelFamily.OPENAI)
@@ -308,7 +308,7 @@ def _role(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _fields(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Mistral refuses fields that it does not know, of calls too."""
+    """Drop unknown fields for Mistral, in calls too."""
     if fit.target.family is not ModelFamily.MISTRAL:
         return body
     extra = [key for key in body if key not in _KEPT_BY_MISTRAL]

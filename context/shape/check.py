@@ -1,4 +1,4 @@
-"""One validator of shape for what goes out, apart from the normaliser: what its provider would refuse."""
+"""Validator of an outgoing array's shape, independent of the normaliser."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -15,7 +15,7 @@ from context.wire.pairing import fit_name
 from context.wire.responses import item_type
 
 MAX_MARKS = 4
-"""Cache marks that Anthropic takes in one request."""
+"""Most cache marks in a request, by Anthropic's limit."""
 
 _OPENAI_PARTS = {
     "user": frozenset({"text", "image_url", "input_audio", "file"}),
@@ -24,15 +24,15 @@ _OPENAI_PARTS = {
 
 
 def check_shape(items: Sequence[JsonObject], target: Target, *, has_system: bool = False) -> list[str]:
-    """List what a provider would refuse in the shape of an outgoing array; order and pairs are apart.
+    """List faults in the shape of an outgoing array, as judged by its provider; order and pairs are apart.
 
     Args:
         items: Decoded messages or items, without the system prompt.
-        target: Who will read them.
-        has_system: Whether a system prompt stands before them.
+        target: The target model and format.
+        has_system: True if a system prompt precedes the items.
 
     Returns:
-        One sentence a fault, each beginning with its place; empty if all can be sent.
+        A sentence per fault, each beginning with its place; empty if sendable.
     """
     faults = [
         f"messages[{place}]: {fault}"

@@ -1,4 +1,4 @@
-"""A stored or new message as its target takes it: looked at quickly, and rewritten only where it must be."""
+"""Shaping of a stored or new message for its target: a quick check, and a rewrite only if needed."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,15 +30,15 @@ _SIGNS_OF_BLOCKS = ('"tool_use"', '_tool_use"', '"image"', '"document"')
 
 
 def fit_message(message: Message, fit: Fitting) -> Message | None:
-    """Shape one message for its target; what is in another format is shaped once it is converted.
+    """Shape a message for its target; a message in another format is shaped after conversion.
 
     Args:
         message: The message, in any format.
-        fit: What is known of it; takes down what was changed.
+        fit: Facts about the message, and record of the changes.
 
     Returns:
-        The message itself where nothing is wrong, a changed one whose tokens are those of before, or None
-        where nothing is left of it.
+        The message itself if unchanged, a changed message with the old token count, or None if no content is
+        left.
     """
     names = new_ids(message, fit.target)
     if names:
@@ -61,12 +61,12 @@ def fit_message(message: Message, fit: Fitting) -> Message | None:
 
 
 def fit_body(body: JsonObject, fit: Fitting) -> JsonObject:
-    """Shape one message that was written for a target's format just now."""
+    """Shape a message just written in the target's format."""
     return _FIT[fit.target.wire](body, fit) or body
 
 
 def must_look(message: Message, target: Target) -> bool:
-    """Whether a message may hold what a rule concerns; by its text, which is not decoded for that."""
+    """Tell from the raw text whether a message may be affected by a rule."""
     raw = message.raw
     if "cache_control" in raw or "thinking" in raw:
         return True

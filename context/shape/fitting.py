@@ -1,4 +1,4 @@
-"""One message on its way to one provider: what is known of it, and what was changed of it."""
+"""Facts and changes of a message during shaping for a provider."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from context.types import JsonObject
 from context.wire.neutral import LossKind
 
 MARKS_OF_NEW = 2
-"""Cache marks that new messages may bring: Anthropic takes four, and tools and system may have theirs."""
+"""Most cache marks in new messages: Anthropic accepts four, and tools and system may have marks too."""
 
 
 @dataclass
 class Fitting:
-    """What holds for one message, and what its fitting did.
+    """Facts about a message, and record of its shaping.
 
     Attributes:
-        target: Who will read it.
-        is_stored: Whether it is history; the request's own messages are changed as little as can be.
-        is_foreign: Whether a model of another family made it.
-        is_refused: Whether its reasoning was refused by the provider, and stays out.
-        is_written_anew: Whether it comes from another format, without a signature.
-        applied: The rules that changed something.
-        losses: What it says less than before, by kind and sentence.
+        target: The target model and format.
+        is_stored: True for history; the request's own messages are changed as little as possible.
+        is_foreign: True if written by a model of another family.
+        is_refused: True if the provider refused the message's reasoning; the reasoning stays out.
+        is_written_anew: True if converted from another format, without a signature.
+        applied: Rules with an effect.
+        losses: Lost content, by kind and sentence.
     """
 
     target: Target
@@ -36,24 +36,24 @@ class Fitting:
 
     @property
     def drops_reasoning(self) -> bool:
-        """Whether nothing that a model thought or signed is sent with it."""
+        """True if thoughts and signatures are left out."""
         return self.is_foreign or self.is_refused
 
     def apply(self, rule: Rule, kind: LossKind | None = None, why: str = "") -> None:
-        """Note a rule that changed something, and what was lost by it."""
+        """Record a rule with an effect, and its loss."""
         self.applied.add(rule)
         if kind is not None and (kind, why) not in self.losses:
             self.losses.append((kind, why))
 
     def lose_reasoning(self) -> None:
-        """Note that reasoning was left out, and why."""
+        """Record dropped reasoning, with the reason."""
         rule = Rule.REFUSED_REASONING if self.is_refused else Rule.FOREIGN_REASONING
         why = "that the provider refused" if self.is_refused else "of another family of models"
         self.apply(rule, LossKind.REASONING, f"reasoning {why} was left out whole")
 
 
 def without(body: JsonObject, keys: Collection[str]) -> JsonObject:
-    """Copy an object without some of its fields; the object itself where it has none of them."""
+    """Copy an object without some fields; the object itself if all are missing."""
     return (
         {key: value for key, value in body.items() if key not in keys}
         if any(k in body for k in keys)
@@ -62,12 +62,12 @@ def without(body: JsonObject, keys: Collection[str]) -> JsonObject:
 
 
 def put(body: JsonObject, key: str, value: object) -> JsonObject:
-    """Copy an object with another value of one field; the object itself where it is the same."""
+    """Copy an object with a new value of a field; the object itself if the value is the same."""
     return body if body.get(key) is value else {**body, key: value}
 
 
 def without_marks(value: object) -> object:
-    """Take the cache marks out of a message or a part, its content and its calls included."""
+    """Remove the cache marks of a message or a part, including content and calls."""
     if isinstance(value, list):
         inner = [without_marks(each) for each in value]
         return value if all(a is b for a, b in zip(inner, value, strict=True)) else inner
@@ -81,7 +81,7 @@ def without_marks(value: object) -> object:
 
 
 def few_marks(body: JsonObject) -> JsonObject:
-    """Keep the last cache marks of a new message, so that those of tools and system fit beside them."""
+    """Keep the last cache marks of a new message, to leave room for marks of tools and system."""
     content = body.get("content")
     parts = content if isinstance(content, list) else []
     marked = [place for place, part in enumerate(parts) if "cache_control" in part]
@@ -93,13 +93,13 @@ def few_marks(body: JsonObject) -> JsonObject:
 
 
 def parts_of(body: JsonObject, key: str = "content") -> Sequence[JsonObject]:
-    """List the parts of a content that is a list; none of text."""
+    """List the parts of a list content; empty for text."""
     content = body.get(key)
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
 def is_blank(part: JsonObject) -> bool:
-    """Whether a part is a text that says nothing."""
+    """Tell whether a part is a blank text."""
     return part.get("type") in _TEXTS and not str(part.get("text") or "").strip()
 
 

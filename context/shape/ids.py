@@ -1,4 +1,4 @@
-"""Call ids that a target takes, the same on both sides of a pair whichever message holds them."""
+"""Call ids accepted by a target, the same on both sides of a pair across all messages."""
 
 import hashlib
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ _ID_KEYS = {
 
 
 def new_ids(message: Message, target: Target) -> dict[str, str]:
-    """Find the ids of a message that its target would refuse, each with another one in its place.
+    """Find a message's ids refused by its target, each with a replacement.
 
-    The new id follows from the old one alone, so that a call and its result get the same.
+    The new id depends on the old id only, so that a call and its result get the same id.
 
     Args:
         message: A message in any format.
-        target: Who will read it.
+        target: The target model and format.
     """
     ids = (*message.call_ids, *message.answer_ids)
     legacy = [old for old in ids if old.startswith(_LEGACY)]
@@ -37,12 +37,12 @@ def new_ids(message: Message, target: Target) -> dict[str, str]:
 
 
 def is_legacy(names: Mapping[str, str]) -> bool:
-    """Whether one of the ids to be renamed stands for a call of the older shape, which has none."""
+    """Tell whether an id to be renamed stands for a call of the older shape, without an own id."""
     return any(old.startswith(_LEGACY) for old in names)
 
 
 def _modern(body: JsonObject, names: Mapping[str, str]) -> JsonObject:
-    """Write a call of the older shape, or its result, in today's: both get the id of the function's name."""
+    """Write a call of the older shape, or its result, in today's shape: both get the function name's id."""
     found = names.get(f"{_LEGACY}{body.get('name')}")
     if body.get("role") == "function" and found is not None:
         rest = {key: value for key, value in body.items() if key not in {"role", "name"}}
@@ -57,7 +57,7 @@ def _modern(body: JsonObject, names: Mapping[str, str]) -> JsonObject:
 
 
 def fit_call_id(call_id: str, target: Target) -> str:
-    """Shape a call's id for a target; unchanged where it is taken already."""
+    """Adapt a call's id to a target; an accepted id stays."""
     if target.takes_id(call_id):
         return call_id
     if target.id_length > _MISTRAL_CHARS:
@@ -71,12 +71,12 @@ def fit_call_id(call_id: str, target: Target) -> str:
 
 
 def rename(body: JsonObject, names: Mapping[str, str], wire: Wire) -> JsonObject:
-    """Write other call ids into a message; ids that stand elsewhere are no call's and stay.
+    """Replace call ids in a message; equal texts elsewhere stay.
 
     Args:
         body: The decoded message.
-        names: New ids by old ones.
-        wire: Its format.
+        names: New ids by old ids.
+        wire: The format of the message.
     """
     keys = _ID_KEYS[wire]
     body = _renamed(body, names, keys if wire is Wire.RESPONSES else keys[1:])

@@ -1,4 +1,4 @@
-"""OpenAI Responses items as one provider takes them; None for an item that cannot be sent at all."""
+"""Shaping of OpenAI Responses items for a provider; None for an unsendable item."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _ID_STARTS = {
     "function_call": "fc",
     "custom_tool_call": "ctc",
 }
-"""How the ids of items begin that OpenAI made; others it refuses."""
+"""Prefixes of item ids made by OpenAI; OpenAI refuses other ids."""
 
 MAX_ID_CHARS = 64
 """The longest id of an item."""
@@ -26,14 +26,14 @@ _TEXTS = {"assistant": "output_text", "user": "input_text", "system": "input_tex
 
 
 def fit_item(body: JsonObject, fit: Fitting) -> JsonObject | None:
-    """Shape one item for its target.
+    """Shape an item for its target.
 
     Args:
         body: The decoded item.
-        fit: What is known of it; takes down what was changed.
+        fit: Facts about the item, and record of the changes.
 
     Returns:
-        The item as it can be sent; the same object where nothing had to change.
+        The sendable item; the same object if unchanged.
     """
     kind = item_type(body, "item")
     if fit.drops_reasoning and (kind in _SEALED or _is_own_affair(kind, body, fit)):
@@ -48,13 +48,13 @@ def fit_item(body: JsonObject, fit: Fitting) -> JsonObject | None:
 
 
 def _is_own_affair(kind: str, body: JsonObject, fit: Fitting) -> bool:
-    """Whether another provider ran a call by itself, and nothing else refers to it."""
+    """Tell whether another provider ran the call itself, without any reference from other items."""
     answers = is_answer_type(kind) or kind == "mcp_approval_request" or body.get("call_id") is not None
     return fit.is_foreign and kind != "message" and not answers
 
 
 def _ids(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
-    """Leave out an item's own id where it is not one of OpenAI's, or joins it to reasoning that is gone."""
+    """Drop an item's id if not made by OpenAI, or if joined to removed reasoning."""
     start, item_id = _ID_STARTS.get(kind), body.get("id")
     if start is None or not isinstance(item_id, str):
         return body
@@ -84,7 +84,7 @@ def _message(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _part(part: JsonObject, text: str, fit: Fitting) -> JsonObject | None:
-    """Give words the kind that their speaker's words have; blank ones are left out."""
+    """Set the text kind required by the speaker's role; blank texts are left out."""
     if is_blank(part):
         fit.apply(Rule.EMPTY_TEXT)
         return None

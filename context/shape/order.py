@@ -1,4 +1,4 @@
-"""The order of roles: what chat templates and newer models refuse in a whole window, mended at its items."""
+"""Order of roles: repair of windows refused by chat templates and newer models."""
 
 import json
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ SYSTEM_NOTE = "[Instruction of the platform, given at this point of the conversa
 
 @dataclass
 class Ordered:
-    """Items in an order that the target takes.
+    """Items in a valid order for the target.
 
     Attributes:
         items: Each message as JSON text.
-        added: What was added to them, counted.
-        rules: The rules that changed something.
+        added: Count of the added text.
+        rules: Rules with an effect.
     """
 
     items: list[str]
@@ -33,15 +33,15 @@ class Ordered:
 
 
 def order_roles(items: Sequence[str], target: Target, *, has_system: bool) -> Ordered:
-    """Put items into an order that the target's template takes.
+    """Put items into an order accepted by the target's template.
 
     Args:
         items: The window as JSON texts, pairs whole, without the system prompt.
-        target: Who will read it.
-        has_system: Whether a system prompt stands before them.
+        target: The target model and format.
+        has_system: True if a system prompt precedes the items.
 
     Returns:
-        The items; those that nothing had to be done about are the same texts.
+        The items; unchanged items keep their texts.
     """
     ordered = Ordered(list(items))
     if target.wire is Wire.RESPONSES or not items:
@@ -53,7 +53,7 @@ def order_roles(items: Sequence[str], target: Target, *, has_system: bool) -> Or
 
 
 class _Walk:
-    """Walks the items once; each is merged with the one before it, or appended."""
+    """A single walk over the items, merging or appending each."""
 
     def __init__(self, target: Target, ordered: Ordered, *, has_system: bool) -> None:
         self.target = target
@@ -74,7 +74,7 @@ class _Walk:
         ]
 
     def _as_user(self, body: JsonObject) -> JsonObject:
-        """Say a later instruction in a user's message, and say whose it is."""
+        """Write a later instruction as a user's message, with a note on its origin."""
         self.ordered.rules.add(Rule.SYSTEM_ITEM)
         self.ordered.added += measure_message({"role": "user", "content": SYSTEM_NOTE})
         content = body.get("content")
@@ -110,7 +110,7 @@ class _Walk:
 
 
 def _merged(first: JsonObject, second: JsonObject) -> JsonObject:
-    """Join two messages of one role: words after words, calls after calls."""
+    """Join two messages of the same role: words after words, calls after calls."""
     body = {**first, **second, "content": _joined(first.get("content"), second.get("content"))}
     calls = [*(first.get("tool_calls") or ()), *(second.get("tool_calls") or ())]
     return {**body, "tool_calls": calls} if calls else body
@@ -129,7 +129,7 @@ def _as_parts(content: object) -> list[object]:
 
 
 def _end(ordered: Ordered, target: Target) -> None:
-    """Let a window that ends with the assistant's words be one that the model goes on with."""
+    """Adapt a window's end after the assistant's words, so that the model can continue."""
     body: JsonObject = json.loads(ordered.items[-1])
     if body.get("role") != "assistant" or body.get("tool_calls"):
         return

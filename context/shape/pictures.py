@@ -1,4 +1,4 @@
-"""Too many pictures, or too large ones: the oldest become notes, those of a new message never."""
+"""Limits on number and size of pictures: the oldest become notes, pictures of a new message never."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,19 +14,19 @@ from context.wire.neutral import LossKind, dump
 
 _SIGNS = ("image", "file", "document", "video", "audio")
 _MARGIN_BYTES = 500_000
-"""Room for what is sent beside the messages: tools, the system prompt, the request's own fields."""
+"""Room for the parts beside the messages: tools, the system prompt, the request's own fields."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One embedded or referenced file in a message.
+    """An embedded or referenced file in a message.
 
     Attributes:
         index: The message's place in the window.
-        place: Which of the message's files it is.
-        media: What is known of it.
-        chars: How much text it takes.
-        is_new: Whether the request brings it.
+        place: The file's number within the message.
+        media: Facts about the file.
+        chars: Characters of the file's text.
+        is_new: True if brought by the request.
     """
 
     index: int
@@ -37,17 +37,17 @@ class Picture:
 
     @property
     def is_image(self) -> bool:
-        """Whether limits of images hold for it."""
+        """True if limits of images apply."""
         return self.media.kind is MediaKind.IMAGE
 
     def is_wider(self, side: int | None) -> bool:
-        """Whether its longer side has more pixels."""
+        """Tell whether the longer side exceeds a number of pixels."""
         return side is not None and max(self.media.width or 0, self.media.height or 0) > side
 
 
 @dataclass(frozen=True)
 class Limited:
-    """A window whose pictures its target takes, and what that cost."""
+    """A window within the target's picture limits, and the exclusions made."""
 
     messages: Sequence[Message]
     excluded: tuple[Exclusion, ...] = ()
@@ -57,15 +57,15 @@ class Limited:
 def limit_pictures(
     messages: Sequence[Message], limits: Limits, recount: Callable[[Message], Message]
 ) -> Limited:
-    """Keep within a target's limits of images and bytes.
+    """Keep a window within the target's limits on images and bytes.
 
     Args:
-        messages: The window in order, in any formats; new ones have the `seq` 0.
-        limits: What the target takes.
+        messages: The window in order, in any formats; new messages have the `seq` 0.
+        limits: The target's limits.
         recount: Counts a message anew.
 
     Returns:
-        The window, each picture that had to go replaced by a note in its place.
+        The window, each removed picture replaced by a note.
     """
     pictures = list(_find(messages))
     if not pictures:
@@ -91,13 +91,13 @@ def _name(number: int) -> str:
 
 
 def may_hold_media(message: Message) -> bool:
-    """Whether a message may hold a file, by its text alone."""
+    """Tell from the raw text whether a message may contain a file."""
     raw = message.raw
     return '"type"' in raw and any(sign in raw for sign in _SIGNS)
 
 
 def pictures_of(body: JsonObject) -> list[tuple[Media, int]]:
-    """List the files of a message that a note could stand for, each with the characters that it takes."""
+    """List a message's replaceable files, each with its number of characters."""
     return [(media, _chars(part)) for part in _media_parts(body) if (media := media_of(part))]
 
 
@@ -116,12 +116,12 @@ def _find(messages: Sequence[Message]) -> Iterator[Picture]:
 
 
 def _size(message: Message) -> int:
-    """The bytes of a message; exact only where its text is not ASCII and short enough to be looked at."""
+    """Measure a message in bytes."""
     return len(message.raw) if message.raw.isascii() else len(message.raw.encode("utf-8", "surrogatepass"))
 
 
 def _choose(pictures: Sequence[Picture], limits: Limits, size: int) -> dict[Picture, Rule]:
-    """Choose what goes, oldest first, one limit after the other."""
+    """Choose the pictures to remove, oldest first, a limit at a time."""
     gone: dict[Picture, Rule] = {}
     old = [picture for picture in pictures if not picture.is_new]
     for picture in old:
@@ -151,7 +151,7 @@ def _choose(pictures: Sequence[Picture], limits: Limits, size: int) -> dict[Pict
 
 
 _SMALL_CHARS = 1_000
-"""A shorter part is an address: a note in its place would save nothing."""
+"""Characters of a short part (an address): a note in its place would save no space."""
 
 
 def _oldest(images: Sequence[Picture], number: int) -> list[Picture]:
@@ -171,13 +171,13 @@ def _with_notes(message: Message, places: dict[int, Rule]) -> Message:
 
 
 def note(media: Media) -> str:
-    """Say in words that a picture was here, and how large it was."""
+    """Write a note in place of a picture, with its size."""
     size = f": {media.width}x{media.height} pixels" if media.width and media.height else ""
     return f"[{media.kind} not shown any more{size}]"
 
 
 def note_of(part: JsonObject, fit: Fitting) -> JsonObject:
-    """Give a note for a part that is a file, where files are refused; other parts as they are."""
+    """Return a note for a file part refused by the target; other parts unchanged."""
     media = media_of(part)
     if media is None:
         return part
@@ -198,7 +198,7 @@ def _media_parts(body: JsonObject) -> list[JsonObject]:
 
 
 def _mapped(body: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
-    """Write a message anew, each part of its content changed, those inside a tool's results too."""
+    """Rewrite a message with each content part changed, including parts inside a tool's results."""
     for place in ("content", "output"):
         inner = body.get(place)
         if isinstance(inner, list):

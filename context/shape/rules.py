@@ -1,12 +1,12 @@
-"""The rules of shape by name: what a provider refuses, and what is done about it before it is sent."""
+"""Names of the shape rules: refusals by providers, and the changes made before sending."""
 
 from enum import StrEnum
 
 
 class Rule(StrEnum):
-    """A rule that changed something on the way out; the certificate names those that were applied.
+    """A rule with an effect on outgoing messages; the certificate names the applied rules.
 
-    `docs/reference/provider-shapes.md` says of each whom it concerns and where it is written.
+    `docs/reference/provider-shapes.md` lists the affected providers and the source of each rule.
     """
 
     EMPTY_CALLS = "empty-tool-calls"

@@ -1,4 +1,4 @@
-"""Who will read a window: the format, the family of the model, and the limits of both."""
+"""Target of a window: the format, the family of the model, and the limits of both."""
 
 import re
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ _ANY_LENGTH = 100_000
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a request may hold beside its tokens; None for no limit that is known.
+    """Limits of a request beside its tokens; None for no known limit.
 
     Attributes:
-        images: How many images.
-        many: From more images than this on, `many_side` holds instead of `side`.
+        images: Number of images.
+        many: Number of images above which `many_side` replaces `side`.
         many_side: Pixels of the longer side of each image among many.
         side: Pixels of the longer side of an image.
         image_chars: Base64 characters of an image.
@@ -37,14 +37,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Target:
-    """A format and a model, and the rules that hold for both together.
+    """A format and a model, with the rules for both together.
 
     Attributes:
         wire: The format.
-        model: The model's name as it was given.
-        family: Its family.
-        maker: Whose signatures it takes: its family's, or those of its own kind.
-        host: Who serves it, where its name says so.
+        model: The model's name as given.
+        family: The model's family.
+        maker: Maker of accepted signatures: the family, or the model's own kind.
+        host: The model's host, if part of the name.
         limits: Number and size of images, size of the request.
     """
 
@@ -57,61 +57,61 @@ class Target:
 
     @cached_property
     def is_strict(self) -> bool:
-        """Whether its chat template wants users and assistants to alternate."""
+        """True if the chat template requires alternating users and assistants."""
         return self.wire is Wire.OPENAI and (self.family is ModelFamily.MISTRAL or self._named("gemma"))
 
     @cached_property
     def leads_with_system(self) -> bool:
-        """Whether its chat template takes a system message at the start alone."""
+        """True if the chat template accepts a system message at the start only."""
         return self.wire is Wire.OPENAI and (self.is_strict or self.family is ModelFamily.QWEN)
 
     @cached_property
     def takes_system_inside(self) -> bool:
-        """Whether Anthropic's format may hold system messages between the others for it."""
+        """True if Anthropic's format allows system messages among the others for the model."""
         return self.host not in {"bedrock", "vertex_ai", "vertex"} and self._named(
             r"opus-4[-.](?:[89]|\d\d)|claude-(?:[a-z]+-)?[5-9]"
         )
 
     @cached_property
     def refuses_prefill(self) -> bool:
-        """Whether the last message must not be the assistant's."""
+        """True if the last message must not be the assistant's."""
         if self.family is ModelFamily.ANTHROPIC:
             return self._named(r"-4[-.](?:[6-9]|\d\d)|claude-(?:[a-z]+-)?[5-9]\b|mythos|fable")
         return self.family is ModelFamily.DEEPSEEK
 
     @cached_property
     def checks_signatures(self) -> bool:
-        """Whether thinking without its signature is refused."""
+        """True if thinking without its signature is refused."""
         return self.family is ModelFamily.ANTHROPIC
 
     @cached_property
     def takes_unknown_arguments(self) -> bool:
-        """Whether a call's arguments may be text that is no JSON object."""
+        """True if a call's arguments may be text other than a JSON object."""
         return self.family is ModelFamily.OPENAI
 
     @cached_property
     def takes_legacy_calls(self) -> bool:
-        """Whether a message may call by `function_call`, and the role `function` may answer."""
+        """True if a message may call by `function_call`, and the role `function` may answer."""
         return self.wire is not Wire.OPENAI or self.family is ModelFamily.OPENAI
 
     @cached_property
     def takes_marks(self) -> bool:
-        """Whether chat messages for it may hold cache marks, as Anthropic's do."""
+        """True if chat messages may have cache marks, as Anthropic's do."""
         return self.wire is Wire.ANTHROPIC or self.family not in _WITHOUT_MARKS
 
     @cached_property
     def takes_addresses(self) -> bool:
-        """Whether a picture's address may stand by itself, without an object around it."""
+        """True if a picture's address may stand alone, without an object around."""
         return self.family is ModelFamily.MISTRAL
 
     @cached_property
     def shows_own_pictures(self) -> bool:
-        """Whether an assistant's message may hold a picture or another file."""
+        """True if an assistant's message may contain a picture or another file."""
         return self.wire is Wire.OPENAI and self.family not in _WORDS_ALONE
 
     @cached_property
     def parts(self) -> frozenset[str]:
-        """The kinds of chat parts that it takes; others are for other providers."""
+        """Kinds of chat parts accepted by the target; others are for other providers."""
         extra = {part for part, pattern in _OWN_PARTS if re.search(pattern, self.model.lower())}
         known = CHAT_PARTS - {"file", "input_audio"} if self._named(_NO_IMAGES) else CHAT_PARTS
         return known | extra
@@ -127,18 +127,18 @@ class Target:
 
     @cached_property
     def id_pattern(self) -> re.Pattern[str]:
-        """What a call id has to look like."""
+        """Pattern of a valid call id."""
         if self.wire is Wire.OPENAI and self.family is ModelFamily.MISTRAL:
             return _MISTRAL_ID
         strict = self.wire is Wire.ANTHROPIC or self.family is ModelFamily.ANTHROPIC or self.host == "bedrock"
         return _LETTERS if strict else _ANYTHING
 
     def takes_id(self, call_id: str) -> bool:
-        """Whether a call may have this id."""
+        """Tell whether a call may have the id."""
         return len(call_id) <= self.id_length and self.id_pattern.fullmatch(call_id) is not None
 
     def made(self, model: str | None) -> bool:
-        """Whether a model's signatures may go to this one; where nobody said which model, they may."""
+        """Tell whether a model's signatures may go to the target; an unknown model's may."""
         return model is None or maker_of(model) == self.maker
 
     def _named(self, pattern: str) -> bool:
@@ -162,12 +162,12 @@ _OWN_PARTS = (
     ("video", r"qwen|qvq"),
     ("image", r"qwen|qvq"),
 )
-"""Chat parts that one provider, or a few, take beside those of OpenAI."""
+"""Chat parts accepted by a few providers beside OpenAI's parts."""
 
 
 @lru_cache(maxsize=1_024)
 def target_of(wire: Wire, model: str) -> Target:
-    """Find what holds for a model in a format.
+    """Find the rules for a model in a format.
 
     Args:
         wire: The format.
@@ -182,7 +182,7 @@ def target_of(wire: Wire, model: str) -> Target:
 
 @lru_cache(maxsize=1_024)
 def maker_of(model: str) -> str:
-    """Name whose signatures a model makes and takes: its family's, or those of models named like it."""
+    """Name the maker of a model's signatures: the family, or models of a similar name."""
     family = family_of(model)
     if family is not ModelFamily.OTHER:
         return family.value
@@ -215,7 +215,7 @@ def _claude(host: str, name: str) -> Limits:
 
 
 _NO_IMAGES = r"deepseek(?!.*(?:vl|ocr))|gpt-3\.5|\bo1-mini|\bo3-mini"
-"""Models that take text alone."""
+"""Models for text only."""
 
 _LIMITS = {
     ModelFamily.OPENAI: Limits(images=500, request_bytes=50 * MB),

@@ -1,4 +1,4 @@
-"""Token counts: stored once in two encodings, translated into each model's own tokens at every request."""
+"""Token counts: stored once in two encodings, converted to each model's own tokens at every request."""
 
 from context.tokens.calibration import UNCALIBRATED, Calibration, observe, reported_input_tokens
 from context.tokens.count import EMPTY, MESSAGE_OVERHEAD, REPLY_OVERHEAD, Count, total

@@ -1,4 +1,4 @@
-"""Learning from reported usage: one bounded factor per tenant and model, robust to outliers."""
+"""Calibration from reported usage: a bounded factor per tenant and model, robust to outliers."""
 
 import math
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from context.types import JsonObject
 
 FACTOR_MIN = 0.5
 FACTOR_MAX = 2.5
-"""A factor beyond these: the wrong model or the wrong context was measured."""
+"""Upper limit of the factor; a larger ratio comes from a wrong model or a wrong context."""
 
 STEP_MAX = 0.25
-"""The most that one observation may move the logarithm of the factor: an outlier is one small step."""
+"""Largest change of the factor's logarithm by a single observation, so that an outlier is a small step."""
 
 GAIN_MIN = 0.05
-"""The weight of a new observation once there are many: old ones fade over about twenty."""
+"""Least weight of a new observation; old observations fade over about twenty new ones."""
 
 PRIOR_OBSERVATIONS = 5
 """The family's own factor weighs as much as so many observations at the start."""
 
 HALF_WEIGHT_TOKENS = 1_000
-"""Small requests are mostly fixed costs and teach little about a factor: half as much at this size."""
+"""Request size with half weight; small requests are mostly fixed costs and teach little about the factor."""
 
 TRUSTED_OBSERVATIONS = 20
 """From so many on, the observed spread may narrow the family's bound, by a quarter at most."""
@@ -28,20 +28,20 @@ SPREADS = 6.0
 """How many mean deviations a narrowed bound keeps from the calibrated estimate."""
 
 LEAST_SPREADS = 4.0
-"""How many any bound keeps: few reports, or uneven ones, show that the family's own bound may be too low."""
+"""Spreads kept by any bound: after few or uneven reports, the family's own bound may be too low."""
 
 MOST_REPORTS = 3
-"""An observation counts at most so many times: those of one session repeat each other."""
+"""Most reports counted in an observation; reports of the same session repeat each other."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What reported usage has taught about one tenant's use of one model.
+    """Calibration of a model for a tenant, from reported usage.
 
     Attributes:
-        model: The model it was learned from; another one starts again.
-        factor: Reported tokens for one estimated token, in [0.5, 2.5].
-        observations: How many reports it rests on, >= 0.
+        model: The calibrated model; another model starts from the beginning.
+        factor: Reported tokens per estimated token, in [0.5, 2.5].
+        observations: Number of observations, >= 0.
         spread: Mean distance of the reports from the calibrated estimate, as a logarithm, >= 0.
     """
 
@@ -62,15 +62,16 @@ class Calibration:
         return round(estimated * self.factor)
 
     def bound(self, estimated: float, high: float) -> int:
-        """Bound what will be reported.
+        """Compute an upper bound of the reported tokens.
 
         Args:
             estimated: The unbiased estimate, before calibration.
             high: The family's bound, before calibration.
 
         Returns:
-            Tokens: the family's bound, raised where reports run higher than estimates or are uneven, and
-            narrowed where many reports were close. Never below the calibrated estimate.
+            Tokens: the family's bound, raised if reports exceed estimates or are uneven, and narrowed if many
+                reports
+            were close. Never below the calibrated estimate.
         """
         calibrated = estimated * self.factor
         uneven = calibrated * math.exp(LEAST_SPREADS * min(self.spread, STEP_MAX))
@@ -87,17 +88,17 @@ UNCALIBRATED = Calibration()
 def observe(
     calibration: Calibration, *, model: str, estimated: int, reported: int, reports: int = 1
 ) -> Calibration:
-    """Learn from one reported usage, or from several that were compared with each other.
+    """Update the calibration from a reported usage, or from several compared reports.
 
     Args:
-        calibration: What is known so far.
-        model: The model that reported; another one than before resets the calibration.
-        estimated: The uncalibrated estimate for the very context that was sent, in tokens.
-        reported: The input tokens that the provider counted, cached ones included.
-        reports: On how many reports the two numbers rest, >= 1; more than `MOST_REPORTS` count as that.
+        calibration: The calibration so far.
+        model: The reporting model; a different model resets the calibration.
+        estimated: The uncalibrated estimate for the sent context, in tokens.
+        reported: The input tokens counted by the provider, including cached tokens.
+        reports: Number of reports behind the two numbers, >= 1; capped at `MOST_REPORTS`.
 
     Returns:
-        The calibration with this observation in it; unchanged where a number is not positive.
+        The updated calibration; unchanged if a number is not positive.
     """
     if estimated <= 0 or reported <= 0:
         return calibration
@@ -128,15 +129,15 @@ _CACHE_FIELDS = (
 
 
 def reported_input_tokens(usage: JsonObject) -> int | None:
-    """Read the input tokens out of a usage report of any provider.
+    """Read the input tokens from a usage report of any provider.
 
-    Anthropic and Bedrock report cached tokens beside the others, OpenAI and Google among them.
+    Anthropic and Bedrock report cached tokens separately; OpenAI and Google include cached tokens.
 
     Args:
-        usage: The usage object as the provider sent it.
+        usage: The usage object as sent by the provider.
 
     Returns:
-        All input tokens, cached ones included; None where there is no number to read.
+        All input tokens, including cached tokens; None without a number.
     """
     for name in _PROMPT_FIELDS:
         value = usage.get(name)

@@ -1,4 +1,4 @@
-"""Model families: whose tokenizer a model has, by its name at any host."""
+"""Model families: the tokenizer of a model, from the model's name at any host."""
 
 import re
 from enum import StrEnum
@@ -6,7 +6,7 @@ from functools import lru_cache
 
 
 class ModelFamily(StrEnum):
-    """Models whose tokenizers and hidden prompts are alike."""
+    """Families of models with similar tokenizers and hidden prompts."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -39,7 +39,7 @@ _HOSTS = (
     (ModelFamily.META, r"\bmeta\b"),
     (ModelFamily.OPENAI, r"\bopenai\b"),
 )
-"""Makers' names, for models whose own name says nothing."""
+"""Makers' names, for models with an unknown name."""
 
 
 _FAMILIES = frozenset(ModelFamily)
@@ -53,7 +53,7 @@ def family_of(model: str) -> ModelFamily:
         model: A model's name with or without a host before it (`azure/gpt-4o`), or a family's name.
 
     Returns:
-        Its family; OTHER for names that say nothing.
+        The family; OTHER for an unknown name.
     """
     name = model.lower()
     if name in _FAMILIES:

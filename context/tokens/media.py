@@ -1,4 +1,4 @@
-"""Images, audio and documents inside messages: what they are, read from their first bytes, never fetched."""
+"""Images, audio and documents in messages: facts read from the first bytes, never fetched."""
 
 import base64
 import binascii
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 HEADER_BYTES = 262_144
-"""How much of a file is decoded to find its dimensions; a JPEG may carry long metadata before them."""
+"""Most bytes of a file decoded to find the dimensions; a JPEG may start with long metadata."""
 
 SHORT_HEADER_BYTES = 3_072
-"""Most files tell their dimensions in so many bytes."""
+"""Bytes decoded first; enough for the dimensions of most files."""
 
 SHORTEST_FILE_CHARS = 64
-"""Shorter text without a data URL's head is the id of a file, not its content."""
+"""Shortest file content in characters; shorter text without a data URL's head is a file id."""
 
 LONG_BASE64_CHARS = 1_000
 """From so many characters on, a string of base64 characters alone is taken for a file."""
@@ -25,7 +25,7 @@ _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[^,;]*)*,", re.ASCII)
 
 
 class MediaKind(StrEnum):
-    """The kinds that providers bill by different rules."""
+    """Kinds of media, each with its own billing rules."""
 
     IMAGE = "image"
     AUDIO = "audio"
@@ -36,14 +36,14 @@ class MediaKind(StrEnum):
 
 @dataclass(frozen=True)
 class Media:
-    """One embedded or referenced file.
+    """An embedded or referenced file.
 
     Attributes:
-        kind: By which rules it is billed.
-        width: Pixels, where the header tells.
-        height: Pixels, where the header tells.
-        size_bytes: Size where the file is embedded; None for a reference by URL or id.
-        detail: The detail level that the message asks for: "low", "high", "auto" or None.
+        kind: Kind of media, with its billing rules.
+        width: Width in pixels, if read from the header.
+        height: Height in pixels, if read from the header.
+        size_bytes: Size of an embedded file; None for a reference by URL or id.
+        detail: Detail level in the message: "low", "high", "auto" or None.
     """
 
     kind: MediaKind
@@ -54,15 +54,15 @@ class Media:
 
 
 def media_from_reference(reference: object, kind: MediaKind, *, detail: object = None) -> Media:
-    """Describe a file that a message embeds as a data URL or as bare base64, or names by address or id.
+    """Describe a file: embedded as a data URL or bare base64, or referenced by address or id.
 
     Args:
-        reference: The data URL, base64 text, address or id; anything else is a file of unknown size.
-        kind: What the message says it is; the type inside a data URL decides where it is more exact.
-        detail: The detail level of an image, if the message sets one.
+        reference: The data URL, base64 text, address or id; any other value is a file of unknown size.
+        kind: The kind named in the message; a more exact type in a data URL wins.
+        detail: The detail level of an image, if set in the message.
 
     Returns:
-        The file's facts; unknown ones are None. Nothing is opened.
+        The file's facts; unknown facts are None. No file is opened.
     """
     level = detail if isinstance(detail, str) else None
     if not isinstance(reference, str) or "://" in reference[:16]:
@@ -81,13 +81,13 @@ def media_from_reference(reference: object, kind: MediaKind, *, detail: object =
 
 
 def is_embedded_file(text: str) -> bool:
-    """Tell an embedded file from text: a data URL, or a long run of base64 and nothing else.
+    """Tell an embedded file from text: a data URL, or a long run of base64 only.
 
     Args:
-        text: A string inside a part of unknown shape.
+        text: A string in a part of unknown shape.
 
     Returns:
-        Whether it is a file's content.
+        True for a file's content.
     """
     if len(text) < LONG_BASE64_CHARS:
         return False
@@ -104,7 +104,7 @@ def _kind_of_type(media_type: str | None, default: MediaKind) -> MediaKind:
 
 
 def _read_image_size(text: str, start: int) -> tuple[int, int] | None:
-    """Read dimensions from the first bytes; only long metadata makes more of them necessary."""
+    """Read dimensions from the first bytes; more bytes are decoded only after long metadata."""
     return image_size(_decode_head(text, start, SHORT_HEADER_BYTES)) or (
         image_size(_decode_head(text, start, HEADER_BYTES)) if len(text) > SHORT_HEADER_BYTES else None
     )
@@ -123,10 +123,10 @@ def image_size(head: bytes) -> tuple[int, int] | None:
     """Read an image's dimensions from its first bytes.
 
     Args:
-        head: The beginning of a PNG, JPEG, GIF, WebP or BMP file; anything else is no error.
+        head: The beginning of a PNG, JPEG, GIF, WebP or BMP file; other content is no error.
 
     Returns:
-        Width and height in pixels, both >= 1, or None where they cannot be read.
+        Width and height in pixels, both >= 1, or None if unreadable.
     """
     try:
         size = _read_size(head)

@@ -1,4 +1,4 @@
-"""Counting a message: once at intake, in the canonical count and in the wide one."""
+"""Token count of a message: once at intake, in the canonical and the wide encoding."""
 
 from context.tokens.count import CALL_OVERHEAD, MESSAGE_OVERHEAD, RESULT_OVERHEAD, Count
 from context.tokens.pieces import Pieces, pieces_of
@@ -11,15 +11,15 @@ from context.types import JsonObject, Wire
 def count_message(body: JsonObject, wire: Wire = Wire.OPENAI) -> int:
     """Count a message in the canonical count: o200k_base tokens of its texts, media by rule, wrapping.
 
-    A data URL is an image, a recording or a document only where a part says so; inside a text it is text, as
-    providers bill it. Addresses are never opened. Parts of unknown shape count as their JSON text.
+    A data URL is an image, a recording or a document only in a part of such a type; in a text the URL is
+    text, as billed by providers. Addresses are never opened. Parts of unknown shape count as their JSON text.
 
     Args:
         body: The decoded message or Responses item, of any shape.
-        wire: The format in which it is written.
+        wire: The format of the message.
 
     Returns:
-        Tokens, >= `MESSAGE_OVERHEAD`. `REPLY_OVERHEAD` is not in it: add it once a request.
+        Tokens, >= `MESSAGE_OVERHEAD`; without `REPLY_OVERHEAD`, to be added once a request.
     """
     return measure_message(body, wire).tokens
 
@@ -29,8 +29,8 @@ def measure_message(body: JsonObject, wire: Wire = Wire.OPENAI, *, model: str | 
 
     Args:
         body: The decoded message or Responses item, of any shape.
-        wire: The format in which it is written.
-        model: Bill media by this model's rule; without it, by the canonical rule that stored counts use.
+        wire: The format of the message.
+        model: Bill media by the rule of the given model; None for the canonical rule of stored counts.
 
     Returns:
         The count, to store as `tokens` and `tokens_wide`.
@@ -52,19 +52,19 @@ def measure_message(body: JsonObject, wire: Wire = Wire.OPENAI, *, model: str | 
 
 
 def media_correction(body: JsonObject, model: str) -> int:
-    """Say how much a model bills for a message's media beyond what the stored count holds for them.
+    """Compute the difference between a model's media cost and the stored count's media cost.
 
     Args:
         body: The decoded message or Responses item.
         model: The model's name.
 
     Returns:
-        Tokens to add to the stored count, 0 without media, negative where the model bills less.
+        Tokens to add to the stored count, 0 without media, negative if the model bills less.
     """
     return sum(media_tokens(media, model) - canonical_media_tokens(media) for media in pieces_of(body).media)
 
 
 def wrapping_tokens(pieces: Pieces) -> int:
-    """Count what is around a message's texts and media: role and ends, name, calls and results."""
+    """Count the tokens around a message's texts and media: role, delimiters, name, calls and results."""
     calls, results = CALL_OVERHEAD * pieces.calls, RESULT_OVERHEAD * pieces.results
     return MESSAGE_OVERHEAD + pieces.named + calls + results

@@ -1,4 +1,4 @@
-"""The published counting rule of OpenAI chat: exact for plain messages, by model and encoding."""
+"""OpenAI's published counting rule for chat: exact for plain messages, by model and encoding."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from context.tokens.tools import TOOLS_OVERHEAD, render_tools
 from context.types import JsonObject
 
 SYSTEM_SHARE = 3
-"""Tool declarations stand in the system message: where there is one, its wrapping is not paid twice."""
+"""Tokens shared between tool declarations and a system message: the wrapping is not billed twice."""
 
 _OLDEST = "gpt-3.5-turbo-0301"
 
@@ -21,7 +21,7 @@ def encoding_of(model: str) -> EncodingName:
         model: The model's name, with or without a host before it.
 
     Returns:
-        cl100k_base for GPT-3.5 and the first GPT-4 models, o200k_base for all later ones.
+        cl100k_base for GPT-3.5 and the first GPT-4 models, o200k_base for all later models.
     """
     name = model.lower().rpartition("/")[2]
     old = name == "gpt-4" or name.startswith(("gpt-3", "gpt-4-", "gpt-4_"))
@@ -29,12 +29,12 @@ def encoding_of(model: str) -> EncodingName:
 
 
 def count_openai_chat(messages: Sequence[JsonObject], model: str, tools: Sequence[JsonObject] = ()) -> int:
-    """Count a plain chat request exactly as OpenAI bills it.
+    """Count a plain chat request exactly as billed by OpenAI.
 
     Args:
-        messages: Messages whose values are text: role, content, name.
+        messages: Messages with text values only: role, content, name.
         model: The model's name.
-        tools: Tool definitions; with them the count is close, not exact.
+        tools: Tool definitions; with tools the count is close, not exact.
 
     Returns:
         Prompt tokens.

@@ -1,4 +1,4 @@
-"""What is billable in a message of any wire format: its texts, its media and how much wrapping it has."""
+"""Billable parts of a message of any wire format: texts, media and wrapping."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -9,10 +9,10 @@ from context.tokens.unbilled import OPAQUE, UNBILLED, UNBILLED_OF_MEDIA, UNBILLE
 from context.types import JsonObject
 
 DEPTH_LIMIT = 16
-"""Content nested deeper than this counts as its JSON text."""
+"""Deepest nesting of content; deeper content counts as its JSON text."""
 
 ENCRYPTED_CHARS_PER_TOKEN = 4
-"""Encrypted reasoning is billed as the tokens behind it: one for about so many characters of it."""
+"""Characters of encrypted reasoning per billed token."""
 
 _MESSAGE_PARTS = (
     "content",
@@ -33,16 +33,16 @@ _CALL_TYPES = frozenset(
 
 @dataclass
 class Pieces:
-    """The billable parts of one message.
+    """The billable parts of a message.
 
     Attributes:
-        texts: Texts that are billed by their tokens.
+        texts: Texts, billed by their tokens.
         media: Images, audio and documents, billed by rule.
-        opaque_tokens: Tokens that can only be guessed: encrypted reasoning.
-        calls: Tool calls made.
-        results: Tool results given.
-        named: Whether the message names its speaker.
-        widened: Whether some of it stands where counts of revision 1 did not look.
+        opaque_tokens: Estimated tokens of encrypted reasoning.
+        calls: Number of tool calls.
+        results: Number of tool results.
+        named: True if the message names its speaker.
+        widened: True if some parts were not counted in revision 1 of the counts.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -54,16 +54,16 @@ class Pieces:
     widened: bool = False
 
     def add_text(self, text: object) -> None:
-        """Take a text; anything that is no text, or an empty one, is nothing."""
+        """Add a text; an empty text or another type is ignored."""
         if isinstance(text, str) and text:
             self.texts.append(text)
 
     def add_json(self, value: object) -> None:
-        """Take a value as its JSON text; text itself stays as it is."""
+        """Add a value as its JSON text; a text stays unchanged."""
         self.add_text(value if isinstance(value, str) else json_text(value))
 
     def add_unknown(self, value: object) -> None:
-        """Take a value of unknown shape as its JSON text; files and sealed texts in it as what they are."""
+        """Add a value of unknown shape as JSON text, but files and sealed texts by their own rules."""
         text = json_text(value)
         for key, leaf in _leaves(value):
             if not isinstance(leaf, str):
@@ -79,7 +79,7 @@ class Pieces:
         self.add_text(text)
 
     def add_rest(self, body: JsonObject, known: Collection[str]) -> None:
-        """Take the fields of an object that were not read otherwise, those that nobody bills apart."""
+        """Add an object's unread fields, except the unbilled fields."""
         for key, value in body.items():
             if key in known or key in UNBILLED or not value:
                 continue
@@ -87,13 +87,13 @@ class Pieces:
             self.add_unknown({key: value})
 
     def add_opaque(self, text: object) -> None:
-        """Take text that only the provider can read."""
+        """Add text readable by the provider only."""
         if isinstance(text, str):
             self.opaque_tokens += -(-len(text) // ENCRYPTED_CHARS_PER_TOKEN)
 
 
 def json_text(value: object) -> str:
-    """Write a value as compact JSON; what JSON cannot say is written as Python says it."""
+    """Write a value as compact JSON; a value without a JSON form is written as in Python."""
     if value is None:
         return ""
     try:
@@ -103,7 +103,7 @@ def json_text(value: object) -> str:
 
 
 def _leaves(value: object) -> Iterator[tuple[str, object]]:
-    """List all keys and values of a JSON value, each with the key that it stands under."""
+    """List all keys and values of a JSON value, each value with its key."""
     waiting = [("", value)]
     while waiting:
         key, each = waiting.pop()
@@ -117,13 +117,13 @@ def _leaves(value: object) -> Iterator[tuple[str, object]]:
 
 
 def pieces_of(body: JsonObject) -> Pieces:
-    """Collect what is billable in a message or in a Responses item.
+    """Collect the billable pieces of a message or of a Responses item.
 
     Args:
         body: A decoded message in any of the three wire formats, of any shape.
 
     Returns:
-        Its pieces. Fields and parts of unknown shape count as their JSON text.
+        The pieces. Fields and parts of unknown shape count as their JSON text.
     """
     pieces = Pieces()
     if "role" not in body and isinstance(body.get("type"), str):
@@ -149,7 +149,7 @@ _MESSAGE_FIELDS = frozenset({*_MESSAGE_PARTS, "name", "tool_calls", "function_ca
 
 
 def _add_spoken(pieces: Pieces, audio: object) -> None:
-    """Take what an assistant said aloud: the recording by its size, its transcript as text."""
+    """Add an assistant's spoken answer: the recording by size, the transcript as text."""
     pieces.widened |= bool(audio)
     if isinstance(audio, dict) and audio:
         pieces.media.append(media_from_reference(audio.get("data"), MediaKind.AUDIO))
@@ -200,7 +200,7 @@ def _add_result(pieces: Pieces, part: JsonObject, depth: int) -> None:
 
 
 def _add_call(pieces: Pieces, call: object) -> None:
-    """Take a call in any of its shapes: the tool's name and arguments in it, or in an object of its own."""
+    """Add a call of any shape: name and arguments in the call, or in a nested object."""
     if not isinstance(call, dict):
         pieces.add_json(call)
         return
@@ -230,7 +230,7 @@ _REASONING_FIELDS = frozenset({"thinking", "text", "summary", "content", "encryp
 
 
 def _add_media(pieces: Pieces, part: JsonObject, media: Media) -> None:
-    """Take a file by its rule, and what its part says beside it as text: a name, a title."""
+    """Add a file by rule, and the part's other fields as text, such as name and title."""
     pieces.media.append(media)
     held = {key: part[key] for key in _HOLDERS if isinstance(part.get(key), dict)}
     for inner in (part, *held.values()):
@@ -241,7 +241,7 @@ _HOLDERS = ("file", "source", "image_url", "input_audio", "audio_url", "video_ur
 
 
 def media_of(part: JsonObject) -> Media | None:
-    """Describe the file that a part holds; None for a part that is no file."""
+    """Describe the file in a part; None for a part without a file."""
     kind = part.get("type")
     return _media_of(part, kind) if isinstance(kind, str) else None
 

@@ -1,4 +1,4 @@
-"""How each family's tokens follow from the stored counts: fitted on recorded requests, then only data."""
+"""Conversion of stored counts to each family's tokens: constants fitted on recorded requests."""
 
 import re
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from context.tokens.families import ModelFamily, family_of
 
 @dataclass(frozen=True)
 class Profile:
-    """What a model bills, in its own tokens. Pairs are (unbiased, high).
+    """A model's billing in its own tokens. Pairs are (unbiased, high).
 
     Attributes:
-        text: Its tokens for one stored token of text.
-        gap: Tokens to add for one token by which the wide count exceeds the canonical: code, capitals.
-        canonical: Its tokens for one canonical token where only that count is known, wrapping included.
-        request: Once a request.
-        message: Around a message.
-        call: Around a tool call and its result together.
-        tools_request: For having tools at all: the hidden tool prompt.
-        tool: For each tool.
-        tools: For one stored token of tool definitions.
-        forced: For demanding a call.
-        thinking: For thinking being on.
-        schema_request: For demanding an answer by a schema.
-        schema: For one canonical token of that schema.
-        wide: Whether the wide count predicts its texts and tools better than the canonical one.
-        tools_json: Whether it reads tools as JSON rather than as type declarations.
+        text: Own tokens per stored token of text.
+        gap: Own tokens per token of difference between the wide and the canonical count: code, capitals.
+        canonical: Own tokens per canonical token if only the canonical count is known, wrapping included.
+        request: Tokens once a request.
+        message: Tokens around a message.
+        call: Tokens around a tool call and its result together.
+        tools_request: Tokens of the hidden tool prompt, once for any tools.
+        tool: Tokens per tool.
+        tools: Own tokens per stored token of tool definitions.
+        forced: Tokens for a demanded call.
+        thinking: Tokens for thinking switched on.
+        schema_request: Tokens for a demanded answer schema.
+        schema: Own tokens per canonical token of the answer schema.
+        wide: True if the wide count predicts texts and tools better than the canonical count.
+        tools_json: True if the model reads tools as JSON rather than as type declarations.
     """
 
     text: tuple[float, float]
@@ -257,13 +257,13 @@ _PROFILES: tuple[tuple[ModelFamily, str, Profile], ...] = (
 
 @lru_cache(maxsize=1_024)
 def profile_of(model: str) -> Profile:
-    """Find how a model bills.
+    """Find a model's billing profile.
 
     Args:
         model: The model's name, or a family's.
 
     Returns:
-        The profile of its family and generation.
+        The profile of the model's family and generation.
     """
     family, name = family_of(model), model.lower()
     return next(

@@ -1,6 +1,7 @@
-"""The installed rank files of the tokenizers: no network, no environment, read once per process.
+"""Rank files of the tokenizers: no network, no environment, read once per process.
 
-This is the one file of the core that reads anything: data installed with two packages. Neither is imported.
+The only module of the core with file access, to data installed with two packages. Neither package is
+imported.
 """
 
 import base64
@@ -16,10 +17,10 @@ import tiktoken
 
 
 class EncodingName(StrEnum):
-    """The encodings whose ranks are installed."""
+    """Encodings with installed ranks."""
 
     O200K = "o200k_base"
-    """The canonical one: GPT-4o and later."""
+    """The canonical encoding: GPT-4o and later."""
 
     CL100K = "cl100k_base"
     """GPT-4 and GPT-3.5."""
@@ -67,14 +68,14 @@ _PATTERNS = {
 
 @lru_cache(maxsize=len(EncodingName))
 def load_encoding(name: EncodingName = EncodingName.O200K) -> tiktoken.Encoding | None:
-    """Build an encoding from its installed rank file, once; the next calls get the same object.
+    """Build an encoding from its installed rank file, once; later calls return the same object.
 
     Args:
-        name: Which encoding.
+        name: The encoding's name.
 
     Returns:
-        The encoding; None where its rank file is missing or unreadable, so that callers fall back to an
-        estimate by length and a readiness check can say so.
+        The encoding; None if its rank file is missing or unreadable, so that callers can fall back to an
+        estimate by length and a readiness check can report the fault.
     """
     read = _read_wide if name is EncodingName.WIDE else _read_tiktoken
     try:
@@ -109,7 +110,7 @@ def _read_wide(_name: EncodingName) -> dict[bytes, int]:
 
 
 def _printable_decoder() -> Callable[[str], bytes]:
-    """Undo the spelling of bytes in such files: printable ones stand for themselves, others from U+0100."""
+    """Build the decoder for bytes in rank files: printable bytes stand for themselves, others from U+0100."""
     printable = [byte for byte in range(256) if chr(byte).isprintable() and chr(byte) != " "]
     hidden = [byte for byte in range(256) if byte not in printable]
     spelled = {chr(byte): byte for byte in printable} | {

@@ -1,4 +1,4 @@
-"""What providers bill for media: images by their pixels, recordings and documents by their size."""
+"""Media cost by provider: images by pixels, recordings and documents by size."""
 
 import math
 import re
@@ -10,10 +10,10 @@ from functools import lru_cache
 from context.tokens.media import Media, MediaKind
 
 AUDIO_BYTES_PER_TOKEN = 160
-"""Speech at 32 kbit/s and 25 tokens a second; better recordings count higher than they cost."""
+"""Bytes per token of speech at 32 kbit/s and 25 tokens a second; better recordings are overestimated."""
 
 DOCUMENT_BYTES_PER_TOKEN = 12
-"""A page of a PDF weighs tens of kilobytes and is billed as its text and as an image."""
+"""Bytes per token of a PDF: a page has tens of kilobytes and is billed as text and as an image."""
 
 TEXT_BYTES_PER_TOKEN = 3
 """Files of text are read as text."""
@@ -26,16 +26,16 @@ _BYTES_PER_TOKEN = {
 }
 
 UNKNOWN_FILE_TOKENS = 3_000
-"""For a document or a recording that is not embedded."""
+"""Tokens of a document or recording without embedded content."""
 
 UNKNOWN_SIZES = ((8_192, 8_192), (8_192, 3_072))
-"""Dimensions assumed where they cannot be read: at one of these, every rule is at its maximum."""
+"""Assumed dimensions of an unreadable image: at the larger cost, every rule is at its maximum."""
 
 ImageRule = Callable[[int, int], int]
 
 
 def canonical_media_tokens(media: Media) -> int:
-    """Count one file in the canonical count.
+    """Count a file in the canonical count.
 
     Args:
         media: The file's facts.
@@ -47,11 +47,11 @@ def canonical_media_tokens(media: Media) -> int:
 
 
 def media_tokens(media: Media, model: str) -> int:
-    """Count one file as a model bills it.
+    """Count a file as billed by a model.
 
     Args:
         media: The file's facts; unknown dimensions are billed as the maximum.
-        model: The model's name; the canonical rule for names without a rule of their own.
+        model: The model's name; the canonical rule for names without a rule.
 
     Returns:
         Tokens, >= 1.
@@ -68,7 +68,7 @@ def media_tokens(media: Media, model: str) -> int:
 
 
 def _scale(side: int, most: int) -> Fraction:
-    """By what a side is shrunk to a most; exact, as a pixel's trillionth more would be a tile more."""
+    """Compute the exact factor to shrink a side to a limit; a rounding error could cost a whole tile."""
     return min(Fraction(1), Fraction(most, side))
 
 
@@ -80,46 +80,46 @@ class Tiles:
     tile: int
 
     def __call__(self, width: int, height: int) -> int:
-        """Bill an image of this size."""
+        """Bill an image by its size."""
         scale = min(_scale(max(width, height), 2_048), _scale(min(width, height), 768))
         return self.base + self.tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
 
 
 @dataclass(frozen=True)
 class Patches:
-    """Patches of 32 pixels, at most 1536 of them, each a multiple of a token (OpenAI, small models)."""
+    """Patches of 32 pixels, at most 1536, each a multiple of a token (OpenAI, small models)."""
 
     factor: float
 
     def __call__(self, width: int, height: int) -> int:
-        """Bill an image of this size."""
+        """Bill an image by its size."""
         return math.ceil(min(1_536, math.ceil(width / 32) * math.ceil(height / 32)) * self.factor)
 
 
 @dataclass(frozen=True)
 class Area:
-    """One token for so many pixels, after fitting the long side, up to a most (Claude, Nova)."""
+    """Tokens by pixels after fitting the long side, up to a limit (Claude, Nova)."""
 
     pixels_per_token: int
     long_side: int
     most: int
 
     def __call__(self, width: int, height: int) -> int:
-        """Bill an image of this size."""
+        """Bill an image by its size."""
         scale = _scale(max(width, height), self.long_side)
         return min(self.most, math.ceil(width * scale * height * scale / self.pixels_per_token) + 4)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """One token a patch, and one a row of patches where rows end in one (Mistral, Qwen, GLM)."""
+    """A token per patch, plus a token per row of patches for some models (Mistral, Qwen, GLM)."""
 
     patch: int
     row_end: int
     long_side: int
 
     def __call__(self, width: int, height: int) -> int:
-        """Bill an image of this size."""
+        """Bill an image by its size."""
         scale = _scale(max(width, height), self.long_side)
         columns, rows = (math.ceil(side * scale / self.patch) for side in (width, height))
         return rows * (columns + self.row_end)
@@ -144,7 +144,7 @@ def _llama_4(width: int, height: int) -> int:
 
 
 def _nova(width: int, height: int) -> int:
-    """Bill by the size to which Nova scales an image, up as well as down; squares may stay larger."""
+    """Bill by the size after Nova's scaling, up or down; squares may stay larger."""
     short, long = sorted((width, height))
     side = min(max(short, 896), 1_300) if long * 4 < short * 5 else 896
     return min(2_700, math.ceil(side * side * Fraction(long, short) / 650))

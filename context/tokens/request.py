@@ -1,4 +1,4 @@
-"""From stored counts to a model's own tokens: unbiased, and high enough to be a guarantee."""
+"""Conversion of stored counts to a model's own tokens: an unbiased estimate, and a guaranteed bound."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ _UNBIASED, _HIGH = 0, 1
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent beside the messages.
+    """Parts of a request beside the messages.
 
     Attributes:
         tools: The tool definitions' count.
-        schema_tokens: Canonical tokens of the demanded answer's schema, 0 for none.
-        forced: Whether a tool call is demanded.
-        thinking: Whether thinking is on.
+        schema_tokens: Canonical tokens of the demanded answer schema, 0 for none.
+        forced: True if a tool call is demanded.
+        thinking: True if thinking is on.
     """
 
     tools: ToolsCount = NO_TOOLS
@@ -37,13 +37,13 @@ def estimate(
     *,
     calibration: Calibration = UNCALIBRATED,
 ) -> int:
-    """Estimate the input tokens that a model bills, without bias.
+    """Estimate the input tokens billed by a model, without bias.
 
     Args:
-        count: The messages' counts added up; a plain number is a canonical count.
+        count: The sum of the messages' counts; a plain number is a canonical count.
         model: The model's name, or its family's.
-        request: What is sent beside the messages; None for a part of a request without fixed costs.
-        calibration: What reported usage has taught about this tenant and model.
+        request: The parts beside the messages; None for a part of a request without fixed costs.
+        calibration: Calibration from reported usage of the tenant and model.
 
     Returns:
         Tokens, >= 0.
@@ -58,13 +58,13 @@ def guarantee(
     *,
     calibration: Calibration = UNCALIBRATED,
 ) -> int:
-    """Bound the input tokens that a model bills from above: what the budget is checked with.
+    """Compute an upper bound of the input tokens billed by a model, for budget checks.
 
     Args:
-        count: The messages' counts added up; a plain number is a canonical count and is bounded more widely.
+        count: The sum of the messages' counts; a plain number is a canonical count, with a wider bound.
         model: The model's name, or its family's.
-        request: What is sent beside the messages; None for a part of a request.
-        calibration: What reported usage has taught; it tightens the bound only once there is enough of it.
+        request: The parts beside the messages; None for a part of a request.
+        calibration: Calibration from reported usage; tightens the bound only after enough reports.
 
     Returns:
         Tokens, never below the estimate.

@@ -1,4 +1,4 @@
-"""Counting the tokens of text: exact while ranks are there, bounded in time, by length where they are not."""
+"""Token count of text: exact with installed ranks, bounded in time, by length without ranks."""
 
 import re
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ CHUNK_CHARS = 16_384
 """Text is encoded in pieces of at most so many characters: the encoder fails on very long blanks."""
 
 _SEAM = re.compile(r"(?<=\S)(?= \S)|(?<=\n)(?=[A-Za-z])")
-"""Places where every encoding starts a new token whatever surrounds them: cutting there changes no count."""
+"""Positions with a token boundary in every encoding: a cut here changes no count."""
 
 
 def count_text(text: str, encoding: EncodingName = EncodingName.O200K) -> int:
-    """Count the tokens of a text, special tokens taken as the ordinary text they are written as.
+    """Count the tokens of a text; special tokens count as ordinary text.
 
     Args:
         text: Any text, of any length; lone surrogates count as replacement characters.
-        encoding: The encoding; the default is the canonical one, in which stored counts are kept.
+        encoding: The encoding; the default is the canonical encoding of stored counts.
 
     Returns:
-        Tokens, >= 0: exact up to `CHUNK_CHARS` characters and wherever a text has blanks, otherwise within
-        a few tokens per chunk; `estimate_tokens_by_length` where the encoding's ranks are not installed.
+        Tokens, >= 0: exact up to `CHUNK_CHARS` characters and for any text with blanks, otherwise within a
+        few tokens per chunk; `estimate_tokens_by_length` if the encoding's ranks are not installed.
     """
     encoder = load_encoding(encoding)
     if encoder is None:
@@ -30,14 +30,14 @@ def count_text(text: str, encoding: EncodingName = EncodingName.O200K) -> int:
 
 
 def split_for_encoding(text: str, limit_chars: int = CHUNK_CHARS) -> Iterator[str]:
-    """Split a text into chunks whose token counts add up to the whole text's.
+    """Split a text into chunks; the chunks' token counts add up to the whole text's.
 
     Args:
         text: Any text.
         limit_chars: The longest chunk, >= 2.
 
     Yields:
-        Chunks that join to the text; cut at a seam where the second half of a chunk has one.
+        Chunks in order, without gaps; cut at a seam if the second half of a chunk has a seam.
     """
     start = 0
     while len(text) - start > limit_chars:
@@ -66,7 +66,7 @@ _HUNDREDTHS = (
     (re.compile(r"[\u2000-\u303f\u31f0-\u33ff\ua000-\uabff\ufe00-\ufe6f\uff00-\uffef]"), 150),  # signs
     (re.compile(r"[\U00010000-\U0001ffff]"), 250),  # emoji, ancient scripts
 )
-"""Hundredths of a token for a character of a script, a third above what the canonical encoding needs."""
+"""Hundredths of a token per character of a script, a third above the canonical encoding's need."""
 
 _DENSE = re.compile(r"[0-9!-/:-@\[-`{-~]")
 _DENSE_HUNDREDTHS = 80
@@ -74,15 +74,15 @@ _OTHER_HUNDREDTHS = 40
 
 
 def estimate_tokens_by_length(text: str) -> int:
-    """Estimate tokens from characters alone: two in five, more for digits, signs and scripts that weigh more.
+    """Estimate tokens from characters: two in five, more for digits, signs and heavier scripts.
 
-    The fallback where no ranks are installed. Biased high: an early summary is better than a refused request.
+    Fallback without installed ranks. Biased high: an early summary is better than a refused request.
 
     Args:
         text: Any text.
 
     Returns:
-        Tokens, >= 0, and >= 1 for any text that is not empty.
+        Tokens, >= 0, and >= 1 for any non-empty text.
     """
     dense = len(_DENSE.findall(text))
     hundredths, counted = dense * _DENSE_HUNDREDTHS, dense

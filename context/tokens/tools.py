@@ -1,4 +1,4 @@
-"""Counting tool definitions: as the type declarations in which OpenAI models read them, and as JSON."""
+"""Token count of tool definitions: as type declarations, the form for OpenAI models, and as JSON."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from context.tokens.text import count_text
 from context.types import JsonObject
 
 TOOLS_OVERHEAD = 8
-"""Tokens that a list of tools costs beside its declarations."""
+"""Tokens of a list of tools beside its declarations."""
 
 DEPTH_LIMIT = 12
-"""Schemas nested deeper than this are declared as `any`, and their JSON is counted instead."""
+"""Deepest nesting of a schema; deeper schemas are declared as `any`, and their JSON is counted instead."""
 
 LONG_NOTE_CHARS = 100
-"""Shorter texts that no declaration shows (titles, formats, patterns) are not billed; longer ones count."""
+"""Shortest billed text outside of declarations (titles, formats, patterns); shorter texts are not billed."""
 
 _NEVER_DECLARED = (
     *("$defs", "definitions", "patternProperties", "prefixItems", "dependentSchemas", "propertyNames"),
     *("if", "then", "else", "not", "contains", "unevaluatedProperties", "input_examples", "examples"),
 )
-"""Parts of a definition that have no declaration, and count as their JSON."""
+"""Parts of a definition without a declaration, counted as JSON."""
 
 _TYPE_NAMES = {
     "integer": "number",
@@ -73,7 +73,7 @@ def measure_tools(tools: list[JsonObject]) -> ToolsCount:
         tools: Tool definitions in any wire format.
 
     Returns:
-        The count, without what a model bills for having tools at all.
+        The count, without a model's fixed cost of having tools.
     """
     if not tools:
         return NO_TOOLS
@@ -85,10 +85,10 @@ def measure_tools(tools: list[JsonObject]) -> ToolsCount:
 
 
 def render_tools(tools: list[JsonObject]) -> str:
-    """Write tool definitions as the declarations that OpenAI models are shown.
+    """Write tool definitions as declarations, as shown to OpenAI models.
 
     Args:
-        tools: Tool definitions in any wire format; what is no declaration is written as JSON.
+        tools: Tool definitions in any wire format; parts without a declaration are written as JSON.
 
     Returns:
         The text of a `functions` namespace.
@@ -98,14 +98,14 @@ def render_tools(tools: list[JsonObject]) -> str:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A tool as it stands in a list, so that the counts of tools add up to the count of their list.
+    """A tool in a list, with a count additive over the list.
 
-    The canonical encoding takes line breaks and the slashes after them for one word: slashes at the start of
-    a declaration are counted with what stands before them.
+    The canonical encoding merges line breaks with following slashes: slashes at the start of a declaration
+    are counted with the text before.
 
     Attributes:
-        slashes: What it begins with of them.
-        rest: All else.
+        slashes: Leading slashes of the declaration.
+        rest: The rest of the declaration.
     """
 
     slashes: str
@@ -119,12 +119,12 @@ class Declaration:
         return cls(slashes, text[len(slashes) :])
 
     def count(self, slashes_after: str) -> int:
-        """Its tokens, with the slashes of the declaration that follows."""
+        """Count the declaration's tokens, with the next declaration's leading slashes."""
         return count_text(self.rest + slashes_after)
 
 
 def count_frame(slashes: str) -> int:
-    """The tokens of a list of tools without the tools, with the slashes that the first one begins with."""
+    """Count the tokens of a list of tools without the tools, with the first declaration's leading slashes."""
     return count_text(_FRAME[0] + slashes) + count_text(_FRAME[1]) + TOOLS_OVERHEAD
 
 
@@ -141,7 +141,7 @@ def _declare(tool: object) -> str:
 
 
 def _undeclared(tool: object, declaration: str) -> Iterator[str]:
-    """List what a definition holds and its declaration does not show, short notes apart."""
+    """List the parts of a definition missing from its declaration, except short notes."""
     waiting = [tool]
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""Fields of messages that no provider bills as text, each with its reason; every other field counts."""
+"""Message fields not billed as text by any provider, each with its reason; all other fields count."""
 
 _JOINS = "an id joins a call to its result, or an item to the provider's store, and is not shown to the model"
 _SHAPE = "says what kind of thing it stands in; the wrapping counts for it"
@@ -19,7 +19,7 @@ UNBILLED = {
     "signature": "thinking is billed by its words, and its signature is free",
     "cache_control": "a mark for the provider's cache; it is taken out of stored messages",
 }
-"""Where they stand in a message, a part, a call or a result of known shape."""
+"""Unbilled fields of a message, a part, a call or a result of known shape."""
 
 UNBILLED_OF_TEXT = {"citations": "cited words that are sent back are free"}
 """Beside the words of a text part."""
@@ -45,7 +45,7 @@ UNBILLED_OF_MEDIA = dict.fromkeys(
     ),
     _FILE,
 )
-"""Inside a part that is a file, and inside the object that holds it."""
+"""Unbilled fields of a file part and of its nested object."""
 
 OPAQUE = frozenset({"encrypted_content", "encrypted_index", "thought_signature", "thought_signatures"})
-"""Fields that only the provider can read: billed as the tokens behind them, wherever they stand."""
+"""Fields readable by the provider only: billed as the hidden tokens, in any place."""

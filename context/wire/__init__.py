@@ -1,4 +1,4 @@
-"""The wire formats: what a message says in each provider's shape, and the way between the shapes."""
+"""Wire formats: the parts of a message in each provider's shape, and conversion between the shapes."""
 
 from collections.abc import Callable
 
@@ -19,20 +19,21 @@ _DESCRIBE: dict[Wire, Callable[[JsonObject, str], MessageFacts]] = {
 
 
 def describe(body: object, wire: Wire, path: str = "message") -> MessageFacts:
-    """Validate one incoming message and read its facts.
+    """Validate an incoming message and read its facts.
 
-    Generous: what some provider of this format would take is taken, unknown parts and fields included.
-    Refused is what can never be sent.
+    The check is generous: a message accepted by some provider of the format passes, including unknown parts
+    and fields. Only unsendable messages are refused.
 
     Args:
         body: The decoded message.
-        wire: The format in which it is written.
-        path: How the caller names it, as in `messages[3]`; field paths begin with it.
+        wire: The format of the message.
+        path: The caller's name for the message, as in `messages[3]`; field paths begin with the name.
 
     Returns:
-        Its role, the calls it makes, the calls it answers, its speaker.
+        Role, ids of made calls, ids of answered calls, and speaker.
 
     Raises:
-        InvalidInputError: It cannot be sent; the field is named as in `messages[3].tool_calls[0].id`.
+        InvalidInputError: The message cannot be sent; the field is named as in
+            `messages[3].tool_calls[0].id`.
     """
     return _DESCRIBE[wire](need_object(body, path), path)

@@ -1,17 +1,17 @@
-"""Anthropic messages: one message read for its facts."""
+"""Facts of an Anthropic message."""
 
 from context.types import JsonObject, Role
 from context.wire.facts import MessageFacts, need_content, need_distinct, need_object, need_role, need_text
 
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
-"""`system` is the mid-conversation message; the prompt itself stands apart from the messages."""
+"""Roles; `system` is a message inside the conversation, since the system prompt stands apart."""
 
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
-"""Calls that the provider runs itself; their results come in an assistant message."""
+"""Calls run by the provider itself; the results come in an assistant message."""
 
 
 def describe(body: JsonObject, path: str) -> MessageFacts:
-    """Read the facts of one Anthropic message; see `context.wire.describe`."""
+    """Read the facts of an Anthropic message; see `context.wire.describe`."""
     role = ROLES[need_role(body, ROLES, path)]
     calls: list[str] = []
     answers: list[str] = []
@@ -34,12 +34,12 @@ def describe(body: JsonObject, path: str) -> MessageFacts:
 
 
 def is_call(block: JsonObject) -> bool:
-    """Whether a block calls a tool, of the client or of the provider."""
+    """Tell whether a block calls a tool, of the client or of the provider."""
     return block["type"] == "tool_use" or block["type"] in SERVER_CALLS
 
 
 def is_answer(block: JsonObject) -> bool:
-    """Whether a block answers a tool call; every provider tool has its own result type."""
+    """Tell whether a block answers a tool call; every provider tool has its own result type."""
     return str(block["type"]).endswith("tool_result")
 
 

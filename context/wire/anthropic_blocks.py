@@ -1,4 +1,4 @@
-"""The neutral form's parts written as Anthropic content blocks."""
+"""Writer of the neutral form's parts as Anthropic content blocks."""
 
 import base64
 import binascii
@@ -40,10 +40,10 @@ def blocks_of(entry: Entry, losses: list[Loss]) -> list[JsonObject]:
 
 
 def told_blocks(content: str | Sequence[JsonObject]) -> list[JsonObject]:
-    """Keep of a stored message's content what the provider takes: blank texts are none, nor in results.
+    """Drop blank texts from a stored message's content and from tool results, as required by the provider.
 
     Args:
-        content: Words, or blocks; blocks that stay are the same objects.
+        content: Words, or blocks; kept blocks are the same objects.
     """
     if isinstance(content, str):
         return [_text(content)] if content.strip() else []
@@ -64,7 +64,7 @@ def _told_result(block: JsonObject) -> JsonObject:
 
 
 def _named(entry: Entry, blocks: list[JsonObject], losses: list[Loss]) -> list[JsonObject]:
-    """Write a user's name before the words: messages merge, and who said what must survive that."""
+    """Write a user's name before the words, so that the speaker survives merging of messages."""
     if not entry.speaker or not blocks:
         return blocks
     if entry.role is not Role.USER:
@@ -105,7 +105,7 @@ def _tool_use(seq: int, call: Call, losses: list[Loss]) -> JsonObject:
 
 
 def parse_arguments(text: str) -> JsonObject | None:
-    """Read arguments as a strict JSON object; blank ones are empty, anything else is None."""
+    """Read arguments as a strict JSON object; blank arguments are empty, other values None."""
     if not text.strip():
         return {}
     try:
@@ -132,7 +132,7 @@ def _tool_result(seq: int, answer: Answer, losses: list[Loss]) -> JsonObject:
 
 
 def _media(media: Media) -> JsonObject | None:
-    """Shape media as a block; None where there is no shape: sounds, plain http, other vendors' ids."""
+    """Write media as a block; None without a matching shape: sounds, plain http, other vendors' ids."""
     if media.kind is MediaKind.IMAGE:
         source = _image_source(media)
         return {"type": "image", "source": source} if source else None

@@ -1,4 +1,4 @@
-"""One validator per format for the array that goes out, as strict as the provider about order and pairs."""
+"""Validators of outgoing arrays, a validator per format, as strict as the provider about order and pairs."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,14 +11,14 @@ from context.wire.facts import MessageFacts
 
 
 def check_pairs(items: Sequence[JsonObject], wire: Wire) -> list[str]:
-    """List what a provider would refuse in the order and the pairs of an outgoing array.
+    """List faults in the order and pairs of an outgoing array, as judged by the provider.
 
     Args:
         items: Decoded messages or items.
-        wire: Their format.
+        wire: The format of the items.
 
     Returns:
-        One sentence a fault, each beginning with its place, as in `messages[3]: …`; empty if it can be sent.
+        A sentence per fault, each beginning with its place, as in `messages[3]: …`; empty if sendable.
     """
     try:
         return _CHECKS[wire](items)
@@ -27,7 +27,7 @@ def check_pairs(items: Sequence[JsonObject], wire: Wire) -> list[str]:
 
 
 def check_openai(items: Sequence[JsonObject]) -> list[str]:
-    """Every call is answered, once, by the tool messages directly behind it."""
+    """Check that every call is answered once, by the tool messages directly after the call."""
     faults: list[str] = []
     pending: list[str] = []
     for i, body in enumerate(items):
@@ -71,13 +71,13 @@ def check_anthropic(items: Sequence[JsonObject]) -> list[str]:
 
 @dataclass
 class _AnthropicWalk:
-    """The state of a walk through the messages.
+    """State of a walk through the messages.
 
     Attributes:
-        pending: Client calls that the next message must answer.
-        server: The provider's own calls that it has not answered yet; it may, after the client's answers.
+        pending: Client calls to be answered by the next message.
+        server: The provider's own unanswered calls; an answer may come after the client's answers.
         seen: Every call id so far.
-        faults: What was found.
+        faults: Faults found.
     """
 
     pending: set[str] = field(default_factory=set)
@@ -86,7 +86,7 @@ class _AnthropicWalk:
     faults: list[str] = field(default_factory=list)
 
     def assistant(self, body: JsonObject, facts: MessageFacts, where: str) -> None:
-        """Open the message's calls; close those of the provider that it answers."""
+        """Open the message's calls, and close the provider's calls answered in the message."""
         self._say(f"{where}: comes before the answer to", self.pending)
         self._say(f"{where}: answers no open call of the provider:", set(facts.answer_ids) - self.server)
         self._say(f"{where}: uses an id again:", self.seen & set(facts.call_ids))
@@ -97,7 +97,7 @@ class _AnthropicWalk:
         self.seen.update(facts.call_ids)
 
     def user(self, body: JsonObject, facts: MessageFacts, where: str) -> None:
-        """Close the client's calls: all of them, by results that stand before anything else."""
+        """Close the client's calls: all at once, by results before any other content."""
         answers = set(facts.answer_ids)
         self._say(f"{where}: lacks the answer to", self.pending - answers)
         self._say(f"{where}: answers no call of the message before it:", answers - self.pending)
@@ -115,7 +115,7 @@ class _AnthropicWalk:
 
 
 def check_responses(items: Sequence[JsonObject]) -> list[str]:
-    """Outputs follow their calls, one each; reasoning stays with the item that it led to."""
+    """Check that outputs follow their calls, once each, and that reasoning has a following item."""
     faults: list[str] = []
     waiting: dict[str, int] = {}
     loose = responses.loose_reasoning(items)

@@ -1,4 +1,4 @@
-"""A window of stored messages turned into the format that the caller asks for."""
+"""Conversion of a window of stored messages to the caller's format."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,19 +20,19 @@ _WRITE: dict[Wire, Callable[[Sequence[Entry]], ConvertedWindow]] = {
 
 
 def convert(messages: Sequence[Message], to: Wire, *, keeps_system: bool = True) -> ConvertedWindow:
-    """Write a window in one format, whichever formats its messages are stored in.
+    """Write a window in a single format, from messages stored in any format.
 
-    A message stored in the target format passes as its stored text, byte for byte. It is rewritten only
-    where the format would refuse it: merged with a neighbour of the same role (Anthropic), its call ids
-    made unique, fields beside role and content, and blank texts left out (Anthropic).
+    A message stored in the target format passes as its stored text, byte for byte. Such a message is
+    rewritten only if the format would refuse the stored text: merging with a neighbour of the same role
+    (Anthropic), unique call ids, removal of fields beside role and content, and of blank texts (Anthropic).
 
     Args:
-        messages: The window in order, each valid by itself (`context.wire.describe`), pairs whole.
+        messages: The window in order, each message valid (`context.wire.describe`), pairs whole.
         to: The target format.
-        keeps_system: Whether a later system message may stay among the messages (Anthropic, some models).
+        keeps_system: True if a later system message may stay among the messages (Anthropic, some models).
 
     Returns:
-        The items, the system prompt where it stands apart, and a record of everything not carried as it was.
+        The items, the system prompt if kept apart, and a record of all losses.
     """
     entries = [entry for message in messages for entry in _read(message, to, keeps_system=keeps_system)]
     paired, changes = pair(entries, to)

@@ -1,4 +1,4 @@
-"""What the core needs to know of one message, and the checks that every wire format shares."""
+"""Facts of a message for the core, and checks shared by all wire formats."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,13 +10,13 @@ from context.types import JsonObject, Role
 
 @dataclass(frozen=True)
 class MessageFacts:
-    """What one message says of itself, whatever its wire format.
+    """Facts of a message, independent of its wire format.
 
     Attributes:
-        role: Who it comes from.
-        call_ids: Ids of the tool calls it makes that it does not answer itself, in order.
-        answer_ids: Ids of the tool calls it answers that it does not make itself, in order.
-        speaker: The name that the platform gave to whoever speaks, else None.
+        role: The author's role.
+        call_ids: Ids of tool calls made and not answered in the message, in order.
+        answer_ids: Ids of tool calls answered and not made in the message, in order.
+        speaker: The speaker's name from the platform, else None.
     """
 
     role: Role
@@ -29,7 +29,7 @@ def need_object(value: object, path: str) -> JsonObject:
     """Return the value if it is a JSON object.
 
     Raises:
-        InvalidInputError: It is something else.
+        InvalidInputError: The value has another type.
     """
     if not isinstance(value, dict):
         raise InvalidInputError(path, f"must be an object, not {kind_of(value)}")
@@ -37,10 +37,10 @@ def need_object(value: object, path: str) -> JsonObject:
 
 
 def need_text(body: JsonObject, key: str, path: str) -> str:
-    """Return a field that must be a string with at least one character.
+    """Return a required non-empty string field.
 
     Raises:
-        InvalidInputError: It is missing, empty or of another type.
+        InvalidInputError: The field is missing, empty or of another type.
     """
     value = body.get(key)
     if key not in body:
@@ -53,10 +53,11 @@ def need_text(body: JsonObject, key: str, path: str) -> str:
 
 
 def need_role(body: JsonObject, allowed: Iterable[str], path: str) -> str:
-    """Return the role if this wire format knows it.
+    """Return the role if known in the wire format.
 
     Raises:
-        InvalidInputError: It is missing, of another type, or unknown; the allowed ones are listed.
+        InvalidInputError: The role is missing, of another type, or unknown; the message lists the allowed
+            roles.
     """
     names = ", ".join(allowed)
     role = body.get("role")
@@ -70,10 +71,10 @@ def need_role(body: JsonObject, allowed: Iterable[str], path: str) -> str:
 
 
 def need_parts(value: object, path: str) -> list[JsonObject]:
-    """Return a list of content parts, each an object that names its type; unknown types pass.
+    """Return a list of content parts, each an object with a type; unknown types pass.
 
     Raises:
-        InvalidInputError: It is no list, a part is no object, or a part has no type.
+        InvalidInputError: The value is not a list, a part is not an object, or a part has no type.
     """
     if not isinstance(value, list):
         raise InvalidInputError(path, f"must be a string or a list of parts, not {kind_of(value)}")
@@ -95,7 +96,7 @@ def need_content(body: JsonObject, path: str) -> list[JsonObject]:
 
 
 def need_distinct(ids: Sequence[str], path: str) -> tuple[str, ...]:
-    """Return the ids if none occurs twice: an answer must know its call.
+    """Return the ids if no id occurs twice: an answer must have a unique call.
 
     Raises:
         InvalidInputError: An id is used again in the same message.
@@ -107,7 +108,7 @@ def need_distinct(ids: Sequence[str], path: str) -> tuple[str, ...]:
 
 
 def kind_of(value: object) -> str:
-    """Name a JSON value's type as its reader knows it."""
+    """Name a JSON value's type in JSON terms."""
     if value is None:
         return "null"
     names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list"}

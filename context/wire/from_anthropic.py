@@ -1,4 +1,4 @@
-"""Anthropic messages read into the neutral form."""
+"""Reader of Anthropic messages into the neutral form."""
 
 from context.types import JsonObject, Message, Role
 from context.wire.anthropic import SERVER_CALLS
@@ -24,7 +24,7 @@ _THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 def read(message: Message) -> list[Entry]:
-    """Read one message, checked before: each tool result becomes an entry, the rest one more."""
+    """Read a checked message: an entry per tool result, and an entry for the rest."""
     body = message.body
     content = body["content"]
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content

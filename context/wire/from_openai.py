@@ -1,4 +1,4 @@
-"""OpenAI chat messages read into the neutral form."""
+"""Reader of OpenAI chat messages into the neutral form."""
 
 from context.types import JsonObject, Message, Role
 from context.wire.media import located, openai_file
@@ -32,7 +32,7 @@ _PART_FIELDS = {
 
 
 def read(message: Message) -> list[Entry]:
-    """Read one chat message, checked before, into one entry."""
+    """Read a checked chat message into an entry."""
     body = message.body
     parts: list[Part]
     if message.role is Role.TOOL:
@@ -62,7 +62,7 @@ def _content(body: JsonObject) -> list[Content]:
 
 
 def read_part(part: JsonObject) -> list[Content]:
-    """Read one part of a message into the neutral form."""
+    """Read a part of a message into the neutral form."""
     kind = part["type"]
     known = _PART_FIELDS.get(kind)
     if known is None:
@@ -94,7 +94,7 @@ def _reasoning(body: JsonObject) -> list[Lost]:
 
 
 def words_beside(body: JsonObject) -> str:
-    """Read the words that an assistant's message holds beside its content; blank where there are none."""
+    """Read an assistant's words outside of the content (refusal, audio transcript); blank if missing."""
     refusal, said = text_at(body, "refusal"), text_at(object_at(body, "audio"), "transcript")
     return refusal if refusal.strip() else said.strip()
 
@@ -126,7 +126,7 @@ def _call(call: JsonObject) -> list[Part]:
 
 
 def _arguments(function: JsonObject) -> str:
-    """Give the arguments as JSON text; some servers send them as an object, blank ones mean none."""
+    """Return the arguments as JSON text; some servers send an object, and blank text means no arguments."""
     arguments = function.get("arguments")
     if isinstance(arguments, str):
         return arguments if arguments.strip() else "{}"

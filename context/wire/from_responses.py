@@ -1,4 +1,4 @@
-"""OpenAI Responses items read into the neutral form."""
+"""Reader of OpenAI Responses items into the neutral form."""
 
 from context.types import JsonObject, Message, Role
 from context.wire.media import located, openai_file
@@ -32,7 +32,7 @@ _MESSAGE_FIELDS = frozenset({"role", "content"}) | _BOOKKEEPING
 
 
 def read(message: Message) -> list[Entry]:
-    """Read one item, checked before, into one entry."""
+    """Read a checked item into an entry."""
     body = message.body
     kind = item_type(body, "item")
     parts: list[Part]
@@ -109,7 +109,7 @@ def _answer(body: JsonObject, kind: str, call_id: str) -> list[Part]:
 
 
 def _output(output: object) -> list[Content]:
-    """Read what a tool returned: text, parts, a screenshot, or any other JSON as its text."""
+    """Read a tool's output: text, parts, a screenshot, or any other JSON as its text."""
     if isinstance(output, str):
         return [Text(output)] if output else []
     if isinstance(output, dict) and output.get("type") == "computer_screenshot":

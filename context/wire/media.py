@@ -1,4 +1,4 @@
-"""Media between formats: data addresses, the note that stands in for what cannot be carried."""
+"""Media conversion between formats: data addresses, and notes in place of unsupported media."""
 
 import re
 
@@ -10,7 +10,7 @@ _DEFAULT_NAMES = {"application/pdf": "document.pdf", "text/plain": "document.txt
 
 
 def located(kind: MediaKind, address: str, *, name: str = "", detail: str = "") -> Content:
-    """Read an address: inline base64 data, or a place that the provider opens."""
+    """Read an address: inline base64 data, or a URL for the provider."""
     found = _DATA_URL.match(address)
     if found:
         return Media(kind, mime=found[1].lower(), data=address[found.end() :], name=name, detail=detail)
@@ -31,18 +31,18 @@ def openai_file(part: JsonObject) -> Content:
 
 
 def address_of(media: Media) -> str:
-    """Give media as one address, inline data included; empty for a file id."""
+    """Return media as a single address, including inline data; empty for a file id."""
     if media.data:
         return f"data:{media.mime or 'application/octet-stream'};base64,{media.data}"
     return media.url
 
 
 def file_name(media: Media) -> str:
-    """Name a file for a format that insists on a name."""
+    """Name a file, for formats with a required name."""
     return media.name or _DEFAULT_NAMES.get(media.mime, "document")
 
 
 def note_for(media: Media) -> str:
-    """Say in words that media was here; the address and the data stay out."""
+    """Write a note in place of media, without address and data."""
     what = ", ".join(word for word in (media.mime, media.name) if word)
     return f"[{media.kind} not shown{': ' + what if what else ''}]"

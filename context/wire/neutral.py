@@ -1,4 +1,4 @@
-"""The neutral form between two wire formats, and the record of what a format has no place for."""
+"""Neutral form between two wire formats, with a record of losses."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -12,7 +12,7 @@ _NAMES_SHOWN = 6
 
 
 class LossKind(StrEnum):
-    """What could not be carried as it was."""
+    """Kind of loss in a conversion."""
 
     REASONING = "reasoning"
     CONTENT = "content"
@@ -29,12 +29,12 @@ class LossKind(StrEnum):
 
 @dataclass(frozen=True)
 class Loss:
-    """One thing that a conversion could not carry as it was.
+    """A single loss of a conversion.
 
     Attributes:
-        seq: The message's place in the log; 0 where it is not stored.
-        kind: What it is.
-        why: What became of it, without a word of the message itself.
+        seq: The message's place in the log; 0 for an unstored message.
+        kind: Kind of loss.
+        why: Description of the change, without any text of the message.
     """
 
     seq: int
@@ -43,7 +43,7 @@ class Loss:
 
 
 class MediaKind(StrEnum):
-    """The media that a message can hold."""
+    """Kinds of media in a message."""
 
     IMAGE = "image"
     AUDIO = "audio"
@@ -52,7 +52,7 @@ class MediaKind(StrEnum):
 
 @dataclass(frozen=True)
 class Text:
-    """Words; a refusal is marked where the format can mark it."""
+    """Text; a refusal is marked if the format has a mark."""
 
     text: str
     refusal: bool = False
@@ -63,14 +63,14 @@ class Media:
     """An image, a sound or a file, by exactly one of base64 data, address or a vendor's file id.
 
     Attributes:
-        kind: What it is.
-        mime: Its media type, empty where nobody said.
+        kind: Kind of media.
+        mime: Media type, empty if unknown.
         data: Base64 text.
-        url: An address that the provider opens.
-        file_id: The id under which `vendor` keeps it.
-        vendor: Whose `file_id` it is: openai or anthropic.
+        url: An address to be opened by the provider.
+        file_id: The vendor's file id.
+        vendor: Vendor of the file id: openai or anthropic.
         name: A file's name.
-        detail: The resolution that the sender asked for.
+        detail: The resolution requested by the sender.
     """
 
     kind: MediaKind
@@ -85,7 +85,7 @@ class Media:
 
 @dataclass(frozen=True)
 class Lost:
-    """Something that no other format has a place for."""
+    """Content without a place in any other format."""
 
     kind: LossKind
     why: str
@@ -103,7 +103,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a tool call returned; only Anthropic has a flag for a failed one."""
+    """Result of a tool call; only Anthropic has a flag for a failure."""
 
     call_id: str
     parts: "tuple[Text | Media | Lost, ...]"
@@ -116,16 +116,16 @@ Part: TypeAlias = Content | Call | Answer
 
 @dataclass(frozen=True)
 class Entry:
-    """One message, or a piece of one, on its way into another format.
+    """A message, or a piece of a message, during conversion to another format.
 
     Attributes:
         seq: The message's place in the log.
-        role: Who it comes from.
-        parts: What it holds; empty for a native one.
-        native: The stored message, where it is in the target format already.
-        role_name: `developer` where a system message calls itself that.
-        speaker: Who speaks.
-        renames: New ids for a native message's calls and answers, where ids repeat.
+        role: The author's role.
+        parts: The content; empty for a native message.
+        native: The stored message, if already in the target format.
+        role_name: `developer` for a system message with such a role name.
+        speaker: The speaker's name.
+        renames: New ids for a native message's calls and answers, if ids repeat.
     """
 
     seq: int
@@ -138,14 +138,14 @@ class Entry:
 
     @property
     def call_ids(self) -> tuple[str, ...]:
-        """Ids of the calls that something later must answer."""
+        """Ids of calls to be answered by a later entry."""
         if self.native is not None:
             return self.native.call_ids
         return tuple(part.call_id for part in self.parts if isinstance(part, Call))
 
     @property
     def answer_ids(self) -> tuple[str, ...]:
-        """Ids of the earlier calls that it answers."""
+        """Ids of earlier calls answered by the entry."""
         if self.native is not None:
             return self.native.answer_ids
         return tuple(part.call_id for part in self.parts if isinstance(part, Answer))
@@ -153,12 +153,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class ConvertedWindow:
-    """Messages ready for one provider format.
+    """Messages in a provider's format.
 
     Attributes:
-        items: Each message or item as JSON text; one that was in this format already is as it was stored.
-        system: The system prompt, where the format keeps it apart from the messages.
-        dropped: What could not be carried as it was.
+        items: Each message or item as JSON text; a native item keeps its stored text.
+        system: The system prompt, if the format keeps the prompt apart from the messages.
+        dropped: Losses of the conversion.
     """
 
     items: tuple[str, ...]
@@ -171,24 +171,24 @@ class ConvertedWindow:
 
 
 def dump(value: object) -> str:
-    """Write JSON compactly, with every character as itself."""
+    """Write compact JSON without escapes for other scripts."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def text_at(body: JsonObject, key: str) -> str:
-    """Read a string, or nothing where there is none: a part's inside was never checked."""
+    """Read a string, or "" for any other value, since the inside of a part is never checked."""
     value = body.get(key)
     return value if isinstance(value, str) else ""
 
 
 def object_at(body: JsonObject, key: str) -> JsonObject:
-    """Read an object, or an empty one where there is none."""
+    """Read an object, or an empty object for any other value."""
     value = body.get(key)
     return value if isinstance(value, dict) else {}
 
 
 def lost_fields(body: JsonObject, known: Collection[str]) -> list[Lost]:
-    """Name the fields with a value that the neutral form does not read."""
+    """List the fields with a value unread by the neutral form."""
     names = [
         key for key, value in body.items() if key not in known and value not in (None, False, 0, "", [], {})
     ]
@@ -199,7 +199,7 @@ def lost_fields(body: JsonObject, known: Collection[str]) -> list[Lost]:
 
 
 def losses_of(entry: Entry) -> list[Loss]:
-    """List what an entry's reader could not put into the neutral form."""
+    """List an entry's parts without a place in the neutral form."""
     parts: list[Part] = list(entry.parts)
     for part in entry.parts:
         if isinstance(part, Answer):
@@ -208,7 +208,7 @@ def losses_of(entry: Entry) -> list[Loss]:
 
 
 def empty_loss(entries: Sequence[Entry]) -> list[Loss]:
-    """Say that a message vanished, unless what it lost says so already."""
+    """Report a vanished message, unless its other losses are already reported."""
     told = any(losses_of(entry) for entry in entries)
     return [] if told else [Loss(entries[0].seq, LossKind.EMPTY, "the message says nothing and was left out")]
 
@@ -219,5 +219,5 @@ def contents_of(parts: Sequence[Part]) -> list[Text | Media]:
 
 
 def told_contents(parts: Sequence[Part]) -> list[Text | Media]:
-    """Keep the words and media that say something: providers refuse blank texts."""
+    """Keep media and non-blank words: providers refuse blank texts."""
     return [part for part in contents_of(parts) if not isinstance(part, Text) or part.text.strip()]

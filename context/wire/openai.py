@@ -1,4 +1,4 @@
-"""OpenAI chat completions: one message read for its facts."""
+"""Facts of an OpenAI chat message."""
 
 from context.errors import InvalidInputError
 from context.types import JsonObject, Role
@@ -23,7 +23,7 @@ ROLES = {
 
 
 def describe(body: JsonObject, path: str) -> MessageFacts:
-    """Read the facts of one chat message; see `context.wire.describe`."""
+    """Read the facts of a chat message; see `context.wire.describe`."""
     name = need_role(body, ROLES, path)
     role = ROLES[name]
     if role is not Role.ASSISTANT or body.get("content") is not None:
@@ -53,7 +53,7 @@ def call_ids(body: JsonObject, path: str) -> tuple[str, ...]:
 
 
 def says_nothing(body: JsonObject) -> bool:
-    """Whether a message has nothing that a provider would take back, as an aborted one."""
+    """Tell whether a message has no content for the provider, as after an aborted answer."""
     return _is_blank(body.get("content")) and not any(
         body.get(key) for key in ("tool_calls", "function_call", "refusal", "audio")
     )
@@ -66,12 +66,12 @@ def _is_blank(content: object) -> bool:
 
 
 def legacy_id(function: str) -> str:
-    """Give an id to a call of the older shape, which pairs by function name."""
+    """Make an id for a call of the older shape, paired by function name."""
     return f"function_call:{function}"
 
 
 def speaker(body: JsonObject, role: Role, path: str) -> str | None:
-    """Read who speaks, where a user or assistant message names somebody.
+    """Read the speaker's name of a user or assistant message.
 
     Raises:
         InvalidInputError: The name is not a string.
@@ -85,7 +85,7 @@ def speaker(body: JsonObject, role: Role, path: str) -> str | None:
 
 
 def _call_id(call: object, path: str) -> str:
-    """Check one tool call; types other than function and custom need an id only."""
+    """Check a tool call; types other than function and custom need an id only."""
     body = need_object(call, path)
     call_id = need_text(body, "id", path)
     kind = body.get("type") or "function"

@@ -1,4 +1,4 @@
-"""Calls and their answers on the way out: ids that the target takes, answers right behind their calls."""
+"""Pairing of calls and answers in outgoing messages: valid ids, answers directly after their calls."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ _DIGEST_LENGTH = 8
 
 @dataclass(frozen=True)
 class Link:
-    """One call, by its entry and its id, and the entry that answers it; None while nothing does."""
+    """A call, by entry and id, and the entry with its answer; None without an answer."""
 
     caller: int
     call_id: str
@@ -24,14 +24,14 @@ class Link:
 
 
 def pair(entries: Sequence[Entry], wire: Wire) -> tuple[list[Entry], list[Loss]]:
-    """Give every call an id that fits the target and put its answer where the target wants it.
+    """Give every call a valid id for the target, and move its answer to the required place.
 
     Args:
         entries: The window in its order.
         wire: The target format.
 
     Returns:
-        The entries, renamed and in an order that the target takes; what had to change.
+        The renamed entries in a valid order for the target, and the changes.
     """
     links = link(entries)
     named, losses = rename(entries, links, wire)
@@ -47,7 +47,7 @@ def pair(entries: Sequence[Entry], wire: Wire) -> tuple[list[Entry], list[Loss]]
 
 
 def link(entries: Sequence[Entry]) -> list[Link]:
-    """Join each call to its answer: the next one with its id, before the id is called again."""
+    """Join each call to its answer: the next answer with the same id, before the id is used again."""
     calls: list[tuple[int, str]] = []
     answerers: dict[int, int] = {}
     waiting: dict[str, int] = {}
@@ -63,7 +63,7 @@ def link(entries: Sequence[Entry]) -> list[Link]:
 
 
 def rename(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> tuple[list[Entry], list[Loss]]:
-    """Give every call its own id: some platforms count from `call_0` again in every turn."""
+    """Give every call a unique id: some platforms count from `call_0` again in every turn."""
     names = _call_names(entries, links, wire)
     losses: list[Loss] = []
     renames: dict[int, dict[tuple[bool, str], str]] = {}
@@ -80,7 +80,7 @@ def rename(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> tuple
 
 
 def settle(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> list[int]:
-    """Order the entries so that answers directly follow the assistant's words that called for them."""
+    """Order the entries so that answers directly follow the assistant's calls."""
     answers: dict[int, list[int]] = {}
     for one in links:
         if one.answerer is not None and entries[one.answerer].role in {Role.TOOL, Role.USER}:
@@ -98,17 +98,17 @@ def settle(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> list[
 
 
 def fit_name(name: str, wire: Wire) -> str:
-    """Shape a tool's name for a format; unchanged where it fits already."""
+    """Adapt a tool's name to a format; a valid name stays."""
     return shape_name(name, _NAME_LENGTHS[wire])
 
 
 def fit_id(call_id: str, wire: Wire) -> str:
-    """Shape a call's id for a format; unchanged where it fits already."""
+    """Adapt a call's id to a format; a valid id stays."""
     return shape_name(call_id, _ID_LENGTHS[wire])
 
 
 def shape_name(name: str, length: int) -> str:
-    """Shape a name or an id: letters, digits, `_` and `-`, so many at most; unchanged where it fits."""
+    """Adapt a name or an id: letters, digits, `_` and `-`, limited in length; a valid name stays."""
     clean = _FOREIGN_CHARACTER.sub("_", name)
     if clean == name and 0 < len(name) <= length:
         return name
@@ -118,7 +118,7 @@ def shape_name(name: str, length: int) -> str:
 
 
 def _call_names(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> list[str]:
-    """Choose the ids; native messages choose first, so that they stay as they were stored."""
+    """Choose the ids; native messages come first, to stay as stored."""
     names = [one.call_id for one in links]
     used: set[str] = set()
     fixed = [_is_fixed(entries, one, wire) for one in links]
@@ -135,7 +135,7 @@ def _call_names(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> 
 
 
 def _is_fixed(entries: Sequence[Entry], one: Link, wire: Wire) -> bool:
-    """Whether a stored message that goes out as it is holds this id, as the call or as its answer."""
+    """Tell whether the id is part of an unmodified stored message, as a call or as an answer."""
     answer = None if wire is Wire.ANTHROPIC or one.answerer is None else entries[one.answerer].native
     return entries[one.caller].native is not None or answer is not None
 
@@ -163,7 +163,7 @@ def _renamed_part(part: Part, names: dict[tuple[bool, str], str], wire: Wire) ->
 
 
 def _together(entries: Sequence[Entry], start: int, placed: set[int], wire: Wire) -> list[int]:
-    """List the assistant entries that become one message and must precede their answers."""
+    """List the assistant entries merged into a single message, to stand before their answers."""
     group = [start]
     if entries[start].role is not Role.ASSISTANT:
         return group

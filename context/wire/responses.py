@@ -1,4 +1,4 @@
-"""OpenAI Responses: one input item read for its facts. An item counts as one message."""
+"""Facts of an OpenAI Responses input item. An item counts as a message."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ ROLES = {
 }
 NAMED_CALLS = frozenset({"function_call", "custom_tool_call"})
 MUST_PAIR = frozenset({"function_call", "custom_tool_call", "computer_call"})
-"""Calls that their outputs find by `call_id` only; other calls may be the provider's own affair."""
+"""Calls paired with outputs by `call_id` only; other calls may be internal to the provider."""
 
 REASONING = '"reasoning"'
 """Stands in the text of every reasoning item, and in few others."""
@@ -30,7 +30,7 @@ _MODEL_MADE_SUFFIXES = (
 
 
 def describe(body: JsonObject, path: str) -> MessageFacts:
-    """Read the facts of one Responses item; see `context.wire.describe`."""
+    """Read the facts of a Responses item; see `context.wire.describe`."""
     kind = item_type(body, path)
     if kind == "message":
         role = ROLES[need_role(body, ROLES, path)]
@@ -47,7 +47,7 @@ def describe(body: JsonObject, path: str) -> MessageFacts:
 
 
 def item_type(body: JsonObject, path: str) -> str:
-    """Name an item's type; without one it is a message, or a reference if it has an id alone.
+    """Name an item's type; without a type, a message, or a reference if only an id is present.
 
     Raises:
         InvalidInputError: The type is not a string.
@@ -61,23 +61,23 @@ def item_type(body: JsonObject, path: str) -> str:
 
 
 def is_answer_type(kind: str) -> bool:
-    """Whether items of this type answer a call."""
+    """Tell whether items of the type answer a call."""
     return kind.endswith("_call_output") or kind in {"tool_search_output", "mcp_approval_response"}
 
 
 def runs_at_provider(body: JsonObject) -> bool:
-    """Whether the provider answers this call itself, so that nothing else has to."""
+    """Tell whether the provider answers the call itself, so that no output is needed."""
     return body.get("execution") == "server" or body.get("call_id") is None
 
 
 def loose_reasoning(items: Sequence[JsonObject]) -> set[int]:
-    """Find the reasoning that led to nothing, as of a turn that was aborted: a provider refuses it.
+    """Find reasoning without a following item, as in an aborted turn: a provider refuses such reasoning.
 
     Args:
-        items: Decoded items, in the order in which they are sent.
+        items: Decoded items, in sending order.
 
     Returns:
-        The places of reasoning items behind which no item of the model stands once all of these are gone.
+        Places of reasoning items without a following item of the model, once all such reasoning is removed.
     """
     loose: set[int] = set()
     led_on = False

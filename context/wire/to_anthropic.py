@@ -1,4 +1,4 @@
-"""The neutral form written as Anthropic messages: alternating roles, the system prompt apart."""
+"""Writer of the neutral form as Anthropic messages: alternating roles, the system prompt apart."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ _FIELDS = frozenset({"role", "content"})
 
 @dataclass
 class _Piece:
-    """What becomes one message: its blocks, and its finished text while nothing has joined them."""
+    """An outgoing message: its blocks, and its finished text as long as no other piece is merged."""
 
     role: str
     blocks: list[JsonObject]
@@ -33,7 +33,7 @@ class _Piece:
 
 @dataclass
 class _Draft:
-    """The window while it is written."""
+    """The window during writing."""
 
     system: list[str] = field(default_factory=list)
     pieces: list[_Piece] = field(default_factory=list)
@@ -41,7 +41,7 @@ class _Draft:
 
 
 def write(entries: Sequence[Entry]) -> ConvertedWindow:
-    """Write entries, paired and in order; a native message stays as stored unless it must be merged."""
+    """Write paired and ordered entries; a native message stays as stored unless merged."""
     draft = _Draft()
     for entry in entries:
         draft.losses += losses_of(entry)
@@ -63,7 +63,7 @@ def write(entries: Sequence[Entry]) -> ConvertedWindow:
 
 
 def _lift_misplaced(draft: _Draft, seq: int) -> None:
-    """Move system messages to the prompt, but those between a user and the assistant, or at the end."""
+    """Move system messages to the prompt, except between a user and the assistant, or at the end."""
     roles = ["", *(piece.role for piece in draft.pieces), "assistant"]
     around = zip(draft.pieces, roles, roles[2:], strict=False)
     misplaced = [
@@ -94,7 +94,7 @@ def _add_system(draft: _Draft, entry: Entry) -> None:
 
 
 def _add_native(draft: _Draft, entry: Entry) -> None:
-    """Add a stored message, without what would be refused: other fields, words before a tool's results."""
+    """Add a stored message, without refused content: other fields, words before a tool's results."""
     native = entry.native
     if native is None:
         return
@@ -135,9 +135,9 @@ def _renamed(blocks: list[JsonObject], names: dict[str, str]) -> list[JsonObject
 
 
 def _add(draft: _Draft, piece: _Piece, entry: Entry) -> None:
-    """Append a piece, or merge it into the one before it if the role is the same.
+    """Append a piece, or merge with the previous piece of the same role.
 
-    Roles alternate past system messages: what is merged moves before those.
+    Roles alternate across system messages: merged content moves before the system message.
     """
     system = piece.role == "system"
     last = next(reversed(draft.pieces), None) if system else _spoken(reversed(draft.pieces))
@@ -156,12 +156,12 @@ def _add(draft: _Draft, piece: _Piece, entry: Entry) -> None:
 
 
 def _spoken(pieces: Iterable[_Piece]) -> _Piece | None:
-    """Find the first piece that a user or the assistant speaks."""
+    """Find the first piece of a user or the assistant."""
     return next((piece for piece in pieces if piece.role != "system"), None)
 
 
 def _results_first(blocks: list[JsonObject]) -> list[JsonObject]:
-    """Put tool results first, where they must stand; an assistant's blocks have none."""
+    """Put tool results first, as required; an assistant's blocks have no results."""
     return sorted(blocks, key=lambda block: block["type"] != "tool_result")
 
 

@@ -1,4 +1,4 @@
-"""The neutral form written as OpenAI chat messages."""
+"""Writer of the neutral form as OpenAI chat messages."""
 
 import re
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ _AUDIO_FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mp3": "mp3", 
 
 
 def write(entries: Sequence[Entry]) -> ConvertedWindow:
-    """Write entries, paired and in order, as chat messages; native ones pass untouched.
+    """Write paired and ordered entries as chat messages; native messages pass untouched.
 
-    Media that a tool returned follow its answers in a user message: tool messages take text only here.
+    Media returned by a tool follow the answers in a user message, since tool messages accept only text here.
     """
     items: list[str] = []
     losses: list[Loss] = []
@@ -57,7 +57,7 @@ def write(entries: Sequence[Entry]) -> ConvertedWindow:
 
 
 def _groups(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Join consecutive assistant pieces of which one calls: an answer must follow its call at once."""
+    """Join consecutive assistant pieces if a piece has a call: an answer must follow its call at once."""
     groups: list[list[Entry]] = []
     for entry in entries:
         last = groups[-1] if groups else []
@@ -77,7 +77,7 @@ def _pass(native: Message, items: list[str], losses: list[Loss]) -> None:
 
 
 def is_empty(message: Message) -> bool:
-    """Whether a message says nothing that a provider takes back; a new empty text is the caller's word."""
+    """Tell whether a message has no content for the provider; a new empty text is the caller's intent."""
     if message.role is Role.TOOL or message.call_ids:
         return False
     if message.role is Role.USER and not message.seq and "[]" not in message.raw:
@@ -92,7 +92,7 @@ def _may_be_blank(raw: str) -> bool:
 
 
 def _write_group(group: Sequence[Entry], items: list[str], losses: list[Loss]) -> list[JsonObject]:
-    """Append the group's messages; return the media that must follow the tool answers."""
+    """Append the group's messages; return the media to be placed after the tool answers."""
     first = group[0]
     if first.role is Role.TOOL:
         return _write_answers(first, items, losses)
@@ -157,7 +157,7 @@ def _carry(parts: Sequence[JsonObject]) -> str:
 
 
 def _texts(entry: Entry, contents: Sequence[Text | Media], losses: list[Loss]) -> list[JsonObject]:
-    """Write contents where only words may stand: media become notes."""
+    """Write contents as text only: media become notes."""
     return [_note(entry.seq, part, losses) if isinstance(part, Media) else _text(part) for part in contents]
 
 
@@ -194,7 +194,7 @@ def _note(seq: int, media: Media, losses: list[Loss]) -> JsonObject:
 
 
 def _shortest(parts: Sequence[JsonObject]) -> object:
-    """Write a single text as a string: every server of this format takes that."""
+    """Write a single text as a string, a form accepted by every server of the format."""
     if len(parts) == 1 and parts[0]["type"] == "text":
         return parts[0]["text"]
     return list(parts)

@@ -1,4 +1,4 @@
-"""The neutral form written as OpenAI Responses items."""
+"""Writer of the neutral form as OpenAI Responses items."""
 
 import json
 from collections.abc import Collection, Iterable, Sequence
@@ -77,7 +77,7 @@ def _call_or_output(
 
 
 def _message(entry: Entry, contents: Sequence[Text | Media], losses: list[Loss]) -> list[JsonObject]:
-    """Write what stands between two calls as one message, or none."""
+    """Write the content between two calls as a message, or as no message if blank."""
     contents = told_contents(contents)
     if not contents:
         return []
@@ -127,7 +127,7 @@ def _words(seq: int, part: Text | Media, losses: list[Loss]) -> str:
 
 
 def _media(media: Media) -> JsonObject | None:
-    """Shape media as an input part; None where there is no shape: sounds and foreign ids."""
+    """Write media as an input part; None without a matching shape: sounds and foreign ids."""
     if media.kind is MediaKind.AUDIO or media.vendor == "anthropic":
         return None
     if media.kind is MediaKind.IMAGE:
