@@ -55,6 +55,11 @@ class TextKey:
 
     secret: bytes
 
+    @classmethod
+    def new(cls) -> "TextKey":
+        """Draw a key that nobody had before."""
+        return cls(os.urandom(KEY_BYTES))
+
     def seal(self, text: str, place: Iterable[object]) -> str:
         """Seal a text for one place.
 
@@ -130,8 +135,3 @@ def _bound(place: Iterable[object]) -> bytes:
     """The names of a cell, each with its length, so that no two cells are written alike."""
     names = (str(part) for part in place)
     return "".join(f"{len(name)}:{name}" for name in names).encode()
-
-
-def new_secret() -> bytes:
-    """A key that nobody had before."""
-    return os.urandom(KEY_BYTES)

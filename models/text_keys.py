@@ -15,7 +15,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.errors import AfterturnError
 from models.base import Base, CreatedAt, TenantKey
-from models.cipher import MARK, SealBrokenError, TextKey, is_sealed, keep_plain, new_secret, read_plain
+from models.cipher import MARK, SealBrokenError, TextKey, is_sealed, keep_plain, read_plain
 from models.session import Transaction
 from models.text_forgotten import find_uncleared
 from models.text_settings import has_masters, seals, text_settings
@@ -351,7 +351,7 @@ def make_key(db: Transaction, tenant_id: UUID) -> TextKey:
     Raises:
         TextUnavailableError: There is one already that does not open.
     """
-    master_id, wrapped = wrap(tenant_id, TextKey(new_secret()))
+    master_id, wrapped = wrap(tenant_id, TextKey.new())
     db.execute(_MAKE, {"tenant_id": tenant_id, "master_id": master_id, "wrapped": wrapped})
     key = _held_key(db, tenant_id)
     if key is None:

@@ -154,8 +154,8 @@ def test_every_step_can_be_taken_back_and_taken_again(walk: Walk, step: Script) 
 
 
 def test_the_migrations_make_what_the_models_say(database_url: str, postgres_url: str) -> None:
-    for module in pkgutil.iter_modules(models.__path__):
-        importlib.import_module(f"models.{module.name}")
+    for module in pkgutil.walk_packages(models.__path__, "models."):
+        importlib.import_module(module.name)
     upgrade(database_url)
     with connected(database_url) as db:
         migrated = read_catalog(db)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from afterturn.text import app as text_commands
 from models import session, text_keys
-from models.cipher import TextKey, new_secret
+from models.cipher import TextKey
 from models.text_forgotten import delete_key, find_uncleared
 from models.text_keys import (
     Cells,
@@ -157,7 +157,7 @@ def test_what_another_process_seals_with_a_later_key_opens_at_once(
     with session.reading() as db:
         assert Cells(db, tenant_id).open("c", old) == "old"
     forget_elsewhere(tenant_id)
-    later = TextKey(new_secret())
+    later = TextKey.new()
     master_id, wrapped = wrap(tenant_id, later)
     with session.transaction() as db:
         db.execute(insert(WrappedTextKey).values(tenant_id=tenant_id, master_id=master_id, wrapped=wrapped))
