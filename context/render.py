@@ -9,7 +9,7 @@ from enum import StrEnum
 from context.calls import looks_failed, render_arguments
 from context.clip import clip, drop_blank_lines, drop_encoded, one_line
 from context.contents import Part, PartKind, read_parts
-from context.replies import strip_thinking
+from context.thinking import strip_thinking
 from context.types import Message, Role
 from context.wrappers import escape_all_tags, escape_tags
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from context import reply_patterns as patterns
 from context.refusals import REFUSALS, REQUESTS_FOR_INPUT
 from context.sections import read_lines
+from context.thinking import strip_thinking
 
 
 class ReplyFault(StrEnum):
@@ -77,40 +78,6 @@ def clean_reply(raw: str | None) -> CleanReply:
     if not text:
         return CleanReply("", ReplyFault.REASONING_TEXT)
     return CleanReply(text, _fault(text))
-
-
-def strip_thinking(text: str) -> str:
-    """Remove thinking blocks: closed blocks, an unclosed block, a block without its start.
-
-    Args:
-        text: A model's words.
-
-    Returns:
-        The remaining words, ends trimmed.
-    """
-    if "<" not in text:
-        return text.strip()
-    text = patterns.CHANNEL.sub("", _drop_closed_thinking(text))
-    return patterns.OPEN_THINK.sub("", patterns.STRAY_CLOSE.sub("", text)).strip()
-
-
-def _drop_closed_thinking(text: str) -> str:
-    """Remove each block from its opening tag to the first closing tag of its name, in one pass."""
-    tags = list(patterns.THINK_TAG.finditer(text))
-    closings: dict[str, list[re.Match[str]]] = {}
-    for tag in reversed(tags):
-        if tag[1]:
-            closings.setdefault(tag[2].casefold(), []).append(tag)
-    kept: list[str] = []
-    position = 0
-    for tag in tags:
-        waiting = closings.get(tag[2].casefold(), [])
-        while waiting and waiting[-1].start() < tag.end():
-            waiting.pop()
-        if not tag[1] and tag.start() >= position and waiting:
-            kept.append(text[position : tag.start()])
-            position = waiting[-1].end()
-    return "".join(kept) + text[position:]
 
 
 def _unwrap(text: str) -> str:

@@ -3,12 +3,6 @@
 
 import re
 
-_THINK = "(?:antml:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
-THINK_TAG = re.compile(rf"(?<!`)<(/?)({_THINK})(?:\s[^<>]*)?>", re.IGNORECASE)
-OPEN_THINK = re.compile(rf"(?:\A|\n)[ \t]*<{_THINK}(?:\s[^<>]*)?>.*\Z", re.DOTALL | re.IGNORECASE)
-STRAY_CLOSE = re.compile(rf"\A.*(?<!`)</{_THINK}\s*>[ \t]*(?=\n|\Z)", re.DOTALL | re.IGNORECASE)
-CHANNEL = re.compile(r"\A.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
-
 FENCE = re.compile(r"\A(`{3,40}|~{3,40})[\w-]*[ \t]*\n(.*?)\n?\1[ \t]*\Z", re.DOTALL)
 UNCLOSED_FENCE = re.compile(
     r"\A(?:`{3,}|~{3,})(?:markdown|md|text|txt|plaintext)?[ \t]*\n(?!.*^(?:`{3,}|~{3,}))",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from context.decode.strict import NotJsonError, read_strict
 from context.decode.tolerant import read_tolerant
 from context.decode.types import Repair
-from context.reply_patterns import THINK_TAG
+from context.thinking import THINK_TAG
 
 MOST_STARTS = 5_000
 """Most places searched for a value; an answer rarely stands behind more."""

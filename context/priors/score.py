@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from context.priors.features import KIND_MASK, Kind, feature_keys, feature_names, name_hash
 from context.priors.prior_set import PriorSet
-from context.priors.types import NO_PRIORS, Priors
-from context.ranking.combine import PRIOR_SCALE
+from context.priors.types import NO_PRIORS, PRIOR_SCALE, Priors
 
 KIND_WEIGHTS = {Kind.WORD: 1.0, Kind.PAIR: 0.5, Kind.EXACT: 1.0, Kind.CATEGORY: 0.5}
 LEAST_DOUBT, MOST_DOUBT = 0.15, 1.0

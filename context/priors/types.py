@@ -65,6 +65,9 @@ class Priors(Mapping[str, float]):
         return len(self.support)
 
 
+PRIOR_SCALE = 100.0
+"""Lexical score added by a prior of 1; a word of few entries scores about 10."""
+
 TELLING = 0.01
 """Least support for trust in history when no word of the intent matches the entry.
 

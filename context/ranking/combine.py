@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-PRIOR_SCALE = 100.0
-"""Lexical score of a prior of 1; a rare word scores about 10."""
+from context.priors.types import PRIOR_SCALE
 
 
 def combine_scores(

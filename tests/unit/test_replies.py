@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.replies import ReplyFault, clean_reply, strip_thinking
+from context.replies import ReplyFault, clean_reply
+from context.thinking import strip_thinking
 from tests.data import data_dir, read_jsonl
 from tests.unit.linear.growth import grows_in_proportion
 from tests.unit.linear.texts import Shape

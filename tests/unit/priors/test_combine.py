@@ -1,7 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.ranking.combine import PRIOR_SCALE, combine_scores
+from context.priors.types import PRIOR_SCALE
+from context.ranking.combine import combine_scores
 
 lexical_scores = st.lists(st.floats(0, 100), min_size=1, max_size=20)
 

@@ -1,0 +1,43 @@
+"""Thinking blocks in a model's reply: their tags, and the reply without them."""
+
+import re
+
+_THINK = "(?:antml:)?(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
+THINK_TAG = re.compile(rf"(?<!`)<(/?)({_THINK})(?:\s[^<>]*)?>", re.IGNORECASE)
+_OPEN = re.compile(rf"(?:\A|\n)[ \t]*<{_THINK}(?:\s[^<>]*)?>.*\Z", re.DOTALL | re.IGNORECASE)
+_STRAY_CLOSE = re.compile(rf"\A.*(?<!`)</{_THINK}\s*>[ \t]*(?=\n|\Z)", re.DOTALL | re.IGNORECASE)
+_CHANNEL = re.compile(r"\A.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
+
+
+def strip_thinking(text: str) -> str:
+    """Take out thinking blocks: closed ones, one that never ends, one whose start is missing.
+
+    Args:
+        text: A model's words.
+
+    Returns:
+        The words without them, ends trimmed.
+    """
+    if "<" not in text:
+        return text.strip()
+    text = _CHANNEL.sub("", _drop_closed_thinking(text))
+    return _OPEN.sub("", _STRAY_CLOSE.sub("", text)).strip()
+
+
+def _drop_closed_thinking(text: str) -> str:
+    """Take out each block from its opening tag to the first closing tag of its name, in one pass."""
+    tags = list(THINK_TAG.finditer(text))
+    closings: dict[str, list[re.Match[str]]] = {}
+    for tag in reversed(tags):
+        if tag[1]:
+            closings.setdefault(tag[2].casefold(), []).append(tag)
+    kept: list[str] = []
+    position = 0
+    for tag in tags:
+        waiting = closings.get(tag[2].casefold(), [])
+        while waiting and waiting[-1].start() < tag.end():
+            waiting.pop()
+        if not tag[1] and tag.start() >= position and waiting:
+            kept.append(text[position : tag.start()])
+            position = waiting[-1].end()
+    return "".join(kept) + text[position:]
