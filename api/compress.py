@@ -28,7 +28,7 @@ from api.window.tails import summary_notes
 from context.emergency import EmergencyCut
 from context.profiles.find import shared_floor
 from context.provider_errors import ErrorKind, classify
-from context.rebuild import Refused, rebuild_smaller
+from context.rebuild import NO_CUT, Refused, rebuild_smaller
 from context.types import JsonObject
 from models.conversation import cut_session
 from models.freshness import Standing, find_standing
@@ -44,6 +44,10 @@ router = APIRouter(prefix="/v1", tags=["context"])
 
 LEAST_LIMIT = 256
 """No model has a smaller window: a number below it, in an error's text, is something else."""
+
+
+OTHER_WINDOW = 2
+"""A limit of so many times the window that a request names is that of another request or another model."""
 
 
 class CompressRequest(ContextRequest):
@@ -107,6 +111,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
         seen = find_standing(db, tenant_id, session_id, request.model)
         known = find_limits(db, tenant_id, request.model, session_id, seen)
     request = with_known_window(tenant_id, request, seen)
+    _require_this_window(request, refusal)
     tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
     given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget_of(request, known))
     limits = replace(known, learned=refusal.within(known.learned))
@@ -121,6 +126,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
             last_seq=seen.session.last_seq if seen else 0,
             budget=asked.budget,
             requested_tokens=refusal.requested_tokens,
+            present=EmergencyCut(seen.session.cut_seq, seen.session.kept_seq) if seen else NO_CUT,
         )
     )
     was_cut = seen is not None and _cut(tenant_id, seen, rebuilt.cut)
@@ -189,6 +195,29 @@ def _read_refusal(request: CompressRequest) -> _Refusal:
 def _reaches(standing: Standing | None) -> tuple[int, int]:
     """How far history goes, and how far its summary."""
     return (standing.session.last_seq, standing.session.summarized_seq) if standing else (0, 0)
+
+
+def _require_this_window(request: CompressRequest, refusal: _Refusal) -> None:
+    """Refuse what tells of another window: one that is far larger than the window which the request names.
+
+    A somewhat larger one is no contradiction: who names less than a model takes keeps room to spare.
+
+    Raises:
+        ProblemError: Nothing of this window has to be left out for that.
+    """
+    told, real = request.context_window, refusal.limit_tokens
+    if told is None or real is None or real < told * OTHER_WINDOW:
+        return
+    field = "observed_limit" if real == request.observed_limit else "error"
+    raise ProblemError(
+        "not-this-window",
+        f"{field}: names a window of {real} tokens, and this one was made for {told}: another request was "
+        "refused, and nothing was changed. Send the context_window that the model has, or as observed_limit "
+        "the size that is too large for it",
+        field=field,
+        context_window=told,
+        limit_tokens=real,
+    )
 
 
 def _learn(tenant_id: UUID, session_id: str, model: str, refusal: _Refusal) -> None:

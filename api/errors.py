@@ -26,6 +26,7 @@ STATUS_OF_CODE = {
     "context-over-budget": 422,
     "catalog-over-budget": 422,
     "not-an-overflow": 422,
+    "not-this-window": 422,
     "nothing-to-compress": 422,
     "body-incomplete": 400,
     "unauthorized": 401,

@@ -86,6 +86,22 @@ def plan_cuts(held: Sequence[Message], new: Sequence[Message], *, last_seq: int)
     return found[:1] if len(set(found)) == 1 else found
 
 
+def same_cut(held: Sequence[Message], present: EmergencyCut, *, last_seq: int) -> EmergencyCut:
+    """Leave out no more of history than a refused window did, where nothing of it may go.
+
+    Args:
+        held: The stored messages that the window held, oldest first.
+        present: Where raw history started for it.
+        last_seq: The end of the log.
+
+    Returns:
+        A cut before the first of them; after the whole log where it held none.
+    """
+    first = next((message.seq for message in held if message.seq > present.cut_seq), last_seq + 1)
+    kept = present.kept_seq if any(message.seq == present.kept_seq for message in held) else None
+    return EmergencyCut(first - 1, kept)
+
+
 def _older_half(held: Sequence[Message], starts: Sequence[int]) -> EmergencyCut | None:
     dropped = min((len(starts) + 1) // 2, len(starts) - 1)
     return EmergencyCut(held[starts[dropped]].seq - 1) if dropped else None

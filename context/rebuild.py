@@ -13,11 +13,14 @@ from context.emergency import (
     emergency_budget,
     final_cut,
     plan_cuts,
+    same_cut,
     with_note,
 )
 from context.errors import AfterturnError, FixedPartOverBudgetError
 from context.recall.offer import NO_OFFER
 from context.types import Message
+
+NO_CUT = EmergencyCut(0)
 
 
 class NothingToCompressError(AfterturnError):
@@ -50,6 +53,7 @@ class Refused:
         last_seq: The end of the log.
         budget: The window as it is known now.
         requested_tokens: What the provider counted; None where it does not say.
+        present: Where raw history started for that window.
     """
 
     request: WindowRequest
@@ -58,6 +62,7 @@ class Refused:
     last_seq: int
     budget: Budget
     requested_tokens: int | None = None
+    present: EmergencyCut = NO_CUT
 
 
 @dataclass(frozen=True)
@@ -70,10 +75,17 @@ class Rebuilt:
 
 @dataclass(frozen=True)
 class _Before:
-    """What the refused window held of history, and what each of its parts was believed to cost."""
+    """What the refused window held.
+
+    Attributes:
+        held: Its stored messages, oldest first.
+        parts: What each of its parts was believed to cost, in tokens.
+        holds_more: Whether it held artifacts, recall or a summary; the note of an emergency is none.
+    """
 
     held: Sequence[Message]
     parts: dict[str, int]
+    holds_more: bool = False
 
     @property
     def tokens(self) -> int:
@@ -84,8 +96,9 @@ def rebuild_smaller(refused: Refused) -> Rebuilt:
     """Build the window anew with less history, and with room to spare for a wrong estimate.
 
     Artifacts go first: they can be asked for again. Then the gentlest cut that leaves the room is taken; a
-    turn is split only if nothing else does. The room that is to spare is given up, and then recall, before a
-    window is refused altogether.
+    turn is split only if nothing else does. The room that is to spare is given up, and then recall and the
+    longer versions of the summary, before a window is refused altogether. Where no history may go, these
+    three may all the same; after an earlier emergency at the same place, all of them at once.
 
     Args:
         refused: What was refused.
@@ -99,23 +112,29 @@ def rebuild_smaller(refused: Refused) -> Rebuilt:
     """
     before = _look_back(refused.request)
     cuts = plan_cuts(before.held, refused.request.new, last_seq=refused.last_seq)
+    is_repeated = False
+    if not cuts and before.holds_more:
+        cuts = [same_cut(before.held, refused.present, last_seq=refused.last_seq)]
+        is_repeated = cuts == [refused.present] != [NO_CUT]
     room = emergency_budget(
         refused.budget, refused_tokens=before.tokens, requested_tokens=refused.requested_tokens
     )
     over: FixedPartOverBudgetError | None = None
     bare = replace(refused, request=replace(refused.request, shelf=None))
     silent = replace(bare, request=replace(bare.request, recall=NO_OFFER))
-    for attempt, budget in ((bare, room), (bare, refused.budget), (silent, refused.budget)):
+    smaller = replace(refused.budget, input_limit=max(min(refused.budget.input_tokens, before.tokens - 1), 1))
+    attempts = ((bare, room), (bare, refused.budget), (silent, smaller))
+    for attempt, budget in ((replace(silent, summary=None), smaller),) if is_repeated else attempts:
         for cut in cuts:
             try:
                 rebuilt = _settle(attempt, before.held, cut, budget)
             except FixedPartOverBudgetError as error:
-                over = error
+                over = error if budget is refused.budget else over
                 continue
-            smaller = rebuilt.window.certificate.input_tokens < before.tokens
-            if smaller and (rebuilt.window.certificate.tail or cut is cuts[-1]):
+            is_smaller = rebuilt.window.certificate.input_tokens < before.tokens
+            if is_smaller and (rebuilt.window.certificate.tail or cut is cuts[-1]):
                 return rebuilt
-    if over is not None and over.numbers["budget_tokens"] == refused.budget.input_tokens:
+    if over is not None:
         raise over
     raise NothingToCompressError(
         parts=before.parts, budget=refused.budget, requested_tokens=refused.requested_tokens
@@ -128,9 +147,10 @@ def _look_back(request: WindowRequest) -> _Before:
     except FixedPartOverBudgetError as error:
         parts = error.numbers["parts"]
         return _Before(request.tail, dict(parts) if isinstance(parts, dict) else {})
-    tail = window.certificate.tail
+    tail, parts = window.certificate.tail, _parts(window.certificate)
     held = [message for message in request.tail if tail and message.seq >= tail[0]]
-    return _Before(held, _parts(window.certificate))
+    is_noted = "summary" in parts and request.notes is not None and bool(request.notes.text.strip())
+    return _Before(held, parts, is_noted or not parts.keys().isdisjoint(("artifact", "recall")))
 
 
 def _parts(certificate: Certificate) -> dict[str, int]:

@@ -185,7 +185,9 @@ def test_a_turn_that_the_new_messages_go_on_keeps_its_question_and_its_open_call
     new = [result("b", "seen")]
     after = compress(client, messages=new)
     assert after["messages"][2:] == [asked, call("b"), *new]
-    assert send(client, messages=new).status_code == 422
+    least = compress(client, messages=new)
+    assert least["messages"][-3:] == [asked, call("b"), *new]
+    assert {"artifact", "recall"}.isdisjoint(least["utilization"]["breakdown"])
     post_turn(client, "t2", *new, {"role": "assistant", "content": "Done."})
     later = read(client)
     sent = [one for one in later["messages"][2:-1] if not is_artifacts(one)]
@@ -294,3 +296,17 @@ def test_bad_input_is_refused_with_the_field(client: TestClient, field: str) -> 
 def test_a_key_that_may_only_read_cannot_cut(client: TestClient, tenant_id: UUID) -> None:
     headers = {"Authorization": f"Bearer {make_key(tenant_id, 'read')}"}
     assert client.post("/v1/sessions/s1/compress", json=ASK, headers=headers).status_code == 403
+
+
+def test_a_window_without_a_turn_gives_up_its_documents(client: TestClient, tenant_id: UUID) -> None:
+    post_turn(client, "large", {"role": "user", "content": WORDS * 120})
+    document = {"content": "\n".join(f"Crate {n} stands in hall {n % 7}." for n in range(900))}
+    before = read(client, attachments=[document])
+    assert before["certificate"]["tail"] is None
+    assert before["utilization"]["breakdown"]["artifact"] > 1_000
+    after = compress(client, attachments=[document])
+    assert "artifact" not in after["utilization"]["breakdown"]
+    assert after["certificate"]["input_tokens"] < before["certificate"]["input_tokens"]
+    assert row(tenant_id).cut_seq == 1
+    bare = send(client)
+    assert (bare.status_code, bare.json()["type"]) == (422, "nothing-to-compress")

@@ -17,7 +17,12 @@ def test_the_limit_in_the_error_is_learned_and_the_answer_stays_well_below_it(cl
     certificate = after["certificate"]
     assert certificate["context_window"] == LIMIT
     assert certificate["input_tokens"] <= (LIMIT - 500) * 0.9
-    assert after["utilization"]["limits"] == {"asked": 16_000, "learned": LIMIT, "in_force": LIMIT}
+    assert after["utilization"]["limits"] == {
+        "asked": 16_000,
+        "learned": LIMIT,
+        "in_force": LIMIT,
+        "history": None,
+    }
 
 
 def test_an_error_that_is_text_is_read_as_well(client: TestClient) -> None:
@@ -41,7 +46,12 @@ def test_later_reads_of_the_session_obey_the_limit_that_it_saw_and_those_of_othe
         read(client, model="gpt-4o-mini"),
     ):
         assert other["certificate"]["context_window"] == 16_000
-        assert other["utilization"]["limits"] == {"asked": 16_000, "learned": None, "in_force": 16_000}
+        assert other["utilization"]["limits"] == {
+            "asked": 16_000,
+            "learned": None,
+            "in_force": 16_000,
+            "history": None,
+        }
 
 
 def seen_by_users(client: TestClient, *users: str, limit: int) -> None:
@@ -204,10 +214,40 @@ def test_a_window_that_nobody_named_is_the_learned_one_and_the_answer_says_so(cl
     after = compress(client, error=OVERFLOW, context_window=None, max_tokens=None)
     assert after["certificate"]["context_window"] == LIMIT
     assert after["utilization"]["assumed"] == ["max_tokens"]
-    assert after["utilization"]["limits"] == {"asked": 128_000, "learned": LIMIT, "in_force": LIMIT}
+    assert after["utilization"]["limits"] == {
+        "asked": 128_000,
+        "learned": LIMIT,
+        "in_force": LIMIT,
+        "history": None,
+    }
 
 
 def test_a_number_too_small_for_a_window_is_not_learned(client: TestClient) -> None:
     talk(client, 8)
     said = "This model's maximum context length is 7 tokens."
     assert compress(client, error=said)["utilization"]["limits"]["learned"] is None
+
+
+ELSEWHERE = "This model's maximum context length is {} tokens. However, you requested 130000 tokens."
+
+
+def test_an_error_of_a_far_larger_window_tells_of_another_request_and_changes_nothing(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    talk(client, 8)
+    for told in ({"error": ELSEWHERE.format(32_000)}, {"observed_limit": 32_000}):
+        answer = send(client, **told).json()
+        assert (answer["status"], answer["type"], answer["field"]) == (422, "not-this-window", *told)
+        assert (answer["limit_tokens"], answer["context_window"]) == (32_000, 16_000)
+    assert row(tenant_id).cut_seq == 0
+    assert count("select count(*) from limit_sighting") == 0
+
+
+def test_a_somewhat_larger_one_or_an_observed_limit_beside_it_is_taken_at_its_word(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    talk(client, 8)
+    compress(client, error=ELSEWHERE.format(31_999))
+    assert row(tenant_id).cut_seq == 8
+    compress(client, error=ELSEWHERE.format(128_000), observed_limit=8_000)
+    assert row(tenant_id).cut_seq == 12

@@ -8,14 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from context.artifacts.types import ArtifactDecision, ArtifactPlan, ProcessingStrategy
 from context.assemble import Notes, Window, WindowRequest, build_messages
 from context.budget import Budget
 from context.emergency import EmergencyCut, LeftOut, with_note
 from context.errors import FixedPartOverBudgetError
+from context.planning.execute import Available
 from context.rebuild import NothingToCompressError, Rebuilt, Refused, rebuild_smaller
+from context.recall.offer import RecallLimits, RecallOffer
+from context.shelf import Shelf
 from context.tokens import count_message
 from context.types import Message, Wire
 from tests.unit.histories import answers, calls, number, real_conversations, says, whole_histories
+from tests.unit.recall.talk import passages_of
+from tests.unit.windows import make_artifact
 
 WINDOW = Budget(8_000, 500)
 
@@ -138,11 +144,58 @@ def test_where_the_provider_named_no_size_nobody_knows_by_how_much() -> None:
     assert raised.value.numbers["over_by"] is None
 
 
-def test_a_summary_without_history_is_nothing_to_leave_out() -> None:
+def beside_history(case: Refused) -> Refused:
+    """The same window with all that is no turn: a summary, an artifact, a passage for the question."""
+    summary = Notes(1, 1, 9, "\n".join(f"- Point {n}: they agreed on crate {n}." for n in range(60)))
+    name = f"art_{7:032x}"
+    rows = "a row of figures 12.5\n" * 90
+    plan = ArtifactPlan((ArtifactDecision(name, ProcessingStrategy.INCLUDE_FULL, 1),))
+    shelf = Shelf(plan, {name: Available(make_artifact(rows, name), rows)})
+    passages = passages_of("The crane stands at berth four. " * 8)
+    recall = RecallOffer(passages, {"crane": 1.0}, RecallLimits(500, 8, 0.5, 0.25, 4_000), 9, 9)
+    asked = replace(case.request, notes=summary, shelf=shelf, recall=recall)
+    return replace(case, request=asked, summary=summary, raw_from=9)
+
+
+def test_a_window_without_a_turn_gives_up_artifacts_then_what_recall_and_summary_take() -> None:
+    case = beside_history(refused([], last_seq=9))
+    before = build_messages(case.request).certificate
+    assert before.tail is None
+    assert {"summary", "artifact", "recall"} <= {block.source for block in before.blocks}
+    gentle = rebuild_smaller(case)
+    assert gentle.cut == EmergencyCut(9)
+    assert {block.source for block in gentle.window.certificate.blocks} >= {"summary"}
+    assert "artifact" not in {block.source for block in gentle.window.certificate.blocks}
+    assert cost(gentle.window) < before.input_tokens
+    least = sum(block.tokens for block in before.blocks if block.trust == "instructions") + 40
+    tight = rebuild_smaller(replace(case, budget=Budget(500 + least, 500)))
+    assert cost(tight.window) <= least
+    with pytest.raises(FixedPartOverBudgetError):
+        rebuild_smaller(replace(case, budget=Budget(501, 500)))
+
+
+def test_a_turn_that_must_stay_whole_stays_where_all_else_can_go() -> None:
+    held = counted(number([says("user", "look"), *calls(["a"])], 10))
+    case = beside_history(refused(held, counted(answers(["a"], "seen"))))
+    rebuilt = rebuild_smaller(case)
+    assert rebuilt.cut == EmergencyCut(9)
+    assert rebuilt.window.certificate.tail == (10, 11)
+    assert cost(rebuilt.window) < build_messages(case.request).certificate.input_tokens
+
+
+def test_what_an_emergency_kept_before_stays_where_nothing_of_history_may_go() -> None:
+    held = counted([*number([says("user", "look")], 3), *number(calls(["a"]), 10)])
+    case = beside_history(refused(held, counted(answers(["a"], "seen"))))
+    case = replace(case, raw_from=0, present=EmergencyCut(9, 3), summary=None)
+    assert rebuild_smaller(case).cut == EmergencyCut(9, 3)
+
+
+def test_a_summary_alone_is_shortened_and_then_left_out() -> None:
     summary = Notes(1, 1, 9, "They agreed on many things. " * 60)
     case = refused([], summary=summary, last_seq=9, raw_from=9)
-    with pytest.raises(NothingToCompressError):
-        rebuild_smaller(replace(case, request=replace(case.request, notes=summary)))
+    case = replace(case, request=replace(case.request, notes=summary))
+    before = cost(build_messages(case.request))
+    assert cost(rebuild_smaller(case).window) < before
 
 
 def check_to_the_end(case: Refused) -> int:
