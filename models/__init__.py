@@ -1,1 +1,1 @@
-"""What Postgres remembers: one aggregate a file, its table and every query about it."""
+"""Postgres storage: a file for each aggregate, with the table and every query."""

@@ -1,4 +1,4 @@
-"""Addresses of servers as settings name them: one that is written wrongly is refused, and not quoted."""
+"""Server addresses in settings: a malformed address is refused without quoting the text."""
 
 import re
 from typing import Annotated
@@ -11,15 +11,15 @@ _BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 def check_address(address: str) -> str:
-    """Take an address whose parts can be told apart; of sentinels there may be several.
+    """Check that the parts of an address can be told apart; sentinel addresses may come in a list.
 
-    Drivers quote what they cannot read, and with it the password: in logs, and on the screen.
+    Drivers quote an unreadable address, password included, in logs and on the screen.
 
     Args:
-        address: As the operator wrote it.
+        address: The text written by the operator.
 
     Raises:
-        ValueError: It is none; the message does not repeat it.
+        ValueError: The text is no address; the message does not repeat the text.
     """
     for one in address.split(";"):
         if _ONE.fullmatch(one) is None or _BARE_PERCENT.search(one):
@@ -32,7 +32,7 @@ def check_address(address: str) -> str:
 
 
 Address = Annotated[str, AfterValidator(check_address)]
-"""A setting that names a server."""
+"""A setting with the address of a server."""
 
 AddressOrNone = Annotated[str, AfterValidator(lambda address: address and check_address(address))]
-"""The same of a server that may be missing: empty."""
+"""A setting with the address of an optional server; empty without a server."""

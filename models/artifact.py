@@ -1,4 +1,4 @@
-"""Artifacts: tool results and documents, each content stored once a tenant, and read by its id."""
+"""Artifacts: tool results and documents, each content stored once a tenant and read by id."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,13 +20,13 @@ from models.text_keys import Cells
 from models.text_settings import seals
 
 DETECT_CHARS = 4_000
-"""The language of a text is told by its beginning."""
+"""Number of leading characters used to detect the language of a text."""
 
 PLAIN = "text/plain"
 
 
 class StoredArtifact(Base):
-    """A content and what is known of it alone; who uses it stands in other tables."""
+    """A content with facts about the content alone; uses of the content are stored in other tables."""
 
     __tablename__ = "artifact"
     __table_args__ = (
@@ -58,14 +58,14 @@ class StoredArtifact(Base):
 
 @dataclass(frozen=True)
 class NewArtifact:
-    """A content ready to be stored: what takes time is done before a transaction opens.
+    """A content ready to be stored: the slow steps are done before a transaction opens.
 
     Attributes:
-        artifact: The value, its content with it.
-        content_sha256: Of the content's UTF-8 bytes.
-        size_bytes: How many those are.
-        media_type: What the content was before it became text.
-        language: Of its beginning, as `detect_language` names it.
+        artifact: The value, with content.
+        content_sha256: SHA-256 of the content's UTF-8 bytes.
+        size_bytes: Number of UTF-8 bytes.
+        media_type: Media type of the content before the conversion to text.
+        language: Language of the beginning, as named by `detect_language`.
     """
 
     artifact: Artifact
@@ -84,11 +84,11 @@ def new_artifact(artifact: Artifact, *, media_type: str = PLAIN) -> NewArtifact:
     """Prepare an artifact for storing.
 
     Args:
-        artifact: A value with its content, which is clean text.
-        media_type: What the content was.
+        artifact: A value with content; the content is clean text.
+        media_type: Media type of the original content.
 
     Raises:
-        ValueError: The content is not there, or is empty.
+        ValueError: The content is missing or empty.
     """
     if not artifact.content:
         raise ValueError("an artifact is stored with its content")
@@ -99,7 +99,7 @@ def new_artifact(artifact: Artifact, *, media_type: str = PLAIN) -> NewArtifact:
 
 @dataclass(frozen=True)
 class ArtifactFacts:
-    """What is known of a stored artifact, its text apart."""
+    """Facts about a stored artifact, without the text."""
 
     artifact_id: str
     artifact_type: ArtifactType
@@ -140,17 +140,17 @@ _STORE = text(
     returning new.artifact_id, old.artifact_id is null
     """
 )
-"""A row that is there is locked whether or not its time of use is raised: nobody drops it meanwhile.
+"""An existing row is locked whether or not `last_used_at` changes: nobody drops the row meanwhile.
 
-In the order of the ids, so that two events cannot wait for each other.
+Rows go in the order of the ids, so that two events cannot deadlock.
 """
 
 
 def store_artifacts(db: Transaction, tenant_id: UUID, new: Iterable[NewArtifact]) -> frozenset[str]:
-    """Store contents, each once, whoever else stores the same at the same time.
+    """Store contents, each once, even when others store the same contents at the same time.
 
     Returns:
-        The ids of those that were not there before.
+        The ids of the newly stored contents.
     """
     cells = Cells(db, tenant_id)
     rows = {entry.artifact.artifact_id: _row(cells, entry) for entry in new}
@@ -191,15 +191,15 @@ _FIND = select(*_FACTS).where(
 
 
 def find_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactFacts | None:
-    """What is known of an artifact; None where the tenant has no such one."""
+    """Find the facts about an artifact; returns None when the tenant has no such artifact."""
     row = db.execute(_FIND, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
     return read_facts(Cells(db, tenant_id), row) if row else None
 
 
 def hold_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactFacts | None:
-    """The same, held until the transaction ends: nobody drops it meanwhile.
+    """Find an artifact and lock the row until the transaction ends: nobody drops the artifact meanwhile.
 
-    To be called before anything else of the transaction is locked.
+    Call before the transaction locks anything else.
     """
     held = _FIND.with_for_update(key_share=True, read=True)
     row = db.execute(held, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
@@ -207,7 +207,7 @@ def hold_artifact(db: Transaction, tenant_id: UUID, artifact_id: str) -> Artifac
 
 
 def read_facts(cells: Cells, row: Sequence[Any]) -> ArtifactFacts:
-    """What is known of an artifact, of a row of the columns that `ArtifactFacts` names."""
+    """Build the facts about an artifact from a row with the columns of `ArtifactFacts`."""
     facts = ArtifactFacts(row[0], ArtifactType(row[1]), ContentKind(row[2]), *row[3:])
     title = cells.open("artifact.title", facts.title, facts.artifact_id)
     preview = cells.open("artifact.preview", facts.preview, facts.artifact_id)
@@ -215,7 +215,7 @@ def read_facts(cells: Cells, row: Sequence[Any]) -> ArtifactFacts:
 
 
 def open_content(cells: Cells, artifact_id: str, stored: str) -> str:
-    """The text of an artifact as it is stored."""
+    """Decrypt the stored text of an artifact."""
     return cells.open("artifact.content", stored, artifact_id)
 
 
@@ -223,7 +223,7 @@ _CONTENTS = select(StoredArtifact.artifact_id, StoredArtifact.content).where(*_A
 
 
 def load_contents(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> dict[str, str]:
-    """The whole texts of artifacts of this tenant, by id; unknown and foreign ids are simply not there."""
+    """Load the whole texts of the tenant's artifacts, by id; unknown and foreign ids are left out."""
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
@@ -240,7 +240,7 @@ _SLICE = text(
 
 
 def load_slice(db: Transaction, tenant_id: UUID, artifact_id: str, *, start: int, length: int) -> str | None:
-    """Characters `[start, start + length)` of an artifact's text; None where there is no such artifact."""
+    """Load characters `[start, start + length)` of an artifact's text; None for an unknown artifact."""
     found = db.execute(
         _SLICE,
         {"tenant_id": tenant_id, "artifact_id": artifact_id, "first": start + 1, "length": length},
@@ -261,7 +261,7 @@ _PASSAGES = select(StoredArtifact.artifact_id, StoredArtifact.passages).where(
 def load_passages(
     db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str], *, version: int
 ) -> dict[str, bytes]:
-    """The prepared indexes of artifacts, by id; one that is missing or of another version is not there."""
+    """Load the prepared indexes of artifacts, by id; missing indexes and other versions are left out."""
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
@@ -275,7 +275,7 @@ def load_passages(
 def save_passages(
     db: Transaction, tenant_id: UUID, artifact_id: str, passages: bytes, *, version: int
 ) -> bool:
-    """Keep an artifact's prepared index. False where the artifact is gone, or has a newer one."""
+    """Save an artifact's prepared index. Returns False when the artifact is gone or has a newer index."""
     done = db.execute(
         update(StoredArtifact)
         .where(
@@ -298,7 +298,7 @@ _TOUCH = text(
 
 
 def touch_artifacts(db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str]) -> None:
-    """Say that artifacts were used; at most once an hour each is written."""
+    """Record the use of artifacts; each artifact is written at most once an hour."""
     db.execute(_TOUCH, {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))})
 
 
@@ -319,13 +319,13 @@ _DROP = text(
 
 
 def drop_unused(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> list[str]:
-    """Drop those of these artifacts that nothing uses any more, and what was derived from them.
+    """Drop the given artifacts without any use left, and everything derived from the dropped artifacts.
 
-    Locked first and judged by a second statement, which sees what others committed meanwhile: an event that
-    stores the same content at this moment comes wholly before or wholly after.
+    Rows are locked first and judged by a second statement, so that commits made meanwhile are seen: an event
+    that stores the same content at this moment comes wholly before or wholly after.
 
     Returns:
-        The ids of those that are gone.
+        The ids of the dropped artifacts.
     """
     asked = {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))}
     if not asked["artifact_ids"]:
@@ -348,15 +348,15 @@ _ORPHANS = text(
 
 
 def drop_orphans(db: Transaction, *, idle_s: float, most: int) -> int:
-    """Drop artifacts of any tenant that nothing uses and that nobody stored or read lately.
+    """Drop unused artifacts of any tenant that nobody stored or read lately.
 
     Args:
         db: A transaction.
-        idle_s: How long they must have been idle, in seconds, >= 0.
-        most: The most that are dropped at once, >= 1.
+        idle_s: Minimum idle time, in seconds, >= 0.
+        most: Maximum number dropped at once, >= 1.
 
     Returns:
-        How many are gone.
+        Number of dropped artifacts.
     """
     orphans: dict[UUID, list[str]] = {}
     for tenant_id, artifact_id in db.execute(_ORPHANS, {"idle_s": idle_s, "most": most}):
@@ -365,7 +365,7 @@ def drop_orphans(db: Transaction, *, idle_s: float, most: int) -> int:
 
 
 def artifact_value(facts: ArtifactFacts, *, source: str, at: datetime, **metadata: object) -> Artifact:
-    """A stored artifact as the pure functions take it, without its content."""
+    """Convert a stored artifact to the value of the pure functions, without content."""
     return Artifact(
         artifact_id=facts.artifact_id,
         artifact_type=facts.artifact_type,

@@ -1,4 +1,4 @@
-"""Attachments: documents that somebody uploaded; each is an artifact, and stays until its owner goes."""
+"""Attachments: uploaded documents; each is an artifact and stays until the owner goes."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ from models.text_keys import Cells, TextUnavailableError
 
 
 class Attachment(Base):
-    """That a document was uploaded, and for whom; an empty id means for nobody in particular."""
+    """An upload of a document and the owner of the upload; an empty id means no particular owner."""
 
     __tablename__ = "artifact_attachment"
     __table_args__ = (
@@ -55,16 +55,16 @@ class Attachment(Base):
 
 @dataclass(frozen=True)
 class NewAttachment:
-    """An upload of a document that is stored as an artifact.
+    """An upload of a document stored as an artifact.
 
     Attributes:
-        artifact_id: Which artifact.
-        media_type: What the upload was.
-        title: What people call it.
-        source: Where it comes from, such as a URL or a path.
-        attachment_type: What it is for, such as `document` or `data`.
-        session_id: The session that it is for; empty for any.
-        user_id: Whose it is; empty for nobody in particular.
+        artifact_id: Id of the artifact.
+        media_type: Media type of the upload.
+        title: Title given by people.
+        source: Origin, such as a URL or a path.
+        attachment_type: Purpose, such as `document` or `data`.
+        session_id: Session of the upload; empty for any session.
+        user_id: Owner of the upload; empty for nobody in particular.
     """
 
     artifact_id: str
@@ -78,7 +78,7 @@ class NewAttachment:
 
 @dataclass(frozen=True)
 class StoredAttachment:
-    """An attachment as its first upload named it, and what is known of its content."""
+    """An attachment as named by the first upload, with the facts about the content."""
 
     facts: ArtifactFacts
     title: str
@@ -89,7 +89,7 @@ class StoredAttachment:
 
     @property
     def value(self) -> Artifact:
-        """The same as the pure functions take it, without its content."""
+        """The attachment as a value of the pure functions, without content."""
         name = self.source or self.title or self.facts.artifact_id
         artifact = artifact_value(
             self.facts, source=f"attachment:{name}", at=self.uploaded_at, origin=self.source
@@ -100,12 +100,12 @@ class StoredAttachment:
 
 
 def add_attachment(db: Transaction, tenant_id: UUID, new: NewAttachment) -> bool:
-    """Record an upload, in the transaction that stores its artifact.
+    """Record an upload, in the transaction that stores the artifact.
 
-    The names that the first upload for the same owner gave stay; a later one fills what was empty.
+    Names given by the first upload of an owner stay; a later upload of the same owner fills empty names.
 
     Returns:
-        Whether this owner had not uploaded it before.
+        True for the first upload by this owner.
     """
     cells, place = Cells(db, tenant_id), (new.artifact_id, new.session_id, new.user_id)
     names = {
@@ -159,7 +159,7 @@ _OWNER_COLUMNS = 2
 def load_attachments(
     db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]
 ) -> dict[str, StoredAttachment]:
-    """The named attachments of this tenant, by id; what was never uploaded there is not there."""
+    """Load attachments of the tenant, by id; ids never uploaded to the tenant are left out."""
     wanted = sorted(set(artifact_ids))
     if not wanted:
         return {}
@@ -183,12 +183,12 @@ def _stored(cells: Cells, row: Any) -> StoredAttachment:
 
 
 def drop_session_attachments(db: Transaction, tenant_id: UUID, session_id: str) -> list[str]:
-    """Forget what was uploaded for a session. Returns the artifacts, for `drop_unused`."""
+    """Forget the uploads for a session. Returns the artifact ids, for `drop_unused`."""
     return _drop(db, tenant_id, Attachment.session_id == session_id)
 
 
 def drop_user_attachments(db: Transaction, tenant_id: UUID, user_id: str) -> list[str]:
-    """Forget what was uploaded for a user. Returns the artifacts, for `drop_unused`."""
+    """Forget the uploads for a user. Returns the artifact ids, for `drop_unused`."""
     return _drop(db, tenant_id, Attachment.user_id == user_id)
 
 
@@ -221,15 +221,15 @@ _TITLES = (
 
 
 def retitle(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> list[str]:
-    """Take from artifacts the titles that none of their uploads gives any more; the oldest one names them.
+    """Replace artifact titles no longer given by any upload; the oldest remaining upload gives the new title.
 
     Args:
-        db: A transaction, which holds the artifacts.
-        tenant_id: Whose they are.
-        artifact_ids: Those of which an upload is forgotten.
+        db: A transaction that holds the artifacts.
+        tenant_id: The owning tenant.
+        artifact_ids: Artifacts with a forgotten upload.
 
     Returns:
-        The ids of those that have another title now, or none.
+        The ids of artifacts with a changed or removed title.
     """
     rows = db.execute(_TITLES, {"tenant_id": tenant_id, "artifact_ids": sorted(set(artifact_ids))})
     cells, changed = Cells(db, tenant_id), []
@@ -242,7 +242,7 @@ def retitle(db: Transaction, tenant_id: UUID, artifact_ids: Iterable[str]) -> li
 
 
 def _other_title(cells: Cells, artifact_id: str, uploads: Sequence[Any]) -> str | None:
-    """What stands in place of an artifact's title; None where an upload gives that too."""
+    """Choose the replacement for an artifact's title; returns None when an upload still gives the title."""
     try:
         title = cells.open("artifact.title", uploads[0].title, artifact_id)
         given = [

@@ -1,4 +1,4 @@
-"""Reading the focus cache: what answers a focus exactly, and among what a near one is looked for."""
+"""Reading the focus cache: exact answers to a focus, and candidates for a near focus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,11 +24,11 @@ from models.text_keys import Cells
 
 @dataclass(frozen=True)
 class Maker:
-    """Whose summaries answer exactly.
+    """Summarizer and prompt of the summaries accepted as exact answers.
 
     Attributes:
-        model: The summarizer in force; None for anybody.
-        prompt_version: The prompt that it is asked by; None for any.
+        model: The summarizer in force; None for any model.
+        prompt_version: Prompt version of the summarizer; None for any version.
     """
 
     model: str | None = None
@@ -36,7 +36,7 @@ class Maker:
 
     @property
     def is_known(self) -> bool:
-        """Whether there can be a summary that it did not make."""
+        """True when a model or a prompt version is named, so that summaries by other makers exist."""
         return self != ANYBODY
 
 
@@ -45,7 +45,7 @@ ANYBODY = Maker()
 
 @dataclass(frozen=True)
 class ReadySummary:
-    """An entry that answers its focus."""
+    """A ready entry of the focus cache."""
 
     key: SummaryKey
     focus: str
@@ -60,7 +60,7 @@ class ReadySummary:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An entry that may be near to a focus; its text is read by its key once it is chosen."""
+    """An entry possibly near to a focus; the text is read by key once the entry is chosen."""
 
     key: SummaryKey
     focus: str
@@ -69,13 +69,13 @@ class Candidate:
     asked_models: Sequence[str] = ()
 
     def is_of(self, maker: Maker) -> bool:
-        """Whether a maker made it, or another answered in its place."""
+        """Check whether a maker wrote the entry, or another model answered in the maker's place."""
         models, prompt = (self.key.model, *self.asked_models), maker.prompt_version
         return maker.model in (None, *models) and prompt in (None, self.key.prompt_version)
 
 
 def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | None]) -> ColumnElement[bool]:
-    """Entries in force of these artifacts; a part of the key that is None may be any."""
+    """Select the entries in force of the given artifacts; a key part of None matches any value."""
     asked = [
         answers_for(value) if name == "model" else getattr(ArtifactSummary, name) == value
         for name, value in parts.items()
@@ -91,7 +91,7 @@ def _ready(tenant_id: UUID, artifact_ids: Sequence[str], parts: dict[str, str | 
 
 
 def _made_by(maker: Maker) -> list[ColumnElement[bool]]:
-    """Conditions that an entry is what a maker made."""
+    """List the conditions for an entry written by a maker."""
     prompt = maker.prompt_version
     return [
         answers_for(maker.model) if maker.model else true(),
@@ -100,7 +100,7 @@ def _made_by(maker: Maker) -> list[ColumnElement[bool]]:
 
 
 def _asks(cells: Cells, focus_key: str) -> ColumnElement[bool]:
-    """Entries of this focus, whichever way its key is stored."""
+    """Select the entries of a focus, for both stored forms of the key."""
     return ArtifactSummary.focus_key.in_(key_forms(cells, focus_key))
 
 
@@ -127,17 +127,17 @@ def find_exact(
     model: str | None = None,
     prompt_version: str | None = None,
 ) -> dict[str, ReadySummary]:
-    """The entries that answer exactly this focus, by artifact; the newest where None leaves several.
+    """Find the entries for exactly this focus, by artifact; the newest entry wins when None leaves several.
 
     Args:
         db: A transaction.
-        tenant_id: Whose artifacts.
-        artifact_ids: Which ones.
-        focus_key: The focus, as `context.focus` names it.
-        size_class: Of which size; None for any.
-        language: In which language; None for any.
-        model: By which model; None for any.
-        prompt_version: By which prompt; None for any.
+        tenant_id: The tenant of the artifacts.
+        artifact_ids: The artifacts.
+        focus_key: The focus, as named by `context.focus`.
+        size_class: Size class; None for any.
+        language: Language; None for any.
+        model: Model; None for any.
+        prompt_version: Prompt version; None for any.
     """
     if not artifact_ids:
         return {}
@@ -157,10 +157,10 @@ def find_exact(
 
 
 def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
-    """Whether a wish needs no work: it is answered, or what was made of it was refused, by any model.
+    """Check whether a wish needs no work: an answer or a refusal by any model exists.
 
-    A key that names its model asks of that one alone, and of those that answered in its place; one that names
-    its prompt, of what was made by that.
+    A key with a model counts only entries of the model, or of a model that answered in its place. A key with
+    a prompt version counts only entries of the prompt version.
     """
     own = [answers_for(key.model)] if key.model else []
     own += [ArtifactSummary.prompt_version == key.prompt_version] if key.prompt_version else []
@@ -180,17 +180,16 @@ def is_settled(db: Transaction, tenant_id: UUID, key: SummaryKey) -> bool:
 def find_standing(
     db: Transaction, tenant_id: UUID, key: SummaryKey, *, maker: Maker = ANYBODY
 ) -> tuple[ReadingState, str | None] | None:
-    """Where a wish stands: ready before wanted, and rejected where it is neither.
+    """Find the state of a wish: ready before wanted before rejected.
 
     Args:
         db: A transaction.
-        tenant_id: Whose artifact.
-        key: The wish. Its prompt version is that by which it would be asked now: what was rejected of an
-            older prompt counts no more.
-        maker: Whose answer counts.
+        tenant_id: The tenant of the artifact.
+        key: The wish. The prompt version is the version in use now: rejections of older prompts do not count.
+        maker: The maker of accepted answers.
 
     Returns:
-        The state, and why it was rejected; None where nobody ever asked.
+        The state, and the reason of a rejection; None for a wish never asked.
     """
     rows = db.execute(
         select(ArtifactSummary.state, ArtifactSummary.rejected_because)
@@ -215,7 +214,7 @@ def find_standing(
 
 
 def load_ready(db: Transaction, tenant_id: UUID, key: SummaryKey) -> ReadySummary | None:
-    """One entry, or None where it is not in force any more."""
+    """Load an entry; returns None for an entry no longer in force."""
     cells = Cells(db, tenant_id)
     row = db.execute(
         select(*KEY_COLUMNS, *_READY_COLUMNS).where(
@@ -246,7 +245,7 @@ def find_candidates(
     model: str | None = None,
     most: int = 200,
 ) -> list[Candidate]:
-    """The entries of artifacts among which a near focus is looked for, the latest used first; no texts."""
+    """Find the entries of artifacts to search for a near focus, the latest used first, without texts."""
     if not artifact_ids:
         return []
     parts = {"size_class": size_class, "language": language, "model": model}

@@ -1,4 +1,4 @@
-"""Storing anew an artifact that was sealed with a key that is gone: the same id is the same content."""
+"""Storing an artifact again after the loss of the sealing key: the same id is the same content."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -19,7 +19,7 @@ _MEND = text(
     returning artifact.artifact_id
     """
 )
-"""The digest tells which key: it is of the content and the tenant's key."""
+"""The digest covers the content and the tenant's key, and so tells which key sealed the row."""
 
 _READ_BEFORE = text(
     "delete from artifact_summary where tenant_id = :tenant_id and artifact_id = any(:artifact_ids)"
@@ -31,14 +31,14 @@ _NAMED_BEFORE = text(
 
 
 def mend(db: Transaction, tenant_id: UUID, columns: Mapping[str, Sequence[object]]) -> None:
-    """Put contents that were sealed now in the place of those that nobody can read any more.
+    """Replace contents unreadable for want of the key with the same contents, sealed now.
 
-    What was read out of them, and the names that they had, cannot be read either.
+    Summaries and names of the old contents are unreadable too and are removed.
 
     Args:
-        db: A transaction, which holds the rows.
-        tenant_id: Whose artifacts.
-        columns: Those that were to be stored, sealed with the tenant's present key, by column.
+        db: A transaction that holds the rows.
+        tenant_id: The tenant of the artifacts.
+        columns: The rows to store, sealed with the tenant's present key, by column.
     """
     named = ("artifact_id", "content_sha256", "title", "preview", "content")
     mended = db.execute(_MEND, {"tenant_id": tenant_id, **{name: columns[name] for name in named}})

@@ -1,4 +1,4 @@
-"""What a worker needs to know of an artifact: its text, and the turn that used it last."""
+"""An artifact as needed by a worker: the text, and the turn of the latest use."""
 
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -17,8 +17,8 @@ class Origin:
 
     Attributes:
         session_id: The session.
-        seq: The message that brought it.
-        tool: The tool that was called; empty where it is not known.
+        seq: The message of the use.
+        tool: The called tool; empty when unknown.
     """
 
     session_id: str
@@ -28,16 +28,16 @@ class Origin:
 
 @dataclass(frozen=True)
 class ArtifactText:
-    """An artifact as it is read by a worker.
+    """An artifact as read by a worker.
 
     Attributes:
-        artifact_id: Its id.
-        kind: How its text is built.
-        title: What people call it; empty for nothing.
-        language: Of its beginning; empty or "und" where that cannot be told.
-        tokens: What it costs whole.
+        artifact_id: Id of the artifact.
+        kind: Structure of the text.
+        title: Title given by people; empty without a title.
+        language: Language of the beginning; empty or "und" when undetermined.
+        tokens: Tokens of the whole text.
         content: The whole text.
-        indexed_with: The version of its prepared index; None where it has none.
+        indexed_with: Version of the prepared index; None without an index.
     """
 
     artifact_id: str
@@ -64,7 +64,7 @@ _LATEST = text(
 
 
 def load_text(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactText | None:
-    """The artifact with its whole text; None where it is gone."""
+    """Load an artifact with the whole text; returns None when the artifact is gone."""
     row = db.execute(_TEXT, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
     if row is None:
         return None
@@ -75,6 +75,6 @@ def load_text(db: Transaction, tenant_id: UUID, artifact_id: str) -> ArtifactTex
 
 
 def find_origin(db: Transaction, tenant_id: UUID, artifact_id: str) -> Origin | None:
-    """The latest use in the present life of a session; None for one that no session uses any more."""
+    """Find the latest use in the present life of a session; returns None without any such use."""
     row = db.execute(_LATEST, {"tenant_id": tenant_id, "artifact_id": artifact_id}).one_or_none()
     return Origin(*row) if row else None

@@ -1,4 +1,4 @@
-"""Plans for a session's next context: asked for with a question, made by a worker, read by that question."""
+"""Plans for a session's next context: requested with a question, made by a worker, read by the question."""
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
@@ -35,15 +35,15 @@ from models.text_keys import Cells
 
 _DIGEST_CHARS = 32
 MOST_PLANS = 20
-"""What is kept of a session: its next question is rarely one of long ago."""
+"""Plans kept per session: the next question is rarely an old question."""
 
 
 AGAIN_AFTER_S = 300.0
-"""A plan that failed is asked for anew after so long: one bad answer says little about the next."""
+"""Seconds until a failed plan is requested again: one bad answer says little about the next answer."""
 
 
 class PlanState(StrEnum):
-    """Where a plan stands."""
+    """State of a plan."""
 
     WANTED = "wanted"
     READY = "ready"
@@ -51,7 +51,7 @@ class PlanState(StrEnum):
 
 
 class StoredArtifactPlan(Base):
-    """How a model would use these artifacts for this question."""
+    """A model's plan for the use of certain artifacts for a question."""
 
     __tablename__ = "artifact_plan"
     __table_args__ = (
@@ -84,7 +84,7 @@ class StoredArtifactPlan(Base):
 
 @dataclass(frozen=True)
 class PlanKey:
-    """What a plan answers, and whom it asks: a question over certain artifacts, in a session."""
+    """Key of a plan: a session, a question with the planning model, and certain artifacts."""
 
     session_id: str
     question_key: str
@@ -101,15 +101,15 @@ class PlanKey:
         attached: Collection[str] = (),
         model: str = "",
     ) -> "PlanKey":
-        """Name a plan: another question, focus, model or artifact is another plan, their order makes none.
+        """Build the key of a plan from question, focus, model and artifacts, in any order of the artifacts.
 
         Args:
-            session_id: In which session.
-            question: What is asked.
-            artifact_ids: What could be used.
-            focus: What the caller says artifacts are read for; empty where nothing is said.
-            attached: Which of the artifacts the request itself brings.
-            model: Who plans; empty for the one of the settings.
+            session_id: The session.
+            question: The question.
+            artifact_ids: Usable artifacts.
+            focus: The caller's focus for reading artifacts; empty without a focus.
+            attached: Artifacts brought by the request.
+            model: The planning model; empty for the model of the settings.
         """
         named = (f"{one}+" if one in attached else one for one in artifact_ids)
         digest = hashlib.sha256("\n".join(sorted(named)).encode()).hexdigest()[:_DIGEST_CHARS]
@@ -119,16 +119,16 @@ class PlanKey:
 
 @dataclass(frozen=True)
 class PlanWish:
-    """What a plan is to be made of.
+    """Input of a plan.
 
     Attributes:
-        artifact_ids: What could be used.
-        question: What is asked.
-        budget_tokens: The room for artifacts, >= 0.
-        focus: What the caller says artifacts are read for; empty where nothing is said.
-        attached_ids: Which of the artifacts the request itself brings.
-        model: Who plans; empty for the one of the settings.
-        brought: What the planner is shown of those that are stored nowhere; kept until it has planned.
+        artifact_ids: Usable artifacts.
+        question: The question.
+        budget_tokens: Token budget for artifacts, >= 0.
+        focus: The caller's focus for reading artifacts; empty without a focus.
+        attached_ids: Artifacts brought by the request.
+        model: The planning model; empty for the model of the settings.
+        brought: Descriptions, for the planner, of artifacts stored nowhere; kept until the planner is done.
     """
 
     artifact_ids: Sequence[str]
@@ -142,7 +142,7 @@ class PlanWish:
 
 @dataclass(frozen=True)
 class PlanRow:
-    """A plan as it stands."""
+    """A stored plan in any state."""
 
     key: PlanKey
     artifact_ids: Sequence[str]
@@ -185,12 +185,12 @@ def want_plan(
     *,
     most: int = MOST_PLANS,
 ) -> PlanState:
-    """Ask for a plan; a failed one is asked for anew, one that is wanted or ready stays.
+    """Request a plan; a failed plan is requested again, a wanted or ready plan stays.
 
     The session's oldest plans make room.
 
     Returns:
-        Where it stands now.
+        The present state.
     """
     cells = Cells(db, tenant_id)
     key = replace(key, question_key=stored_key(cells, key.question_key))
@@ -229,7 +229,7 @@ def want_plan(
 
 
 def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
-    """The plan for a question over certain artifacts, wherever it stands."""
+    """Find the newest plan of a key, in any state."""
     cells = Cells(db, tenant_id)
     newest = select(*_COLUMNS).where(*_of(cells, key)).order_by(StoredArtifactPlan.created_at.desc()).limit(1)
     row = db.execute(newest).one_or_none()
@@ -237,13 +237,13 @@ def find_plan(db: Transaction, tenant_id: UUID, key: PlanKey) -> PlanRow | None:
 
 
 def may_plan_again(db: Transaction, tenant_id: UUID, key: PlanKey, *, planner: str | None) -> bool:
-    """Whether a plan that failed may be asked for anew: some time went by, or another model plans now.
+    """Check whether a failed plan may be requested again: after some time, or with another planning model.
 
     Args:
         db: A connection.
         tenant_id: The tenant.
         key: The plan.
-        planner: The model that would plan; None where nobody knows it.
+        planner: The present planning model; None when unknown.
     """
     is_old = StoredArtifactPlan.ready_at < func.now() - timedelta(seconds=AGAIN_AFTER_S)
     is_changed = StoredArtifactPlan.planner.is_distinct_from(planner) if planner else false()
@@ -256,7 +256,7 @@ def may_plan_again(db: Transaction, tenant_id: UUID, key: PlanKey, *, planner: s
 def find_ready_plans(
     db: Transaction, tenant_id: UUID, key: PlanKey, *, focus: str, model: str, most: int = MOST_PLANS
 ) -> list[PlanRow]:
-    """The plans by this model that are ready for a key's very artifacts and this focus, the newest first."""
+    """Find ready plans by the model for exactly a key's artifacts and the focus, newest first."""
     rows = db.execute(
         select(*_COLUMNS)
         .where(
@@ -275,7 +275,7 @@ def find_ready_plans(
 
 
 def take_wanted_plans(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> list[PlanRow]:
-    """The plans that a session waits for, the newest question first."""
+    """Load the wanted plans of a session, the newest question first."""
     rows = db.execute(
         select(*_COLUMNS)
         .where(
@@ -300,19 +300,19 @@ def store_plan(
     planner: str | None = None,
     call_ids: Sequence[UUID] = (),
 ) -> bool:
-    """Put in what came of a wish, in the transaction that finishes its work.
+    """Store the result of a wish, in the transaction that finishes the work.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        key: Which plan.
-        plan: The plan; None where it failed.
-        reason: Why it failed; must be there without a plan.
-        planner: The model that was asked.
-        call_ids: Its calls in the ledger.
+        tenant_id: The tenant of the session.
+        key: The plan.
+        plan: The plan; None for a failure.
+        reason: The reason of a failure; required without a plan.
+        planner: The called model.
+        call_ids: The model calls in the ledger.
 
     Returns:
-        Whether it was stored; False where nobody waits for it any more.
+        True when stored; False when nobody waits for the plan any more.
     """
     cells = Cells(db, tenant_id)
     wanted = db.execute(
@@ -344,7 +344,7 @@ def store_plan(
 
 
 def drop_session_plans(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Forget what was asked and planned in a session. Returns how many plans are gone."""
+    """Delete the questions and plans of a session. Returns the number of deleted plans."""
     return db.execute(
         text("delete from artifact_plan where tenant_id = :tenant_id and session_id = :session_id"),
         {"tenant_id": tenant_id, "session_id": session_id},
@@ -357,7 +357,7 @@ _OTHER_QUESTIONS = text(
 
 
 def drop_other_questions(db: Transaction, tenant_id: UUID, *, keyed: bool) -> int:
-    """Forget the plans for questions whose key is of the other kind; they are made again."""
+    """Delete the plans with question keys of the other kind; the plans are made again."""
     asked = {"tenant_id": tenant_id, "mark": MARK_OF_KEYED, "keyed": keyed}
     return db.execute(_OTHER_QUESTIONS, asked).rowcount
 

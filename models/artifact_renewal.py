@@ -1,4 +1,4 @@
-"""Having a summary of an artifact made anew, in the words in which it was asked for and for whom it was."""
+"""Renewing an artifact summary with the same wording, for the same session."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -20,21 +20,22 @@ _OWNERS = select(ArtifactSummary.origin, ArtifactSummary.session_id, ArtifactSum
 def want_anew(
     db: Transaction, tenant_id: UUID, outdated: ReadySummary, maker: Maker, *, ttl_s: float
 ) -> bool:
-    """Ask the summarizer in force for what another made, with the work that does it.
+    """Request a summary by the summarizer in force in place of another model's summary, and the work for it.
 
-    The words of the question are stored once more, so nobody may be erasing them meanwhile: their session and
-    the artifact are held. What belongs to a user, or was foreseen in words of several sessions, is left to a
-    context to ask for, or to whoever asks by name.
+    The words of the question are stored once more, so nobody may erase the words meanwhile: session and
+    artifact are locked. A summary owned by a user, or mined from the words of several sessions, is not
+    renewed here: a
+    context or a request by name may ask for a new summary.
 
     Args:
-        db: A transaction that has locked nothing yet.
-        tenant_id: Whose artifact.
-        outdated: What another made.
-        maker: The summarizer in force, and its prompt.
-        ttl_s: How long the wish stays, in seconds, > 0.
+        db: A transaction without any lock yet.
+        tenant_id: The tenant of the artifact.
+        outdated: The other model's summary.
+        maker: The summarizer in force, and the prompt version.
+        ttl_s: Lifetime of the wish, in seconds, > 0.
 
     Returns:
-        Whether it is waited for now.
+        True when the summary is wanted now.
     """
     key = outdated.key
     first = _asker(db, tenant_id, key)
@@ -57,6 +58,6 @@ def want_anew(
 
 
 def _asker(db: Transaction, tenant_id: UUID, key: SummaryKey) -> tuple[str, str | None, str | None] | None:
-    """Why a summary was asked for, and in whose words; None where it is gone."""
+    """Find the origin and the owning session and user of a summary; returns None for a missing summary."""
     row = db.execute(_OWNERS.where(key.of_either(Cells(db, tenant_id)))).one_or_none()
     return (row.origin, row.session_id, row.user_id) if row else None

@@ -1,4 +1,4 @@
-"""The results that were taken out of certain messages, and of no others: what may be put back into them."""
+"""Tool results taken out of certain messages, to be put back into the same messages only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from models.text_keys import Cells
 
 @dataclass(frozen=True)
 class TakenResult:
-    """A content that stood in a message.
+    """A content taken out of a message.
 
     Attributes:
         content: The whole text.
-        count: What it costs.
+        count: Tokens of the whole text.
     """
 
     content: str
@@ -38,20 +38,20 @@ _RESULTS = text(
 def load_results(
     db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int
 ) -> dict[int, Mapping[str, TakenResult]]:
-    """The contents that were taken out of the messages `[from_seq, to_seq]` of a session.
+    """Load the contents taken out of the messages `[from_seq, to_seq]` of a session.
 
-    By what was stored with the messages, never by what stands in them: a text that is written like a pointer
-    leads to nothing that was not its own.
+    The stored uses decide, never the text of a message: a text written like a pointer cannot reach a foreign
+    content.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
+        tenant_id: The tenant of the session.
+        session_id: The session.
         from_seq: First message.
-        to_seq: Last message, both included.
+        to_seq: Last message, included.
 
     Returns:
-        For each message with such results, they by artifact id, as `restore_results` takes them.
+        {message number: {artifact id: result}} for messages with such results, as taken by `restore_results`.
     """
     found: dict[int, dict[str, TakenResult]] = {}
     cells = Cells(db, tenant_id)

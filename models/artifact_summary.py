@@ -1,4 +1,4 @@
-"""The focus cache: what artifacts say about a question, asked for first, then ready or rejected."""
+"""The focus cache: artifact summaries for a question, first wanted, then ready or rejected."""
 
 import json
 from collections.abc import Sequence
@@ -37,11 +37,11 @@ from models.text_keys import Cells
 from models.text_settings import seals
 
 UNDECIDED = ""
-"""A wish's model or prompt version where the worker that fulfils it decides."""
+"""Model or prompt version of a wish left to the worker."""
 
 
 class ReadingState(StrEnum):
-    """Where an entry stands."""
+    """State of an entry."""
 
     WANTED = "wanted"
     READY = "ready"
@@ -49,7 +49,7 @@ class ReadingState(StrEnum):
 
 
 class ArtifactSummary(Base):
-    """What one artifact says about one focus, as one model, prompt, size and language have it."""
+    """Summary of an artifact for a focus, made by a model and prompt in a size and language."""
 
     __tablename__ = "artifact_summary"
     __table_args__ = (
@@ -99,7 +99,7 @@ class ArtifactSummary(Base):
 
 @dataclass(frozen=True)
 class SummaryKey:
-    """What an entry answers; the tenant comes first, and the artifact's id stands for its content's hash."""
+    """Key of an entry, without the tenant; the artifact's id stands for the hash of the content."""
 
     artifact_id: str
     focus_key: str
@@ -109,27 +109,27 @@ class SummaryKey:
     prompt_version: str = UNDECIDED
 
     def of(self, tenant_id: UUID) -> ColumnElement[bool]:
-        """The condition that a row is this entry's."""
+        """Return the condition for the entry's row."""
         own = [getattr(ArtifactSummary, name) == value for name, value in self.__dict__.items()]
         return and_(ArtifactSummary.tenant_id == tenant_id, *own)
 
     def of_either(self, cells: Cells) -> ColumnElement[bool]:
-        """The same, whichever way the row's focus key is stored."""
+        """Return the condition for the entry's row, for both stored forms of the focus key."""
         forms = key_forms(cells, self.focus_key)
         return or_(*(replace(self, focus_key=form).of(cells.tenant_id) for form in forms))
 
 
 @dataclass(frozen=True)
 class Wish:
-    """A summary that somebody wants.
+    """A wanted summary.
 
     Attributes:
-        key: Which one; the worker decides about a model or prompt that the wish leaves open.
-        focus: What the artifact is to be read for, in words; empty for the general focus.
-        terms: The same as terms, by which near focuses are found.
-        origin: Who says so: turn, open_work, mined, general, asked or request.
-        session_id: The session whose words the focus is, begun or not; None where it is nobody's.
-        user_id: The user whose words it is; None where nobody is named.
+        key: Key of the summary; the worker fills in an undecided model or prompt version.
+        focus: The question to read the artifact for, in words; empty for the general focus.
+        terms: Terms of the focus, for finding near focuses.
+        origin: Origin of the wish: turn, open_work, mined, general, asked or request.
+        session_id: The session that wrote the focus, begun or not; None without a session.
+        user_id: The user that wrote the focus; None without a user.
     """
 
     key: SummaryKey
@@ -142,18 +142,18 @@ class Wish:
 
 @dataclass(frozen=True)
 class MadeSummary:
-    """What came of a wish: a text that is good, or why there is none.
+    """Result of a wish: an accepted text, or the reason of the rejection.
 
     Attributes:
-        model: Who wrote it.
-        prompt_version: By which prompt.
-        language: In which language it is.
-        text: The text; None where it was rejected.
-        tokens: Its canonical count.
-        tokens_wide: Its wide count.
-        method: How it was made.
-        call_ids: Its calls in the ledger.
-        rejected_because: Why it is not good; None where it is.
+        model: The writing model.
+        prompt_version: Version of the prompt.
+        language: Language of the text.
+        text: The text; None after a rejection.
+        tokens: Canonical token count.
+        tokens_wide: Wide token count.
+        method: Method of the summary.
+        call_ids: The model calls in the ledger.
+        rejected_because: Reason of the rejection; None for an accepted text.
     """
 
     model: str
@@ -168,7 +168,7 @@ class MadeSummary:
 
 
 def answers_for(model: str) -> ColumnElement[bool]:
-    """The condition that an entry is what a model made, or what another answered in its place."""
+    """Return the condition for entries made by a model, or by another model in its place."""
     return or_(ArtifactSummary.model == model, literal(model) == func.any(ArtifactSummary.asked_models))
 
 
@@ -192,19 +192,19 @@ _ASKED = ("focus", "terms", "origin", "session_id", "user_id")
 def want_summary(
     db: Transaction, tenant_id: UUID, wish: Wish, *, ttl_s: float, again: bool = False
 ) -> ReadingState:
-    """Ask for a summary; the work itself is asked for by `models.work.want` in the same transaction.
+    """Request a summary; the work itself is requested by `models.work.want` in the same transaction.
 
-    What is wanted or ready already stays as it is; what has expired is asked for anew.
+    A wanted or ready entry stays; an expired entry is requested again.
 
     Args:
         db: A transaction.
-        tenant_id: Whose artifact.
-        wish: Which summary, and why.
-        ttl_s: How long the wish stays, in seconds, > 0.
-        again: Whether one that was rejected is tried again.
+        tenant_id: The tenant of the artifact.
+        wish: The summary and the origin of the wish.
+        ttl_s: Lifetime of the wish, in seconds, > 0.
+        again: True to retry a rejected entry.
 
     Returns:
-        Where it stands now.
+        The present state.
     """
     cells = Cells(db, tenant_id)
     key = replace(wish.key, focus_key=stored_key(cells, wish.key.focus_key))
@@ -244,7 +244,7 @@ KEY_COLUMNS = [ArtifactSummary.__table__.c[name] for name in SummaryKey.__datacl
 
 
 def take_wanted(db: Transaction, tenant_id: UUID, artifact_id: str, *, most: int) -> list[Wish]:
-    """The wishes for an artifact, the likeliest to be read first; whoever holds its work fulfils them."""
+    """Load the wishes for an artifact, most urgent first; the holder of the work fulfils the wishes."""
     urgency = case({origin: place for place, origin in enumerate(_ORDER)}, value=ArtifactSummary.origin)
     rows = db.execute(
         select(
@@ -274,7 +274,7 @@ def _wish(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str], *rest
 
 
 def seal_focus(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str]) -> dict[str, Any]:
-    """The words and terms of a focus as they are stored; sealed, the terms are one text."""
+    """Seal the words and terms of a focus for storing; sealed terms become a single text."""
     sealed = [cells.seal("artifact_summary.terms", json.dumps(list(terms)), *_focus_row(key))]
     return {
         "focus": cells.seal("artifact_summary.focus", focus, *_focus_row(key)),
@@ -283,7 +283,7 @@ def seal_focus(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str]) 
 
 
 def open_focus(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """The words and terms of a focus."""
+    """Decrypt the words and terms of a focus."""
     row = _focus_row(key)
     if len(terms) == 1 and is_sealed(terms[0]):
         terms = json.loads(cells.open("artifact_summary.terms", terms[0], *row))
@@ -291,12 +291,12 @@ def open_focus(cells: Cells, key: SummaryKey, focus: str, terms: Sequence[str]) 
 
 
 def _focus_row(key: SummaryKey) -> tuple[str, ...]:
-    """What stays when the entry moves to the key of what wrote it."""
+    """Key parts kept when an entry moves to the key of the writing model."""
     return key.artifact_id, key.focus_key, key.size_class
 
 
 def text_row(key: SummaryKey) -> tuple[str, ...]:
-    """What names the text of an entry beside its tenant."""
+    """Key parts bound to the sealed text of an entry, without the tenant."""
     return (*_focus_row(key), key.language, key.model, key.prompt_version)
 
 
@@ -309,22 +309,23 @@ def store_made(
     ttl_s: float,
     asked: str = UNDECIDED,
 ) -> bool:
-    """Put in what came of a wish, in the transaction that finishes its work.
+    """Store the result of a wish, in the transaction that finishes the work.
 
-    The entry moves to the key of what really wrote it, and remembers of whom it was asked: else it would be
-    asked, and paid for, again and again. Nothing is written where the wish is gone: its session or its
-    artifact was erased meanwhile.
+    The entry moves to the key of the writing model and remembers the asked model: otherwise the asked model
+    would be called and paid again and again. Nothing is written when the wish is gone: the session or the
+    artifact
+    was erased meanwhile.
 
     Args:
         db: A transaction.
-        tenant_id: Whose artifact.
+        tenant_id: The tenant of the artifact.
         wanted: The wish.
-        made: What came of it.
-        ttl_s: How long it is kept, in seconds, > 0.
-        asked: The model that was asked; another may have answered.
+        made: Result of the wish.
+        ttl_s: Lifetime of the entry, in seconds, > 0.
+        asked: The asked model; another model may have answered.
 
     Returns:
-        Whether it was stored.
+        True when stored.
     """
     cells = Cells(db, tenant_id)
     wish = db.execute(
@@ -358,7 +359,7 @@ def store_made(
 
 
 def _in_place(made: Any) -> dict[str, Any]:
-    """What an entry becomes that is made once more: it is of whoever asked now, and else of whom it was."""
+    """Build the update of an entry made once more: a new owner replaces the old owner, if any is named."""
     changed = {name: made[name] for name in (*_FRESH, "state", "expires_at", "focus", "terms")}
     owners = {
         name: func.coalesce(made[name], getattr(ArtifactSummary, name)) for name in ("session_id", "user_id")

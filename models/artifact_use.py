@@ -1,4 +1,4 @@
-"""Where artifacts are used: which tool result of which message, and what the call read or wrote."""
+"""Uses of artifacts: the tool result and message of a use, and the subject read or written by the call."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ ARTIFACT_KEY = ["artifact.tenant_id", "artifact.artifact_id"]
 
 
 class ArtifactUse(Base):
-    """A tool result that is an artifact, or a small one of a call that wrote something others had read."""
+    """A tool result stored as an artifact, or a small result of a call that wrote a subject read before."""
 
     __tablename__ = "artifact_use"
     __table_args__ = (
@@ -61,17 +61,17 @@ class ArtifactUse(Base):
 
 @dataclass(frozen=True)
 class NewUse:
-    """A tool result's place in a turn that is not stored yet.
+    """A tool result's place in a turn not stored yet.
 
     Attributes:
-        message: Index of its message in the turn, >= 0.
-        place: Its place among the results of that message, >= 0.
-        artifact_id: The artifact that it is; None for a small result of a call that writes.
-        tool: The tool that was called; empty where it is not known.
-        subject: What the call reads or writes; empty where it is not known.
-        writes: Whether the call changes the subject.
-        source: Such as `step_1:web_scraper`.
-        saved: By how much its message is smaller than it was sent, in the canonical and the wide count.
+        message: Index of the message in the turn, >= 0.
+        place: Place among the results of the message, >= 0.
+        artifact_id: The artifact; None for a small result of a writing call.
+        tool: The called tool; empty when unknown.
+        subject: The subject read or written by the call; empty when unknown.
+        writes: True if the call changes the subject.
+        source: Source, such as `step_1:web_scraper`.
+        saved: Tokens saved in the message compared with the sent message, canonical and wide.
     """
 
     message: int
@@ -86,7 +86,7 @@ class NewUse:
 
 @dataclass(frozen=True)
 class PlacedUse:
-    """A use and the turn that it came with."""
+    """A use and the turn of the use."""
 
     session_id: str
     turn_index: int
@@ -108,7 +108,7 @@ _ADD = text(
 
 
 def add_uses(db: Transaction, tenant_id: UUID, uses: Iterable[PlacedUse]) -> None:
-    """Record where artifacts are used, in the transaction that stores the messages."""
+    """Record uses of artifacts, in the transaction that stores the messages."""
     cells = Cells(db, tenant_id)
     rows = [_row(cells, placed) for placed in uses]
     if rows:
@@ -136,16 +136,16 @@ def _row(cells: Cells, placed: PlacedUse) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Use:
-    """A use as it is stored.
+    """A stored use.
 
     Attributes:
         seq: The message.
-        place: The place among its results.
+        place: Place among the results of the message.
         turn_index: The turn.
-        tool: The tool that was called.
-        subject: What the call read or wrote.
-        writes: Whether it wrote.
-        artifact: The result without its content; None for a small result of a call that wrote.
+        tool: The called tool.
+        subject: The subject read or written by the call.
+        writes: True if the call wrote.
+        artifact: The result without content; None for a small result of a writing call.
     """
 
     seq: int
@@ -158,7 +158,7 @@ class Use:
 
     @property
     def access(self) -> Access:
-        """The same for `find_superseded`."""
+        """The use as an access for `find_superseded`."""
         subject = parse_subject(self.subject, writes=self.writes)
         return Access(self.seq, subject, self.artifact.artifact_id if self.artifact else None)
 
@@ -181,14 +181,14 @@ _USE_COLUMNS = 8
 
 
 def load_uses(db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, newest: int) -> list[Use]:
-    """The newest uses of a session, small results of writing calls included, oldest first.
+    """Load the newest uses of a session, small results of writing calls included, oldest first.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
-        after_seq: Only uses after this message: 0, or where the session's present life begins.
-        newest: The most uses, >= 1.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        after_seq: Only uses after this message: 0, or the start of the session's present life.
+        newest: Maximum number of uses, >= 1.
     """
     asked = {"tenant_id": tenant_id, "session_id": session_id, "after_seq": after_seq, "newest": newest}
     cells = Cells(db, tenant_id)
@@ -198,11 +198,11 @@ def load_uses(db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: i
 def load_session_artifacts(
     db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, newest: int
 ) -> list[Artifact]:
-    """The artifacts of a session's newest uses, oldest first, without their contents.
+    """Load the artifacts of a session's newest uses, oldest first, without contents.
 
-    An artifact that was used twice stands there twice: that the later read makes the earlier one superfluous
-    is for a plan to say. Each is `historical`, and names its `tool`, `subject`, `seq`, `place`, `turn_index`
-    and `writes`; see `load_uses` for the bounds.
+    An artifact used twice is listed twice: a plan decides whether the later read supersedes the earlier read.
+    Each artifact is `historical`, and names `tool`, `subject`, `seq`, `place`, `turn_index` and `writes`; see
+    `load_uses` for the bounds.
     """
     uses = load_uses(db, tenant_id, session_id, after_seq=after_seq, newest=newest)
     return [use.artifact for use in uses if use.artifact is not None]
@@ -219,7 +219,7 @@ def _use(cells: Cells, session_id: str, row: Any) -> Use:
 
 
 def _historical(facts: ArtifactFacts, use: Use, source: str, created_at: datetime) -> Artifact:
-    """The stored source names the step of its turn; seen from later, what counts is the message."""
+    """Build the artifact of an earlier message: the new source names the message, not the step."""
     metadata: Mapping[str, object] = {
         "historical": True,
         "tool": use.tool,
@@ -235,7 +235,7 @@ def _historical(facts: ArtifactFacts, use: Use, source: str, created_at: datetim
 
 
 def find_old(uses: Sequence[Use]) -> dict[str, Superseded]:
-    """Which artifacts a later use made old, and by what; the uses in the order of the log."""
+    """Find the artifacts made old by a later use, with the superseding use; takes uses in log order."""
     return superseded_artifacts([use.access for use in uses])
 
 
@@ -251,10 +251,10 @@ _DROP = text(
 def drop_uses(
     db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int
 ) -> tuple[int, list[str]]:
-    """Forget the uses in messages that are erased.
+    """Forget the uses in erased messages.
 
     Returns:
-        How many uses are gone, and the artifacts that they named, for `drop_unused` in the same transaction.
+        Number of dropped uses, and the named artifact ids, for `drop_unused` in the same transaction.
     """
     asked = {"tenant_id": tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
     gone = list(db.execute(_DROP, asked).scalars())

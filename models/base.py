@@ -1,4 +1,4 @@
-"""The declarative base: names of constraints, and types that every table shares."""
+"""The declarative base: names of constraints, and column types shared by every table."""
 
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
@@ -19,12 +19,12 @@ NAMING = {
 TenantKey = Annotated[
     UUID, mapped_column(ForeignKey("tenant.tenant_id", ondelete="CASCADE"), primary_key=True)
 ]
-"""The first column of every key: whose row it is."""
+"""First column of every key: the tenant of the row."""
 
 TenantPart = Annotated[UUID, mapped_column(primary_key=True)]
-"""The same in a row that belongs to a session: its session's key proves the tenant.
+"""Tenant column of a row owned by a session: the session's key proves the tenant.
 
-A reference to the tenant as well would have every intake at once lock that one row of it.
+With a direct reference to the tenant, all intakes would lock the same tenant row at once.
 """
 
 Timestamp = Annotated[datetime, mapped_column(DateTime(timezone=True))]
@@ -32,7 +32,7 @@ CreatedAt = Annotated[datetime, mapped_column(DateTime(timezone=True), server_de
 
 
 class Base(DeclarativeBase):
-    """What every table descends from."""
+    """Base class of every table."""
 
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map: ClassVar[dict[Any, Any]] = {

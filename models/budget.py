@@ -1,4 +1,4 @@
-"""What models may cost: caps per tenant and per session, for a day in UTC."""
+"""Spending caps for model calls: per tenant and per session, for a day in UTC."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from context.errors import AfterturnError
 
 @dataclass(frozen=True)
 class Caps:
-    """The most that may be charged in a day; None is no cap."""
+    """Maximum charges in a day; None is no cap."""
 
     tenant_tokens_per_day: int | None = None
     session_tokens_per_day: int | None = None
@@ -23,12 +23,12 @@ class Caps:
 
     @property
     def any_set(self) -> bool:
-        """Whether there is anything to check."""
+        """True when there is a cap to check."""
         return self != Caps()
 
 
 class BudgetSettings(BaseSettings):
-    """The caps in force; read once from `AFTERTURN_*`. `none` takes a cap away."""
+    """Caps in force, read once from `AFTERTURN_*`. `none` removes a cap."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_",
@@ -68,22 +68,23 @@ class BudgetSettings(BaseSettings):
 
 @lru_cache
 def budget_settings() -> BudgetSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return BudgetSettings()
 
 
 def next_day(now: datetime) -> datetime:
-    """The next midnight in UTC: when the caps are whole again."""
+    """Compute the next midnight in UTC: the time when the caps are whole again."""
     midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight + timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class Denial:
-    """Which cap said no: its scope (`tenant`, `session`), its unit (`tokens`, `usd`) and the numbers.
+    """A denial by a cap: scope (`tenant`, `session`), unit (`tokens`, `usd`) and the numbers.
 
-    `open` is the part of what is used that was reserved by calls still under way: they may take less.
-    `is_guess` says that what is wanted is a guess, for want of a price; `judged_by` what it was judged by.
+    `open` is the part of `used` reserved by calls still under way: those calls may take less. `is_guess`
+    marks a guessed `wanted`, for want of a price; `judged_by` is the fingerprint of the settings behind the
+    decision.
     """
 
     scope: str
@@ -97,7 +98,7 @@ class Denial:
 
     @property
     def needs(self) -> int | Decimal:
-        """What would do: so much room in a tenant's cap, which its work shares; so large a session's cap."""
+        """Need of the call: free room in a tenant's cap, shared with other work, or a session cap's size."""
         return self.wanted if self.scope == "tenant" else self.used - self.open + self.wanted
 
 
@@ -106,15 +107,15 @@ class BudgetDeniedError(AfterturnError):
 
     Attributes:
         denial: The cap and the numbers.
-        retry_at: When it can succeed at the latest; None when the call alone is larger than the cap.
-        retry_in_s: How long the work waits: until then, or for a day in which somebody may raise the cap.
-            Where there is room earlier, the work is brought forward.
+        retry_at: Latest time of success; None when the call alone is larger than the cap.
+        retry_in_s: Waiting time of the work: until `retry_at`, or a day in which somebody may raise the cap.
+            With room earlier, the work is brought forward.
     """
 
     code = "budget-denied"
 
     def __init__(self, denial: Denial, *, now: datetime) -> None:
-        """Say how much is left and when there is more."""
+        """State the room left and the time of new room."""
         retry_at = next_day(now) if denial.wanted <= denial.cap else None
         when = f"again at {retry_at:%Y-%m-%dT%H:%M:%SZ}" if retry_at else "never"
         sooner = ", sooner if there is room" if retry_at else " under this cap, soon under a larger one"

@@ -1,4 +1,4 @@
-"""What reported usage has taught about each tenant's models, and the reports to learn it from."""
+"""Token calibration of each tenant's models, learned from reported usage, and the reports to learn from."""
 
 import json
 import re
@@ -20,11 +20,11 @@ from models.session import Transaction
 from models.text_keys import Cells
 
 MOST_TURNS, MOST_MESSAGES = 16, 300
-"""How far back reports are compared: more of them would hardly change what is learned."""
+"""Number of turns and messages compared: more reports would hardly change the result."""
 
 
 class StoredCalibration(Base):
-    """How a tenant's reports from a model relate to our estimates; without a row it is uncalibrated."""
+    """Ratio of a tenant's usage reports for a model to our estimates; uncalibrated without a row."""
 
     __tablename__ = "calibration"
     __table_args__ = (
@@ -42,7 +42,7 @@ class StoredCalibration(Base):
 
 
 def find_calibration(db: Transaction, tenant_id: UUID, model: str) -> Calibration:
-    """What is known of a model, under whichever of its names; uncalibrated where nothing is."""
+    """Find the calibration of a model, under any name of the model; uncalibrated without a row."""
     key = model_key(model)
     row = db.execute(
         select(StoredCalibration.factor, StoredCalibration.observations, StoredCalibration.spread).where(
@@ -53,18 +53,19 @@ def find_calibration(db: Transaction, tenant_id: UUID, model: str) -> Calibratio
 
 
 def keep_calibration(db: Transaction, tenant_id: UUID, seen: Calibration, learned: Calibration) -> bool:
-    """Keep what was learned, by compare-and-set.
+    """Store a learned calibration, by compare-and-set.
 
-    The commit does not wait for the disk: a crash may lose the last lessons, and nothing depends on them.
+    The commit does not wait for the disk: a crash may lose the last lessons, and nothing depends on the
+    lessons.
 
     Args:
-        db: A transaction of its own; it holds the row until its end.
-        tenant_id: Whose model it is.
-        seen: What was known when it was learned.
-        learned: What is known now.
+        db: A separate transaction; the row is held until its end.
+        tenant_id: The tenant of the model.
+        seen: The calibration known before learning.
+        learned: The calibration after learning.
 
     Returns:
-        Whether it was kept; False: somebody else learned meanwhile, and this observation is dropped.
+        True when stored; False: another process learned meanwhile, and this observation is dropped.
     """
     db.execute(text("set local synchronous_commit = off"))
     values = {
@@ -85,7 +86,7 @@ def keep_calibration(db: Transaction, tenant_id: UUID, seen: Calibration, learne
 
 
 MEDIA = re.compile(r'"type":\s*"[a-z_]*(image|audio|video|file|document|screenshot)')
-"""What the statement below looks for in a text that is not sealed."""
+"""Pattern used by the statement below for unsealed texts."""
 
 _MESSAGES = text(
     r"""
@@ -107,8 +108,9 @@ _MESSAGES = text(
     order by seq desc limit :most
     """
 )
-"""A large result counts as it was sent. Where requests are made of our windows, it is gone from the next one,
-so that a turn that holds one measures nothing: like one with media."""
+"""A large result counts with the size sent. A session with requests made of our windows no longer sends the
+result in the next request, so a turn with such a result measures nothing: like a turn with media.
+"""
 
 _TURNS = text(
     """
@@ -126,23 +128,23 @@ _TURNS = text(
     order by turn_index
     """
 )
-"""Which summary a request was made with is known where none came into force between two turns' arrivals."""
+"""The summary of a request is known when no summary came into force between the arrivals of two turns."""
 
 
 def load_reported_turns(
     db: Transaction, tenant_id: UUID, session_id: str, turn_index: int, *, served: bool = False
 ) -> list[ReportedTurn]:
-    """Read the newest turns up to one of them, whole ones only, with their reports and sizes.
+    """Read the newest turns up to a given turn, whole turns only, with reports and sizes.
 
     Args:
         db: A connection.
-        tenant_id: Whose session it is.
-        session_id: Which one.
+        tenant_id: The tenant of the session.
+        session_id: The session.
         turn_index: The last turn to read.
-        served: Whether the session's requests are made of our windows, in which old results are pointers.
+        served: True if the session's requests are made of our windows, with pointers for old results.
 
     Returns:
-        Consecutive turns, oldest first; empty where not even the last one is small enough.
+        Consecutive turns, oldest first; empty when even the last turn is too large.
     """
     place = {"tenant_id": tenant_id, "session_id": session_id}
     turns = db.execute(_TURNS, {**place, "last_index": turn_index, "most": MOST_TURNS}).all()

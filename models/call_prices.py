@@ -1,4 +1,4 @@
-"""What certain calls to models cost, by their ids."""
+"""Prices of model calls, by call id."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -11,7 +11,7 @@ from models.session import Transaction
 
 
 def find_prices(db: Transaction, tenant_id: UUID, call_ids: Iterable[UUID]) -> dict[UUID, Decimal | None]:
-    """The price of each call in US dollars; None where nobody knows it, and for a call that is gone."""
+    """Find the price of each call in US dollars; None for an unknown price and for a missing call."""
     wanted = sorted(set(call_ids))
     if not wanted:
         return {}

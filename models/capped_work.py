@@ -1,7 +1,7 @@
-"""Work that waits for a cap: what it needs is noted, and it goes on as soon as there is room for it.
+"""Work waiting for a cap: the need is noted, and the work goes on as soon as there is room.
 
-It is due at midnight UTC, when the caps are whole again. A look now and then brings it forward: after
-somebody raised a cap, after calls took less than was reserved for them, or once a call costs something else.
+The work is due at midnight UTC, when the caps are whole again. A regular look brings work forward: after
+somebody raised a cap, after calls took less than reserved, or after the price of a call has changed.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from models.session import Transaction
 from models.work import Claim, DueWork
 
 MOST_AT_ONCE = 500
-"""So much of what waits for one cap of a tenant goes on after one look."""
+"""Maximum number of pieces of a tenant released per cap in one look."""
 
 NO_CAP = Decimal("Infinity")
 
 
 def note_denial(db: Transaction, held: Claim, denial: Denial) -> None:
-    """Note which cap has no room for the work, and what it needs; called before it is put off."""
+    """Note the cap that denied the work, and the need of the work; call before the work is put off."""
     db.execute(
         update(DueWork)
         .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
@@ -52,7 +52,7 @@ _TENANTS = text(
     select tenant_id from waiting where tenant_id is not null
     """
 )
-"""One step on the index for each tenant, however much of its work waits."""
+"""One index step a tenant, however much work of the tenant waits."""
 
 _OF = "tenant_id = :tenant_id and denied_by = :by and state = 'ready'"
 
@@ -87,26 +87,27 @@ _RELEASE = text(
 
 
 def find_capped(db: Transaction) -> list[UUID]:
-    """The tenants some of whose work waits for a cap."""
+    """Find the tenants with work waiting for a cap."""
     return list(db.execute(_TENANTS).scalars())
 
 
 def release_capped(db: Transaction, tenant_id: UUID, caps: Caps, *, now: datetime, look_s: float) -> int:
-    """Bring forward what the caps have room for by now, the smallest needs first.
+    """Bring forward the work with room under the caps, the smallest needs first.
 
-    What goes on is due at times spread over one interval. What was denied less than an interval ago is left
-    alone; and where that was by a smaller cap, so is all that waits for this cap: some worker does not know
-    the larger one yet, and would deny it all again.
+    Released work is due at times spread over one interval. Work denied less than an interval ago is left
+    alone. If the recent denial was by a smaller cap, all work waiting for this cap is left alone: some worker
+    does not
+    know the larger cap yet and would deny everything again.
 
     Args:
         db: A transaction.
-        tenant_id: Whose work.
+        tenant_id: The tenant of the work.
         caps: The caps in force.
-        now: The time, by the database's clock.
+        now: Current time, by the database's clock.
         look_s: Seconds between two looks, > 0.
 
     Returns:
-        How many pieces of work go on.
+        Number of released pieces of work.
     """
     at = _times(tenant_id, now, look_s)
     released = 0
@@ -126,20 +127,20 @@ def release_capped(db: Transaction, tenant_id: UUID, caps: Caps, *, now: datetim
 def release_outdated(
     db: Transaction, tenant_id: UUID, judge: Callable[[str], str], *, now: datetime, look_s: float
 ) -> int:
-    """Bring forward what was denied under settings or a price that are not in force any more.
+    """Bring forward the work denied under settings or a price no longer in force.
 
-    Another model, a price that has become known: nobody can say what it needs now, so it is judged anew.
-    Where some worker denied under the old ones less than an interval ago, all of it is left alone.
+    With another model or a newly known price, the present need is unknown, so the work is judged again. If
+    some worker denied work under the old settings less than an interval ago, all such work is left alone.
 
     Args:
         db: A transaction.
-        tenant_id: Whose work.
-        judge: By what a call is judged now, given by what it was judged before.
-        now: The time, by the database's clock.
+        tenant_id: The tenant of the work.
+        judge: Function from the fingerprint of the denial to the present fingerprint.
+        now: Current time, by the database's clock.
         look_s: Seconds between two looks, > 0.
 
     Returns:
-        How many pieces of work go on.
+        Number of released pieces of work.
     """
     at = _times(tenant_id, now, look_s)
     released = 0
@@ -162,7 +163,7 @@ def _times(tenant_id: UUID, now: datetime, look_s: float) -> dict[str, object]:
 
 
 def _rooms(db: Transaction, tenant_id: UUID, caps: Caps, now: datetime) -> dict[str, tuple[Decimal, Decimal]]:
-    """Each cap, and what may be needed at most: of a tenant's cap what is left, of a session's all of it."""
+    """Compute each cap and the largest need allowed: the rest of a tenant's cap, all of a session's cap."""
     spent = spent_today(db, tenant_id, now=now)
     tokens, usd = _cap(caps.tenant_tokens_per_day), _cap(caps.tenant_usd_per_day)
     session_tokens, session_usd = _cap(caps.session_tokens_per_day), _cap(caps.session_usd_per_day)
@@ -179,7 +180,7 @@ def _cap(cap: int | Decimal | None) -> Decimal:
 
 
 def _fitting(head: Sequence[Any], room: Decimal) -> list[int]:
-    """As many as fit into the room together, in their order."""
+    """Choose the leading pieces that fit into the room together."""
     fitting = []
     for one in head:
         if one.needs > room:

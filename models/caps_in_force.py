@@ -1,4 +1,4 @@
-"""The caps by which workers judge: they say so in Postgres, for those who cannot see their settings."""
+"""The caps used by workers, written to Postgres for processes without the workers' settings."""
 
 from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
@@ -12,11 +12,11 @@ from models.heartbeat import AT_WORK
 from models.session import Transaction
 
 DETAIL = "caps"
-"""What it is called in the sign of life of a worker."""
+"""Name of the caps in the heartbeat of a worker."""
 
 
 class SaidBy(StrEnum):
-    """Whose caps they are."""
+    """Source of the caps."""
 
     WORKERS = "workers"
     OWN_SETTINGS = "own-settings"
@@ -24,12 +24,12 @@ class SaidBy(StrEnum):
 
 @dataclass(frozen=True)
 class CapsInForce:
-    """Caps, and who says so.
+    """Caps and the source of the caps.
 
     Attributes:
-        caps: Those of the worker that was seen last, or the asking process' own where no worker has said.
-        said_by: Which of the two.
-        differ: Whether workers that are at work say different ones.
+        caps: Caps of the worker seen last, or of the asking process' settings without any worker's report.
+        said_by: Source of the caps.
+        differ: True if workers at work report different caps.
     """
 
     caps: Caps
@@ -38,7 +38,7 @@ class CapsInForce:
 
 
 def told(caps: Caps) -> dict[str, str | None]:
-    """Caps as a worker says them; exact, and None is no cap."""
+    """Write caps as a worker reports caps: exact, None for no cap."""
     return {name: None if cap is None else str(cap) for name, cap in asdict(caps).items()}
 
 
@@ -59,11 +59,11 @@ _SAID = text(
 
 
 def find_caps(db: Transaction, own: Caps) -> CapsInForce:
-    """The caps in force, as far as workers have said them.
+    """Find the caps in force, as reported by workers.
 
     Args:
-        db: Where to read.
-        own: The caps of this process' settings, for where no worker has said any.
+        db: A connection.
+        own: Caps of this process' settings, used without any worker's report.
     """
     said = db.execute(_SAID, {"detail": DETAIL, "at_work": AT_WORK}).all()
     if not said:

@@ -1,4 +1,4 @@
-"""Catalogs: the version in force, earlier ones for the history of plans, and since when entries are known."""
+"""Catalogs: the version in force, earlier versions for the history of plans, and first days of entries."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from models.base import Base, TenantKey, TenantPart
 from models.session import Transaction
 
 FORGET_ENTRIES_AFTER = timedelta(days=90)
-"""An entry that comes back within this time is not new."""
+"""An entry back within this time is not new."""
 
 _EPOCH = date(1970, 1, 1)
 
 
 class StoredCatalog(Base):
-    """A tenant's catalog: which version is in force."""
+    """A tenant's catalog and the version in force."""
 
     __tablename__ = "catalog"
     __table_args__ = (CheckConstraint("digest ~ '^[0-9a-f]{64}$'", name="digest_is_sha256"),)
@@ -42,7 +42,7 @@ class StoredCatalog(Base):
 
 
 class StoredVersion(Base):
-    """One version, canonical text of the whole."""
+    """A version of a catalog, with the canonical text of the whole."""
 
     __tablename__ = "catalog_version"
     __table_args__ = (
@@ -63,7 +63,7 @@ class StoredVersion(Base):
 
 
 class StoredEntry(Base):
-    """Since when a catalog has an entry, whatever its versions, and since when it has it no more."""
+    """First day of an entry in a catalog, across versions, and the time of removal."""
 
     __tablename__ = "catalog_entry"
     __table_args__ = (
@@ -81,18 +81,18 @@ class StoredEntry(Base):
 
 @dataclass(frozen=True)
 class CatalogVersion:
-    """A version as it is stored.
+    """A stored version.
 
     Attributes:
-        name: What the tenant calls the catalog.
-        digest: Which version.
-        in_force: Whether it is the present one.
+        name: The tenant's name for the catalog.
+        digest: Digest of the version.
+        in_force: True for the version in force.
         body: Canonical JSON of the whole.
-        packs: How many packs it has.
-        pipelines: How many pipelines it has.
+        packs: Number of packs.
+        pipelines: Number of pipelines.
         tokens: The body's tokens in the canonical count.
-        put_at: When it was last sent.
-        novel_since: The day number since which each entry is known, by its id.
+        put_at: Time of the last put.
+        novel_since: First day number of each entry, by entry id.
     """
 
     name: str
@@ -120,17 +120,17 @@ def put_catalog(
     """Put a version of a catalog in force.
 
     Args:
-        db: A transaction; it holds the catalog's row until its end.
-        tenant_id: Whose catalog it is.
-        name: Which one; it is made where there is none.
-        catalog: What is put.
-        body: The same as canonical JSON.
+        db: A transaction; the catalog's row is locked until its end.
+        tenant_id: The tenant of the catalog.
+        name: Name of the catalog; a missing catalog is created.
+        catalog: The new version.
+        body: The new version as canonical JSON.
         tokens: The body's tokens in the canonical count.
-        now: The time.
-        keep_versions: How many versions stay readable, the present one included, >= 1.
+        now: Current time.
+        keep_versions: Number of readable versions, the present version included, >= 1.
 
     Returns:
-        Whether it differs from what was in force.
+        True when the new version differs from the version in force.
     """
     place = {"tenant_id": tenant_id, "name": name}
     if not _move(db, tenant_id, name, catalog.digest, now):
@@ -155,13 +155,13 @@ def put_catalog(
 
 
 def find_digest(db: Transaction, tenant_id: UUID, name: str) -> str | None:
-    """The version in force; None where there is no such catalog."""
+    """Find the digest of the version in force; returns None for an unknown catalog."""
     found = find_in_force(db, tenant_id, name)
     return found[0] if found else None
 
 
 def find_in_force(db: Transaction, tenant_id: UUID, name: str) -> tuple[str, datetime] | None:
-    """The digest of the version in force, and since when it is; None where there is no such catalog."""
+    """Find the digest of the version in force and the time of the change; None for an unknown catalog."""
     row = db.execute(_IN_FORCE_SINCE, {"tenant_id": tenant_id, "name": name}).one_or_none()
     return (row.digest, row.updated_at) if row else None
 
@@ -173,12 +173,12 @@ def load_version(
 
     Args:
         db: A connection.
-        tenant_id: Whose catalog it is.
-        name: Which one.
-        digest: Which version; None for the one in force.
+        tenant_id: The tenant of the catalog.
+        name: Name of the catalog.
+        digest: Digest of the version; None for the version in force.
 
     Returns:
-        The version; None where there is none, or where it is forgotten.
+        The version; None for an unknown or forgotten version.
     """
     place = {"tenant_id": tenant_id, "name": name}
     row = db.execute(_VERSION, {**place, "digest": digest}).mappings().one_or_none()
@@ -190,7 +190,7 @@ def load_version(
 
 @dataclass(frozen=True)
 class CatalogInForce:
-    """A catalog as a list shows it."""
+    """A catalog as shown in a list."""
 
     name: str
     digest: str
@@ -202,15 +202,15 @@ class CatalogInForce:
 
 
 def list_catalogs(db: Transaction, tenant_id: UUID) -> list[CatalogInForce]:
-    """Every catalog of a tenant, its version in force, by name."""
+    """List every catalog of a tenant with the version in force, by name."""
     return [CatalogInForce(**row) for row in db.execute(_IN_FORCE, {"tenant_id": tenant_id}).mappings()]
 
 
 def delete_catalog(db: Transaction, tenant_id: UUID, name: str) -> dict[str, int]:
-    """Delete a catalog with all that belongs to it.
+    """Delete a catalog with all versions and entries.
 
     Returns:
-        How many rows of each table are gone; empty where there was no such catalog.
+        Number of deleted rows by table; empty for an unknown catalog.
     """
     place = {"tenant_id": tenant_id, "name": name}
     if db.execute(_HOLD, place).one_or_none() is None:

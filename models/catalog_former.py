@@ -1,4 +1,4 @@
-"""Earlier versions of a catalog, for the entries that the one in force no longer has."""
+"""Earlier versions of a catalog, for entries missing in the version in force."""
 
 from uuid import UUID
 
@@ -8,16 +8,16 @@ from models.session import Transaction
 
 
 def load_earlier(db: Transaction, tenant_id: UUID, name: str, *, versions: int) -> list[tuple[str, str]]:
-    """Read earlier versions of a catalog that lost entries since.
+    """Read earlier versions of a catalog with lost entries.
 
     Args:
         db: A connection.
-        tenant_id: Whose catalog it is.
-        name: Which one.
-        versions: The most, >= 0.
+        tenant_id: The tenant of the catalog.
+        name: Name of the catalog.
+        versions: Maximum number of versions, >= 0.
 
     Returns:
-        Digest and canonical text, the one put last first; none where the catalog never lost an entry.
+        Digest and canonical text, the latest put first; empty when the catalog never lost an entry.
     """
     found = db.execute(_EARLIER, {"tenant_id": tenant_id, "name": name, "versions": versions})
     return [(row.digest, row.body) for row in found]

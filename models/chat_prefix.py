@@ -1,4 +1,4 @@
-"""What the last request of a session's chat began with; kept only where summaries may ride on it."""
+"""Prefix of the last request of a session's chat; kept only when summaries may ride on the prefix."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from models.text_keys import Cells
 
 
 class ChatPrefixRow(Base):
-    """The beginning of a session's last request: its system prompt and tools, and which messages followed."""
+    """Prefix of a session's last request: system prompt and tools, and the range of the messages behind."""
 
     __tablename__ = "chat_prefix"
     __table_args__ = (
@@ -38,7 +38,7 @@ class ChatPrefixRow(Base):
 def keep_prefix(
     db: Transaction, tenant_id: UUID, session_id: str, prefix: ChatPrefix, *, generation: int
 ) -> bool:
-    """Keep what a request began with in the place of the one before it. False: the session has changed."""
+    """Store the prefix of a request in place of the previous prefix. Returns False for a changed session."""
     if not hold_generation(db, tenant_id, session_id, generation):
         return False
     head = {"system": prefix.system, "tools": prefix.tools, "sha256": prefix.sha256}
@@ -57,7 +57,7 @@ def keep_prefix(
 
 
 def find_prefix(db: Transaction, tenant_id: UUID, session_id: str, *, generation: int) -> ChatPrefix | None:
-    """What the last request began with; None where none is known of this generation."""
+    """Find the prefix of the last request; returns None without a prefix of this generation."""
     row = db.execute(
         select(ChatPrefixRow.__table__).where(
             ChatPrefixRow.tenant_id == tenant_id,
@@ -75,7 +75,7 @@ def find_prefix(db: Transaction, tenant_id: UUID, session_id: str, *, generation
 
 
 def drop_prefix(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Forget it: what it begins with has changed. Returns how many there were."""
+    """Delete the prefix after a change of its contents. Returns the number of deleted rows."""
     return db.execute(
         delete(ChatPrefixRow).where(
             ChatPrefixRow.tenant_id == tenant_id, ChatPrefixRow.session_id == session_id

@@ -1,4 +1,4 @@
-"""Sealing a text with a key and the place where it is stored, and opening it there again."""
+"""Sealing a text with a key for a storage cell, and opening the text in the same cell."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 MARK = "\x02"
-"""What a stored text begins with that is not as it was written: no text of people begins so."""
+"""First character of a stored text that differs from the written text: no text of people begins so."""
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -27,27 +27,27 @@ _SEALED = re.compile(MARK + r"([0-9]{1,10})\.([A-Za-z0-9+/]+={0,2})")
 
 
 class SealBrokenError(ValueError):
-    """A sealed text does not open: it is of another key or of another place, or was changed."""
+    """A sealed text does not open: wrong key, wrong cell, or a changed text."""
 
 
 def is_sealed(stored: str) -> bool:
-    """Whether a stored text is sealed; all others are read as they are."""
+    """Check whether a stored text is sealed; other texts are read as stored."""
     return stored.startswith(MARK) and _SEALED.fullmatch(stored) is not None
 
 
 def keep_plain(text: str) -> str:
-    """A text as it is stored without a key: only one that begins with the mark gets another before it."""
+    """Prepare a text for storing without a key: only a text beginning with the mark gets another mark."""
     return _KEPT_AS_IT_IS + text if text.startswith(MARK) else text
 
 
 def read_plain(stored: str) -> str:
-    """The text of what is stored without a key."""
+    """Read a text stored without a key."""
     return stored.removeprefix(_KEPT_AS_IT_IS)
 
 
 @dataclass(frozen=True, repr=False)
 class TextKey:
-    """The key of one tenant: it seals texts and gives terms keys that nobody else can compute.
+    """The key of a tenant: seals texts, and hashes terms to values nobody else can compute.
 
     Attributes:
         secret: 32 random bytes.
@@ -57,24 +57,24 @@ class TextKey:
 
     @classmethod
     def new(cls) -> "TextKey":
-        """Draw a key that nobody had before."""
+        """Make a new random key."""
         return cls(os.urandom(KEY_BYTES))
 
     def seal(self, text: str, place: Iterable[object]) -> str:
-        """Seal a text for one place.
+        """Seal a text for a cell.
 
         Args:
             text: Any text.
-            place: What names the cell: its column, its tenant and the key of its row.
+            place: Names of the cell: column, tenant and the key of the row.
 
         Returns:
-            The mark, the size of the text in bytes, and its cipher text in base64: never twice the same.
+            The mark, the size of the text in bytes, and the cipher text in base64: never twice the same.
         """
         data = text.encode()
         return f"{MARK}{len(data)}.{base64.b64encode(self.seal_bytes(data, place)).decode()}"
 
     def seal_bytes(self, data: bytes, place: Iterable[object]) -> bytes:
-        """Seal bytes: a nonce, and what they are, compressed where that is smaller."""
+        """Seal bytes: a nonce and the cipher text, compressed when smaller."""
         body = _PLAIN + data
         if len(data) >= _COMPRESSED_FROM:
             body = min(body, _COMPRESSED + zlib.compress(data, 1), key=len)
@@ -82,10 +82,10 @@ class TextKey:
         return nonce + _gcm(self.secret).encrypt(nonce, body, _bound(place))
 
     def open(self, stored: str, place: Iterable[object]) -> str:
-        """Open what `seal` made for the same place.
+        """Open a text sealed by `seal` for the same cell.
 
         Raises:
-            SealBrokenError: It is of another key or place, or was changed.
+            SealBrokenError: Wrong key, wrong cell, or a changed text.
         """
         found = _SEALED.fullmatch(stored)
         if found is None:
@@ -93,10 +93,10 @@ class TextKey:
         return self.open_bytes(base64.b64decode(found[2]), place).decode()
 
     def open_bytes(self, sealed: bytes, place: Iterable[object]) -> bytes:
-        """Open what `seal_bytes` made for the same place.
+        """Open bytes sealed by `seal_bytes` for the same cell.
 
         Raises:
-            SealBrokenError: It is of another key or place, or was changed.
+            SealBrokenError: Wrong key, wrong cell, or changed bytes.
         """
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415 (as below)
 
@@ -108,19 +108,19 @@ class TextKey:
         return zlib.decompress(body[1:]) if body[:1] == _COMPRESSED else body[1:]
 
     def hash_term(self, term: str, *, size: int) -> bytes:
-        """A term's hash, which tells nothing to whoever has no key."""
+        """Hash a term; the hash tells nothing without the key."""
         return blake2b(term.encode(), digest_size=size, key=self._for("terms")).digest()
 
     def hash_bytes(self, data: bytes) -> bytes:
-        """The 32 bytes by which a content is known again: whoever has it cannot test whether it is stored."""
+        """Hash a content to 32 bytes for recognition; without the key nobody can test for a content."""
         return hmac.digest(self._for("contents"), data, hashlib.sha256)
 
     def hash_name(self, name: str) -> str:
-        """32 hex digits in place of a hash of words: nobody without the key finds the words."""
+        """Hash a name to 32 hex digits: nobody without the key finds the words."""
         return hmac.digest(self._for("names"), name.encode(), hashlib.sha256).hex()[:32]
 
     def _for(self, use: str) -> bytes:
-        """One key for one use: that of the seal serves nothing else."""
+        """Derive a key for a use, so that the sealing key serves nothing else."""
         return hmac.digest(self.secret, use.encode(), hashlib.sha256)
 
 
@@ -132,6 +132,6 @@ def _gcm(secret: bytes) -> "AESGCM":
 
 
 def _bound(place: Iterable[object]) -> bytes:
-    """The names of a cell, each with its length, so that no two cells are written alike."""
+    """Join the names of a cell, each with its length, so that no two cells are written alike."""
     names = (str(part) for part in place)
     return "".join(f"{len(name)}:{name}" for name in names).encode()

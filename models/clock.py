@@ -1,4 +1,4 @@
-"""The one clock: the database's. Processes run on many machines, and one of them may have a wrong time."""
+"""The database's clock is the shared clock: processes run on many machines, some with a wrong time."""
 
 from datetime import UTC, datetime
 
@@ -10,6 +10,6 @@ _NOW = text("select now()")
 
 
 def present(db: Transaction) -> datetime:
-    """The time of this transaction, in UTC: what it writes and what it compares go by it."""
+    """Return the time of the transaction, in UTC, for everything written and compared in the transaction."""
     now: datetime = db.execute(_NOW).scalar_one()
     return now.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Sessions: how far each conversation's log goes, and what its last request looked like."""
+"""Sessions: the end of each conversation's log, and the shape of the last request."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ SESSION_KEY = ["session.tenant_id", "session.session_id"]
 
 
 class Session(Base):
-    """A conversation: how far its log goes, and what its last request looked like."""
+    """A conversation: the end of the log, and the shape of the last request."""
 
     __tablename__ = "session"
     __table_args__ = (
@@ -92,11 +92,11 @@ STATE_COLUMNS = [
     *(Session.__table__.c[name] for name in SessionState.__dataclass_fields__ if name != _OF_TENANT.name),
     _OF_TENANT,
 ]
-"""In the order of the fields of `SessionState`, whose last one is the tenant's."""
+"""Columns in the order of the fields of `SessionState`; the last field is the tenant's."""
 
 
 def find_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
-    """A session as it stands, or None where no turn of it was ever accepted."""
+    """Find the state of a session; returns None when no turn of the session was ever accepted."""
     row = db.execute(
         select(*STATE_COLUMNS).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
     ).one_or_none()
@@ -104,10 +104,11 @@ def find_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionSt
 
 
 def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) -> dict[str, SessionState]:
-    """Make the sessions that are missing, and lock all of them until the transaction ends.
+    """Create the missing sessions, and lock all sessions until the transaction ends.
 
-    In the order of their ids, so that two batches cannot wait for each other. The key stays free: a worker
-    that holds its work and stores a row of the session would else wait for an event that waits for the work.
+    Rows are locked in the order of the ids, so that two batches cannot deadlock. The key stays free:
+    otherwise a worker with locked work that stores a row of the session would wait for an event that waits
+    for the work.
     """
     wanted = sorted(set(session_ids))
     found = lock_existing(db, tenant_id, wanted)
@@ -121,7 +122,7 @@ def lock_sessions(db: Transaction, tenant_id: UUID, session_ids: Iterable[str]) 
 
 
 _MOST_TRIES = 5
-"""Another event may make a session, and a third erase it, before it is locked here."""
+"""Another event may create a session, and a third event erase the session, before the lock here."""
 
 _CREATE = text(
     """
@@ -132,8 +133,9 @@ _CREATE = text(
     on conflict do nothing
     """
 )
-"""A session that was erased and comes anew is of a later generation than it ever was: what is under way for
-the old one fits the new one nowhere."""
+"""A session created again after an erasure gets a later generation than ever: anything under way for the
+old session fits nowhere in the new session.
+"""
 
 
 _LOCK = (
@@ -148,7 +150,7 @@ _LOCK = (
 
 
 def lock_existing(db: Transaction, tenant_id: UUID, session_ids: Sequence[str]) -> dict[str, SessionState]:
-    """Lock those of the sessions that are there until the transaction ends, and make none."""
+    """Lock the existing sessions until the transaction ends, and create none."""
     rows = db.execute(_LOCK, {"tenant_id": tenant_id, "session_ids": list(session_ids)})
     return {row[0]: SessionState(*row) for row in rows}
 
@@ -164,12 +166,12 @@ _CLAIM = text(
 
 
 def claim_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionState | None:
-    """Lock a session's id until the transaction ends, session or not: nobody begins it meanwhile.
+    """Lock a session's id until the transaction ends, session or not: nobody begins the session meanwhile.
 
-    To be called by a transaction that deletes the session: a row that is made here stands for the id alone.
+    Call from a transaction that deletes the session: a row created here stands for the id alone.
 
     Returns:
-        The session as it stood; None where there was none.
+        The session's state before; None without a session.
     """
     found = lock_existing(db, tenant_id, [session_id]).get(session_id)
     if found is not None:
@@ -179,23 +181,23 @@ def claim_session(db: Transaction, tenant_id: UUID, session_id: str) -> SessionS
 
 
 def hold_generation(db: Transaction, tenant_id: UUID, session_id: str, generation: int) -> bool:
-    """Hold a session as it is until the transaction ends, so that nothing of what was read of it is erased.
+    """Lock a session against changes until the transaction ends, so that no data read before is erased.
 
-    To be called before anything else of the transaction is locked.
+    Call before the transaction locks anything else.
 
     Returns:
-        False where it is not of this generation any more: what was read of it may be gone.
+        False for a session no longer of this generation: data read before may be gone.
     """
     return _held_generation(db, tenant_id, session_id) == generation
 
 
 def hold_session(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
-    """Hold a session until the transaction ends, so that what is stored for it is erased with it.
+    """Lock a session until the transaction ends, so that rows stored meanwhile are erased with the session.
 
-    To be called before anything else of the transaction is locked.
+    Call before the transaction locks anything else.
 
     Returns:
-        False where there is no such session.
+        False without such a session.
     """
     return _held_generation(db, tenant_id, session_id) is not None
 
@@ -219,9 +221,9 @@ def remember_request(
     tools_tokens: int,
     max_tokens: int,
 ) -> None:
-    """Keep what the last request spent beside history, and in which window: the trigger counts with it.
+    """Store the token counts beside history and the window of the last request, for the trigger.
 
-    Its model counts only until a turn says which one answered. Loss is harmless.
+    The model counts only until a turn names the answering model. Loss is harmless.
     """
     db.execute(
         update(Session)
@@ -237,9 +239,9 @@ def remember_request(
 
 
 def cut_session(db: Transaction, tenant_id: UUID, seen: SessionState, cut: EmergencyCut) -> bool:
-    """Leave out old messages from now on, by compare-and-set; no message is lost, and recall finds them.
+    """Leave out old messages from now on, by compare-and-set; no message is lost, and recall finds all.
 
-    False: since `seen` was read the session was reset or erased, or another emergency cut it.
+    False: since `seen` was read the session was reset or erased, or another emergency cut the session.
     """
     done = db.execute(
         update(Session)

@@ -1,6 +1,6 @@
-"""Counts for those who watch: taken in memory, and added to Postgres every few seconds.
+"""Counts for operators: taken in memory, and added to Postgres every few seconds.
 
-They are for rates and alerts. What money and caps go by is the ledger; a crash loses some seconds of these.
+The counts serve rates and alerts. Money and caps go by the ledger; a crash loses some seconds of counts.
 """
 
 import json
@@ -24,14 +24,14 @@ log = structlog.get_logger()
 
 FLUSH_EVERY_S = 5.0
 MOST_SERIES = 300
-"""The most combinations of labels of one count: a caller may choose a model's name, so they must end."""
+"""Maximum number of label combinations of a count: callers choose model names, so there must be an end."""
 
 OTHER = "other"
-"""What labels become beyond that."""
+"""Label value beyond the maximum number of combinations."""
 
 
 class Counted(StrEnum):
-    """What is counted; stored, and a metric's name, so renaming one begins it anew."""
+    """Names of the counts; stored, and used as metric names, so a renamed count begins at 0."""
 
     TURNS = "turns"
     CONTEXTS = "contexts"
@@ -79,11 +79,11 @@ LABELS: Mapping[Counted, tuple[str, ...]] = {
     Counted.SHADOW_FACTS: ("part", "outcome"),
     Counted.SHADOW_TOOL_CALLS: ("part", "outcome"),
 }
-"""The labels of each count, in order. None is a tenant, a session or anything that a user wrote."""
+"""Labels of each count, in order. No label is a tenant, a session or any text of a user."""
 
 
 class MetricCount(Base):
-    """One count: all of it, and by minute for a rate. It belongs to the installation, not to a tenant."""
+    """A count: the total, and by minute for a rate. The row belongs to the installation, not to a tenant."""
 
     __tablename__ = "metric_count"
     __table_args__ = (
@@ -128,7 +128,7 @@ _Series = tuple[Counted, tuple[str, ...]]
 
 
 class Counts:
-    """What was counted and is not in Postgres yet; safe to use from many threads."""
+    """Counts not written to Postgres yet; safe to use from many threads."""
 
     def __init__(self) -> None:
         """Start at nothing."""
@@ -140,12 +140,12 @@ class Counts:
         """Count.
 
         Args:
-            name: What.
-            labels: The values of its labels, in the order of `LABELS`.
-            by: How much, >= 0.
+            name: Name of the count.
+            labels: Values of the labels, in the order of `LABELS`.
+            by: Amount to add, >= 0.
 
         Raises:
-            ValueError: There are not as many labels as the count has, or it would shrink.
+            ValueError: The number of labels is wrong, or the amount is negative.
         """
         if len(labels) != len(LABELS[name]) or by < 0:
             raise ValueError(f"{name} is counted upwards, by {LABELS[name]}")
@@ -157,20 +157,20 @@ class Counts:
             self._waiting[name, labels] = self._waiting.get((name, labels), 0) + by
 
     def take(self) -> dict[_Series, float]:
-        """Hand over what waits; it is the caller's now."""
+        """Hand the waiting counts over to the caller."""
         with self._lock:
             taken, self._waiting = self._waiting, {}
         return taken
 
     def give_back(self, taken: Mapping[_Series, float]) -> None:
-        """Keep what could not be written, for the next time."""
+        """Keep unwritten counts for the next time."""
         with self._lock:
             for series, amount in taken.items():
                 self._waiting[series] = self._waiting.get(series, 0) + amount
 
 
 def add_counts(db: Transaction, taken: Mapping[_Series, float], *, most: int = MOST_SERIES) -> None:
-    """Add counts to what Postgres holds of them."""
+    """Add counts to the stored counts in Postgres."""
     given = [(name, labels, amount) for (name, labels), amount in taken.items() if amount > 0]
     if given:
         db.execute(
@@ -190,12 +190,12 @@ _flushing = threading.Lock()
 
 
 def count(name: Counted, *labels: str, by: float = 1) -> None:
-    """Count in this process; see `Counts.add`. It costs microseconds and never waits for Postgres."""
+    """Count in this process; see `Counts.add`. The call costs microseconds and never waits for Postgres."""
     _counts.add(name, *labels, by=by)
 
 
 def flush() -> bool:
-    """Add what was counted before this call to Postgres. False: it could not be, and waits on."""
+    """Add the counts taken before this call to Postgres. Returns False on failure; the counts wait on."""
     with _flushing:  # what another thread has taken is not there before it has committed
         return _flush()
 
@@ -215,7 +215,7 @@ def _flush() -> bool:
 
 
 class Flusher:
-    """Flushes every few seconds from a thread of its own, and once more at its end."""
+    """A thread that flushes every few seconds, and once more at the end."""
 
     def __init__(self) -> None:
         """Start nothing yet."""
@@ -228,7 +228,7 @@ class Flusher:
         return self
 
     def stop(self) -> None:
-        """Flush what is left."""
+        """Flush the rest."""
         self._stop.set()
         self._thread.join(timeout=FLUSH_EVERY_S)
         flush()
@@ -249,7 +249,7 @@ def flushing() -> Iterator[None]:
 
 
 def _forget_after_fork() -> None:
-    """A forked child counts for itself: what its parent had counted is the parent's to write."""
+    """Start the counts of a forked child at nothing: the parent writes the parent's counts."""
     global _counts, _flushing
     _counts, _flushing = Counts(), threading.Lock()
 
@@ -268,7 +268,7 @@ _READ = text(
 
 
 def read_counts(db: Transaction) -> list[tuple[Counted, tuple[str, ...], float, float]]:
-    """Every count that this code knows: its labels, all of it, and that of the last full minute."""
+    """Read every count known to this code: labels, total, and the count of the last full minute."""
     rows: list[tuple[Counted, tuple[str, ...], float, float]] = []
     for row in db.execute(_READ):
         labels: Any = tuple(json.loads(row.labels))

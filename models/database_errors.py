@@ -1,4 +1,4 @@
-"""What an error of the database says of its cause: one table of SQLSTATEs, for the API and for workers."""
+"""Causes of database errors: one table of SQLSTATEs, for the API and for workers."""
 
 import errno
 from collections.abc import Mapping
@@ -10,26 +10,26 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 
 class Trouble(StrEnum):
-    """What is wrong, where it is not what was asked."""
+    """Cause of an error other than the request."""
 
     AWAY = "away"
-    """No server, a connection that was cut, or one that starts or ends."""
+    """No server, a cut connection, or a server that starts or ends."""
     FULL = "full"
     """Out of disk, memory or connections."""
     BROKEN = "broken"
-    """The disk fails, or what is on it is damaged."""
+    """The disk fails, or the data on the disk is damaged."""
     READ_ONLY = "read-only"
-    """It takes no changes: a standby, or by an operator's word."""
+    """The server takes no changes: a standby, or set so by an operator."""
     CONFLICT = "conflict"
-    """Two transactions could not both go on; this one was ended."""
+    """Two transactions could not both go on; this transaction was ended."""
     HELD = "held"
     """Another transaction held a row for too long."""
     SLOW = "slow"
-    """A statement took too long: it waited, the disk is slow, or somebody cancelled it."""
+    """A statement took too long: a long wait, a slow disk, or a cancel by somebody."""
     GONE = "gone"
-    """What a row refers to was erased after it was found."""
+    """A row refers to something erased after it was found."""
     UNFIT = "unfit"
-    """The password, the rights, or the tables are not those of this version: a deployment is under way."""
+    """Password, rights or tables do not fit this version: a deployment is under way."""
 
 
 _BY_STATE: Mapping[str, Trouble] = {
@@ -57,7 +57,7 @@ _BY_STATE: Mapping[str, Trouble] = {
     "42883": Trouble.UNFIT,
     "42P01": Trouble.UNFIT,
 }
-"""By the SQLSTATE or its beginning; the longest that fits counts. Others are the fault of what was asked."""
+"""Causes by SQLSTATE or its prefix; the longest match counts. Other states are the fault of the request."""
 
 _OF_THE_NODE = frozenset(
     {
@@ -65,17 +65,17 @@ _OF_THE_NODE = frozenset(
         *(errno.ENOMEM, errno.ENOSPC, errno.EPIPE, errno.EROFS),
     }
 )
-"""Errors of the operating system that say that the machine lacks something."""
+"""Errors of the operating system that report a lack on the machine."""
 
 INNOCENT = frozenset(Trouble) - {Trouble.GONE}
-"""Troubles of which the work that met them is not the cause, so that they never end it."""
+"""Causes outside the work, so that such an error never ends the work."""
 
 
 def trouble_of(error: BaseException) -> Trouble | None:
-    """What an error says is wrong with the database or the machine; None: it may be what was asked.
+    """Find the trouble of the database or the machine in an error; None: the request may be the cause.
 
     Args:
-        error: Any error, the driver's own or one that wraps it.
+        error: Any error, of the driver or a wrapper.
     """
     if isinstance(error, PoolTimeoutError):
         return Trouble.FULL
@@ -92,7 +92,7 @@ def trouble_of(error: BaseException) -> Trouble | None:
 
 
 def state_of(error: BaseException) -> str | None:
-    """The SQLSTATE that the server gave; None where it gave none, as when the connection broke."""
+    """Return the server's SQLSTATE; None without a SQLSTATE, as after a broken connection."""
     origin = error.orig if isinstance(error, DBAPIError) else error
     state = getattr(origin, "sqlstate", None)
     return state if isinstance(state, str) and state else None

@@ -1,4 +1,4 @@
-"""Work that came to nothing: seen, and given another life."""
+"""Dead work: listed, and given another life."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -11,7 +11,7 @@ from models.work_errors import readable
 
 
 def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWork]:
-    """All work of a tenant in one state, longest due first."""
+    """List all work of a tenant in a state, longest due first."""
     rows = db.execute(
         select(DueWork.__table__)
         .where(DueWork.tenant_id == tenant_id, DueWork.state == state)
@@ -28,9 +28,9 @@ def redrive(
     kind: WorkKind | None = None,
     delay_s: float = 0,
 ) -> int:
-    """Give dead work another life; all of the tenant's, or the named or those of a kind. Returns how many.
+    """Give dead work another life: all, the named pieces or a kind. Returns the number of pieces.
 
-    Without a tenant, it is that of all of them.
+    Without a tenant, the dead work of all tenants is meant.
     """
     dead = update(DueWork).where(DueWork.state == WorkState.DEAD)
     if tenant_id is not None:

@@ -1,6 +1,6 @@
-"""What is due, and the next piece of it for a worker: the longest due first, in turns by tenant.
+"""Due work and the choice of the next piece for a worker: the longest due first, in turns by tenant.
 
-Nothing in the broker says which piece comes next: whoever is free asks here.
+The broker does not name the next piece: a free worker asks here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ from models.work import Claim, DueWork, WorkKind, WorkState, claim_of, leased
 from models.work_loss import LossRules
 
 MOST_STEPS = 64
-"""So many tenants without due work are passed over in one claim; the next claim goes on behind them."""
+"""Maximum number of tenants without due work passed over in one claim; the next claim goes on behind."""
 
 MOST_MISSES = 8
-"""So often the piece that was found may be somebody else's by now before the turns are left aside."""
+"""Maximum number of found pieces lost to other workers before the turns are left aside."""
 
 PLAIN_EVERY = 4
-"""Of so many pieces that one process takes, one is the turn of work that nobody waits for."""
+"""Every n-th piece taken by a process is a turn for work without a waiting caller."""
 
 FIRST = UUID(int=0)
 
@@ -33,7 +33,7 @@ _ISOLATED = """(state = 'running' or (state = 'ready' and crashes > 0)) and due_
 
 @dataclass(frozen=True)
 class Group:
-    """Due work that shares a queue of its own in the database; without a kind, work that killed a worker."""
+    """Due work that shares a queue in the database; without a kind, work that killed a worker."""
 
     kind: WorkKind | None
     awaited: bool = False
@@ -41,7 +41,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Due:
-    """How much is due of each group, counted up to a bound, and when that was, by the database's clock."""
+    """Number of due pieces by group, counted up to a bound, and the database's time of the count."""
 
     at: datetime
     pieces: Mapping[Group, int]
@@ -71,7 +71,7 @@ _LOOK = text(
     ) as due on due.pieces > 0
     """  # noqa: S608 (parts of our own)
 )
-"""Every queue has an index of its own order: a look reads no more than it counts, whatever is due."""
+"""Every queue has an index in its order: a look reads no more rows than counted, however much is due."""
 
 _NEXT_TENANT = text(
     f"""
@@ -93,7 +93,7 @@ _NEXT_TENANT = text(
     select tenant_id, is_due, number from step order by number desc limit 1
     """  # noqa: S608 (parts of our own)
 )
-"""One step on the index for each tenant, however much work each has; it ends at the first with due work."""
+"""One index step a tenant, however much work each has; the walk ends at the first tenant with due work."""
 
 _HEAD_OF_TENANT = text(
     f"""
@@ -103,7 +103,7 @@ _HEAD_OF_TENANT = text(
     order by tenant_id, due_at limit 1 for update skip locked
     """  # noqa: S608 (parts of our own)
 )
-"""A range of one tenant: by an equality, the planner might walk through everybody's work in due order."""
+"""A range of a single tenant: with an equality, the planner might walk all tenants' work in due order."""
 
 _HEAD = text(
     f"""
@@ -121,17 +121,17 @@ _HEAD_OF_ISOLATED = text(
 )
 
 _KNOWN = [kind.value for kind in WorkKind]
-"""A kind that only newer code knows is left to newer code."""
+"""Kinds known to this code; kinds of newer code are left to newer code."""
 
 
 def look(db: Transaction, kinds: Sequence[WorkKind], *, isolated: bool, most: int) -> Due:
-    """Count what is due, without locking anything.
+    """Count the due work, without any lock.
 
     Args:
-        db: Where to read.
-        kinds: Which kinds count.
-        isolated: Whether work that killed a worker counts, or whose lease ran out, of every kind.
-        most: How far to count, >= 1.
+        db: A connection.
+        kinds: Kinds to count.
+        isolated: True to count work of every kind that killed a worker or lost its lease by time.
+        most: Upper bound of the count, >= 1.
     """
     values = {"kinds": [kind.value for kind in kinds], "isolated": isolated, "known": _KNOWN, "most": most}
     rows = db.execute(_LOOK, values).all()
@@ -145,7 +145,7 @@ _NAMED = text("select tenant_id, name from tenant where name = any(cast(:names a
 
 
 def find_shares(db: Transaction, named: Mapping[str, int]) -> dict[UUID, int]:
-    """The shares of tenants by their ids; a name that nobody has is passed over."""
+    """Find the shares of tenants by tenant id; unknown names are passed over."""
     if not named:
         return {}
     rows = db.execute(_NAMED, {"names": list(named)})
@@ -154,16 +154,16 @@ def find_shares(db: Transaction, named: Mapping[str, int]) -> dict[UUID, int]:
 
 @dataclass
 class Turns:
-    """Whose turn it is, as one worker process remembers it; every process goes round by itself.
+    """Turns of tenants, as remembered by a worker process; every process goes round on its own.
 
-    Nothing of it is stored: a row that every claim would change would make the claims wait for each other.
+    Nothing is stored: a row changed by every claim would make the claims wait for each other.
 
     Attributes:
-        after: The tenant that was served last, of each group.
-        last: The kind that was served last.
-        taken: How many pieces were taken.
-        shares: How many pieces a tenant gets in its turn, >= 1; one where it is not named.
-        turn: Whose turn it is in each group, and how many pieces are left of it.
+        after: The tenant served last, of each group.
+        last: The kind served last.
+        taken: Number of pieces taken.
+        shares: Pieces a turn by tenant, >= 1; a single piece for an unnamed tenant.
+        turn: Tenant with the present turn in each group, and the number of pieces left of the turn.
     """
 
     after: dict[Group, UUID] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class Turns:
     turn: dict[Group, tuple[UUID, int]] = field(default_factory=dict)
 
     def order(self, groups: Sequence[Group]) -> list[Group]:
-        """The groups in the order in which they are tried: awaited work first, but not every time."""
+        """Order the groups for trying: awaited work first, but not every time."""
         places: list[WorkKind | None] = [*WorkKind, None]
         behind = places.index(self.last) + 1
         plain_first = self.taken % PLAIN_EVERY == PLAIN_EVERY - 1
@@ -183,7 +183,7 @@ class Turns:
         )
 
     def serve(self, group: Group, tenant_id: UUID) -> None:
-        """Note who was served; the next in the same group is another, unless the turn has pieces left."""
+        """Note the served tenant; another tenant is next in the group, unless the turn has pieces left."""
         whose, left = self.turn.get(group, (tenant_id, 0))
         goes_on = whose == tenant_id and left > 0
         self.turn[group] = (tenant_id, (left if goes_on else self.shares.get(tenant_id, 1)) - 1)
@@ -194,12 +194,12 @@ class Turns:
 
 @dataclass(frozen=True)
 class Next:
-    """What came of asking for the next piece.
+    """Result of a request for the next piece.
 
     Attributes:
-        at: When that was, by the database's clock.
-        is_due: Whether anything was due that nobody else had taken.
-        held: The lease on it; None also where it was given up just now, for it had killed too many workers.
+        at: Time of the request, by the database's clock.
+        is_due: True if any due piece was free.
+        held: Lease on the piece; None also for a piece given up now, after too many killed workers.
     """
 
     at: datetime
@@ -217,16 +217,16 @@ def claim_next(
     max_crashes: int,
     rules: LossRules | None = None,
 ) -> Next:
-    """Lease the next piece of due work that nobody else is about to lease; never wait for a lock.
+    """Lease the next free piece of due work; never wait for a lock.
 
     Args:
         db: A transaction.
-        kinds: Which kinds are wanted.
-        turns: Whose turn it is; it is moved on.
-        isolated: Whether work is wanted that killed a worker.
-        lease_s: How long the lease holds.
-        max_crashes: Work that crashed so often is dead.
-        rules: Who takes it, and how a lease that ran out is judged; None: each was a crash.
+        kinds: Wanted kinds.
+        turns: Turns of the tenants; changed by the call.
+        isolated: True to take work that killed a worker.
+        lease_s: Length of the lease, in seconds.
+        max_crashes: Number of crashes of dead work.
+        rules: Taker of the lease, and the judgement of an expired lease; None: each expiry was a crash.
     """
     values = leased(lease_s=lease_s, max_crashes=max_crashes, rules=rules)
     due = look(db, kinds, isolated=isolated, most=1)
@@ -239,7 +239,7 @@ def claim_next(
 
 
 def _take(db: Transaction, group: Group, turns: Turns, values: Mapping[str, Any]) -> Row[Any] | None:
-    """Lease a piece of a group; None where others have all of it."""
+    """Lease a piece of a group; returns None when others have all pieces."""
 
     def lease(head: TextualSelect) -> Row[Any] | None:
         found = head.cte("head")
@@ -270,7 +270,7 @@ def _take(db: Transaction, group: Group, turns: Turns, values: Mapping[str, Any]
 
 
 def _next_tenant(db: Transaction, group: Group, turns: Turns) -> UUID | None:
-    """The next tenant with due work behind the one that was served last; None where none is near."""
+    """Find the next tenant with due work behind the tenant served last; None without such a tenant near."""
     assert group.kind is not None  # noqa: S101 (work that killed workers has no turns)
     of_group = {"kind": group.kind.value, "awaited": group.awaited, "most": MOST_STEPS}
     after = turns.after.get(group, FIRST)

@@ -1,4 +1,4 @@
-"""Erasing and editing: the log is changed, and all that was made of it goes in the same transaction."""
+"""Erasing and editing: the log changes, and everything derived from the log goes in the same transaction."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -38,17 +38,17 @@ from models.summary import Summary
 from models.work import WorkKind, want
 
 MOST_RANGES = 50
-"""In more pieces than this, the recall index is not mended but read again."""
+"""With more pieces, the recall index is not mended but read again."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """Other words for a message.
+    """New words for a message.
 
     Attributes:
-        old: The message as it was read.
-        new: The same with its new words, counted; its large results are taken out of it.
-        results: Those results, and what the stored results of its calls are now about.
+        old: The message as read.
+        new: The message with the new words, counted, without large results.
+        results: The large results, and the new subjects of the stored results of the message's calls.
     """
 
     old: Message
@@ -58,14 +58,14 @@ class Edit:
 
 @dataclass(frozen=True)
 class Changed:
-    """What became of a session's messages.
+    """Changes of a session's messages.
 
     Attributes:
-        receipt: What is gone and what is asked for again.
-        generation: The session's new one: what is under way for the one before is out of date.
-        gone: The messages that are gone, ascending.
-        rewritten: The messages that hold other words now, ascending.
-        turns: The turns that were touched, by index.
+        receipt: Deleted rows and requested work.
+        generation: The session's new generation: work under way for the previous generation is out of date.
+        gone: The erased messages, ascending.
+        rewritten: The rewritten messages, ascending.
+        turns: The changed turns, by index.
     """
 
     receipt: Receipt
@@ -75,7 +75,7 @@ class Changed:
     turns: Collection[int] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """What is answered beside the receipt."""
+        """Return the parts of the answer beside the receipt."""
         return {
             "generation": self.generation,
             "messages": {"removed": self.gone, "rewritten": self.rewritten},
@@ -83,16 +83,16 @@ class Changed:
 
 
 def edit_message(db: Transaction, tenant_id: UUID, session_id: str, edit: Edit) -> Changed | None:
-    """Put other words in a message's place, if it is still what was read, and forget what was made of it.
+    """Replace the words of an unchanged message, and forget everything derived from the message.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
-        edit: The words.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        edit: The new words.
 
     Returns:
-        What was changed; None where the message was changed or erased meanwhile.
+        The changes; None for a message changed or erased meanwhile.
     """
     session = lock_existing(db, tenant_id, [session_id]).get(session_id)
     seq = edit.old.seq
@@ -121,19 +121,19 @@ def _is_same(edit: Edit) -> bool:
 def remove_messages(
     db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], *, reach: int = REACH
 ) -> Changed | None:
-    """Erase messages, with the other halves of their calls and results, and forget what was made of them.
+    """Erase messages, with the other halves of calls and results, and forget everything derived.
 
-    Numbers of messages are not given again: what stays keeps its own.
+    Message numbers are not given again: the other messages keep their numbers.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
+        tenant_id: The tenant of the session.
+        session_id: The session.
         seqs: The messages, at least one.
-        reach: How far beyond them other halves are looked for, in messages.
+        reach: Search distance for the other halves, in messages.
 
     Returns:
-        What was changed; None where there is no such session or none of the messages is there.
+        The changes; None without such a session or any of the messages.
     """
     session = lock_existing(db, tenant_id, [session_id]).get(session_id)
     if session is None:
@@ -152,13 +152,13 @@ def remove_messages(
 
 
 def forget_summaries(db: Transaction, tenant_id: UUID, session_id: str, versions: Collection[int]) -> Receipt:
-    """Forget versions of a session's summary and all that builds on them; they are made anew.
+    """Delete versions of a session's summary and everything built on the versions; all are made again.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
-        versions: Those that nobody can read any more.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        versions: Versions nobody can read any more.
     """
     receipt = Receipt()
     session = lock_existing(db, tenant_id, [session_id]).get(session_id)
@@ -186,7 +186,7 @@ def _settle(
     readings: set[str],
     receipt: Receipt,
 ) -> Changed:
-    """Forget what was made of the changed messages, and ask for it again."""
+    """Forget everything derived from the changed messages, and request the work to make new."""
     session_id = before.session_id
     _forget_passages(db, tenant_id, session_id, change, receipt)
     drop_plans_of_turns(db, tenant_id, session_id, change.turns, receipt)
@@ -211,7 +211,7 @@ def _ask(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str, receipt: Re
 def _forget_passages(
     db: Transaction, tenant_id: UUID, session_id: str, change: LogChange, receipt: Receipt
 ) -> None:
-    """Take messages out of the recall index; where some of them say other things now, have it read again."""
+    """Remove messages from the recall index; if any message was rewritten, request a new reading."""
     ranges = _ranges(change.gone)
     if not change.rewritten and len(ranges) <= MOST_RANGES:
         removed = sum(
@@ -236,9 +236,10 @@ def _ranges(seqs: Collection[int]) -> list[tuple[int, int]]:
 
 
 def _renew(db: Transaction, tenant_id: UUID, before: SessionState, change: LogChange) -> int:
-    """Begin the session's next generation, with its counts right. Returns it.
+    """Begin the session's next generation, with right counts. Returns the new generation.
 
-    What an emergency had left out and a summary had covered since stays raw now, as if there had been none.
+    Messages left out by an emergency and covered by a summary since stay raw now, as if no emergency had
+    happened.
     """
     values: dict[str, object] = {
         "generation": Session.generation + 1,

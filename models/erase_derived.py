@@ -1,4 +1,4 @@
-"""What is made of a session's words beside its summaries: index, readings, plans, decisions, work."""
+"""Data derived from a session's words beside summaries: index, readings, plans, decisions, work."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from models.work import WorkKind
 from models.work_rest import forget_refusals
 
 KEYED_OTHERWISE = frozenset({"sweep", "plan", "artifact", "learn", "shadow"})
-"""Kinds of work whose key is no session."""
+"""Kinds of work with a key other than a session."""
 
 _REVOKE = text(
     """
@@ -35,10 +35,10 @@ _REVOKE = text(
 
 
 def revoke_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
-    """Take the leases back from those who work on a session: what they hold in memory is out of date.
+    """Revoke the leases on the work of a session: data held in the workers' memory is out of date.
 
-    They can store nothing any more, finished chunks included, and the work begins anew at once. The caller
-    holds the session's row: whoever holds work waits for no more than that row's key.
+    The workers can store nothing any more, finished chunks included, and the work begins again at once. The
+    caller holds the session's row: a worker with a lease waits for no more than the key of the row.
     """
     asked = {"tenant_id": tenant_id, "session_id": session_id, "others": sorted(KEYED_OTHERWISE)}
     kinds = db.execute(_REVOKE, asked).scalars()
@@ -78,10 +78,10 @@ _UNUSED_TERMS = text(
 
 
 def rewind_index(db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int) -> tuple[int, bool]:
-    """Take a session's recall index back to before a message: it is read again from there.
+    """Rewind a session's recall index to before a message: the index is read again from there.
 
     Returns:
-        How many passages are gone, and whether the index went that far.
+        Number of deleted passages, and True if the index reached the message.
     """
     place = {"tenant_id": tenant_id, "session_id": session_id}
     removed, rewound = db.execute(_REWIND, {**place, "from_seq": from_seq}).one()
@@ -102,14 +102,14 @@ _BORROWED = text(
     "delete from artifact_summary where tenant_id = :tenant_id and origin = 'mined' "
     "and focus_key = any(:focus_keys)"
 )
-"""What several sessions asked for is foreseen for others, in words that one of them had used."""
+"""Questions of several sessions are foreseen for others, in the words of one session."""
 
 
 def drop_readings(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> set[str]:
-    """Forget what artifacts were read for in a session's words, and the plans for its questions.
+    """Delete the artifact summaries for a session's words, and the plans for the session's questions.
 
     Returns:
-        The artifacts, which may be read again for what the session says now.
+        The artifacts, for a new reading with the session's present words.
     """
     gone = db.execute(_READINGS, {"tenant_id": tenant_id, "session_id": session_id}).all()
     _count_readings(db, tenant_id, gone, receipt)
@@ -118,13 +118,13 @@ def drop_readings(db: Transaction, tenant_id: UUID, session_id: str, receipt: Re
 
 
 def drop_readings_of_user(db: Transaction, tenant_id: UUID, user_id: str, receipt: Receipt) -> None:
-    """Forget what artifacts were read for in words of a user, in whichever session or in none."""
+    """Delete the artifact summaries for a user's words, in any session or without a session."""
     gone = db.execute(_USER_READINGS, {"tenant_id": tenant_id, "user_id": user_id}).all()
     _count_readings(db, tenant_id, gone, receipt)
 
 
 def _count_readings(db: Transaction, tenant_id: UUID, gone: Sequence[Any], receipt: Receipt) -> None:
-    """Write down the readings that are gone, with those that were foreseen in their words."""
+    """Count the deleted readings, and delete the mined readings with the same words."""
     receipt.count("artifact_summary", len(gone))
     if gone:
         keys = {form for row in gone for form in _forms(db, tenant_id, row)}
@@ -133,7 +133,7 @@ def _count_readings(db: Transaction, tenant_id: UUID, gone: Sequence[Any], recei
 
 
 def _forms(db: Transaction, tenant_id: UUID, gone: Any) -> set[str]:
-    """Every way in which the key of what was asked may be stored elsewhere."""
+    """Return every stored form of the key of a deleted question."""
     cells, key = Cells(db, tenant_id), SummaryKey(gone.artifact_id, gone.focus_key, gone.size_class, "")
     try:
         focus, _ = open_focus(cells, key, gone.focus, ())
@@ -153,8 +153,9 @@ _OF_TURNS = text(
                 and t.turn_id = p.turn_id and t.turn_index >= :first_turn)))
     """
 )
-"""Plans of the turns; plans asked for in the session that nobody tied to a turn; and those of later turns
-that were asked for with something of the conversation beside the intent."""
+"""Plans of the turns; plans asked for in the session without a turn; and plans of later turns asked for with
+a part of the conversation beside the intent.
+"""
 
 _OF_SESSION = text(
     "select plan_id from plan_history where tenant_id = :tenant_id and session_id = :session_id"
@@ -165,28 +166,28 @@ _OF_USER = text("select plan_id from plan_history where tenant_id = :tenant_id a
 def drop_plans_of_turns(
     db: Transaction, tenant_id: UUID, session_id: str, turns: Mapping[int, str], receipt: Receipt
 ) -> None:
-    """Forget the plans that may hold words of these turns, given by index and id."""
+    """Delete the plans that may hold words of the turns, given by index and id."""
     chosen = {"session_id": session_id, "turn_ids": sorted(turns.values()), "first_turn": min(turns)}
     gone = db.execute(_OF_TURNS, {"tenant_id": tenant_id, **chosen}).scalars().all()
     receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
 
 
 def drop_plans_of_session(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
-    """Forget all plans of a session."""
+    """Delete all plans of a session."""
     gone = db.execute(_OF_SESSION, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
     receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
 
 
 def drop_plans_of_user(db: Transaction, tenant_id: UUID, user_id: str, receipt: Receipt) -> None:
-    """Forget all plans of a user, in whichever session or in none."""
+    """Delete all plans of a user, in any session or without a session."""
     gone = db.execute(_OF_USER, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
     receipt.count("plan_history", drop_plans(db, tenant_id, gone, receipt))
 
 
 def drop_plans(db: Transaction, tenant_id: UUID, plan_ids: Sequence[UUID], receipt: Receipt) -> int:
-    """Forget these plans, and say so to learning. Returns how many are gone.
+    """Delete plans, and report the erasure to learning. Returns the number of deleted plans.
 
-    Their work first: whoever makes one of them holds its work before its row.
+    The plans' work goes first: a planning worker locks the work before the plan's row.
     """
     if not plan_ids:
         return 0
@@ -216,7 +217,7 @@ _SESSION_WORK = text(
 
 
 def drop_session_work(db: Transaction, tenant_id: UUID, session_id: str, receipt: Receipt) -> None:
-    """Forget the work of a session; whoever has it loses the lease. The caller holds the session's row."""
+    """Delete the work of a session; a working process loses the lease. The caller holds the session's row."""
     asked = {"tenant_id": tenant_id, "session_id": session_id, "others": sorted(KEYED_OTHERWISE)}
     receipt.count("due_work", db.execute(_SESSION_WORK, asked).rowcount)
 
@@ -229,14 +230,15 @@ _ARTIFACT_WORK = text(
         for update skip locked))
     """
 )
-"""Whoever holds one of them at this moment finds that its artifact is gone. To wait for it here would turn
-the order round in which an event takes an artifact and then its work."""
+"""A worker with a lock on such work finds the artifact gone. Waiting for the lock would reverse the order of
+an event, with the artifact first and the work second.
+"""
 
 
 def drop_artifact_work(
     db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], receipt: Receipt
 ) -> None:
-    """Forget the work of artifacts that are gone."""
+    """Delete the work of deleted artifacts."""
     if artifact_ids:
         asked = {"tenant_id": tenant_id, "artifact_ids": list(artifact_ids)}
         receipt.count("due_work", db.execute(_ARTIFACT_WORK, asked).rowcount)
@@ -252,7 +254,7 @@ _TOPIC = text("delete from preflight_session where tenant_id = :tenant_id and se
 def drop_decisions(
     db: Transaction, tenant_id: UUID, session_id: str, turns: Sequence[int], receipt: Receipt
 ) -> None:
-    """Forget what preflight decided for these turns, and what the session was last about."""
+    """Delete the preflight decisions of turns, and the last topic of the session."""
     place = {"tenant_id": tenant_id, "session_id": session_id}
     receipt.count("preflight_decision", db.execute(_DECISIONS, {**place, "turns": list(turns)}).rowcount)
     receipt.count("preflight_session", db.execute(_TOPIC, place).rowcount)

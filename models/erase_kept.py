@@ -1,6 +1,7 @@
-"""Receipts that are kept: whoever did not hear the answer of an erasure asks again and gets it.
+"""Kept receipts: a caller that missed the answer of an erasure asks again and gets the receipt.
 
-What was erased is not named. Who knows its id finds the receipt by a digest; nobody reads an id out of it.
+A receipt does not name the erased subject. The id leads to the receipt by a digest; nobody reads an id out of
+the receipt.
 """
 
 import hashlib
@@ -23,14 +24,14 @@ from models.erase_receipt import Receipt
 from models.session import Transaction
 
 Erased = Literal["session", "user", "message"]
-"""What can be asked for again."""
+"""Kinds of receipts that can be requested again."""
 
 Told = Mapping[str, Any]
-"""What an answer says beside its receipt, in numbers."""
+"""Parts of an answer beside the receipt, in numbers."""
 
 
 class StoredReceipt(Base):
-    """What the last erasure of a session, a user or a message did, in numbers."""
+    """Effects of the last erasure of a session, a user or a message, in numbers."""
 
     __tablename__ = "erase_receipt"
     __table_args__ = (
@@ -52,13 +53,13 @@ class StoredReceipt(Base):
 
 @dataclass(frozen=True)
 class KeptReceipt:
-    """A receipt that was answered before, or would have been.
+    """A receipt of an earlier erasure.
 
     Attributes:
-        receipt: The rows that were gone.
-        requeued: How much work was asked for again.
-        erased_at: When.
-        told: What the answer said besides, in numbers.
+        receipt: The deleted rows.
+        requeued: Number of pieces of work requested again.
+        erased_at: Time of the erasure.
+        told: Other parts of the answer, in numbers.
     """
 
     receipt: Receipt
@@ -67,7 +68,7 @@ class KeptReceipt:
     told: Told
 
     def as_json(self) -> dict[str, Any]:
-        """The receipt as it was answered, and that it is an old one."""
+        """Return the receipt as answered before, marked as repeated."""
         told = {**self.receipt.as_json(), "requeued": self.requeued, **self.told}
         return {**told, "repeated": True, "erased_at": self.erased_at.isoformat()}
 
@@ -114,16 +115,16 @@ def keep_receipt(
     is_done: bool = True,
     told: Told = MappingProxyType({}),
 ) -> None:
-    """Keep a receipt, in the transaction that erases: in place of that of an earlier erasure.
+    """Store a receipt in place of an earlier receipt, in the transaction of the erasure.
 
     Args:
         db: A transaction.
-        tenant_id: Whose it is.
-        erased: What was erased.
-        subject: Its id; only a digest of it is stored.
-        receipt: What was done. An empty one is not kept.
-        is_done: Whether that is the end of it; if not, what follows is added.
-        told: What the answer says besides, in numbers.
+        tenant_id: The tenant.
+        erased: Kind of the erased subject.
+        subject: Id of the subject; only a digest is stored.
+        receipt: Effects of the erasure. An empty receipt is not kept.
+        is_done: True if the erasure is complete; otherwise later receipts are added.
+        told: Other parts of the answer, in numbers.
     """
     named = _named(tenant_id, erased, subject)
     if not receipt.is_empty:
@@ -142,25 +143,25 @@ _FIND = text(
 
 
 def find_receipt(db: Transaction, tenant_id: UUID, erased: Erased, subject: str) -> KeptReceipt | None:
-    """What a tenant last erased under this id; None where it never did, or the receipt went with age."""
+    """Find the receipt of a tenant's last erasure of an id; None without an erasure or after retention."""
     row = db.execute(_FIND, _named(tenant_id, erased, subject)).one_or_none()
     return KeptReceipt(Receipt(Counter(row.rows)), row.requeued, row.erased_at, row.told) if row else None
 
 
 def keep_message_receipt(db: Transaction, tenant_id: UUID, session_id: str, changed: Changed) -> None:
-    """Keep the receipt of a message, under its number and those of all that went with it."""
+    """Store the receipt of a message, under the numbers of all messages erased together."""
     for seq in changed.gone:
         subject = _message(db, tenant_id, session_id, seq)
         keep_receipt(db, tenant_id, "message", subject, changed.receipt, told=changed.as_json())
 
 
 def find_message_receipt(db: Transaction, tenant_id: UUID, session_id: str, seq: int) -> KeptReceipt | None:
-    """The receipt of the call by which a message went; None where the session is gone too."""
+    """Find the receipt of the call that erased a message; returns None when the session is gone too."""
     return find_receipt(db, tenant_id, "message", _message(db, tenant_id, session_id, seq))
 
 
 def _message(db: Transaction, tenant_id: UUID, session_id: str, seq: int) -> str:
-    """A message's id: a session that came again counts anew, and its birth tells its messages apart."""
+    """Build a message's id with the session's birth: a session created again counts messages from 1 again."""
     born_at = db.execute(
         select(Session.created_at).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
     ).scalar_one_or_none()

@@ -1,4 +1,4 @@
-"""Changing the log itself: other words for one message, or messages and their pairs that go."""
+"""Changes of the log: new words for a message, or the removal of messages with the paired halves."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,20 +17,20 @@ from models.session import Transaction
 from models.text_keys import Cells
 
 REACH = 2_000
-"""How far from a turn its other halves are looked for, in messages: a result may come with a later turn."""
+"""Search distance for other halves around a turn, in messages: a result may come with a later turn."""
 
 
 @dataclass(frozen=True)
 class LogChange:
-    """What was changed in a session's log.
+    """Changes in a session's log.
 
     Attributes:
-        gone: The messages that are gone.
-        rewritten: The messages that hold other words now.
-        turns: The turns that are touched, their ids by index.
-        first_seq: The first message of the first touched turn.
-        growth: By how many tokens each changed message grew; a loss is negative.
-        lost_places: Results that were taken out of messages that stay: the message and the place there.
+        gone: The deleted messages.
+        rewritten: The rewritten messages.
+        turns: The changed turns: ids by index.
+        first_seq: First message of the first changed turn.
+        growth: Growth of each changed message in tokens; a loss is negative.
+        lost_places: Results taken out of remaining messages: the message and the place in the message.
     """
 
     gone: frozenset[int]
@@ -42,17 +42,17 @@ class LogChange:
 
     @property
     def seqs(self) -> list[int]:
-        """All of these messages, ascending."""
+        """All deleted and rewritten messages, ascending."""
         return sorted(self.gone | self.rewritten)
 
     def growth_after(self, seq: int) -> int:
-        """By how many tokens the log after a message grew."""
+        """Sum the growth of the log after a message, in tokens."""
         return sum(growth for at, growth in self.growth.items() if at > seq)
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Messages of a log as pairs are found by them, and the index of each one's turn by seq."""
+    """Messages of a log, reduced to the parts needed for pairing, and the turn index by seq."""
 
     messages: Sequence[Message]
     turn_of: Mapping[int, int]
@@ -68,23 +68,23 @@ _PAIRS = text(
     order by seq
     """
 )
-"""What pairs are found by; of the bodies only those that may be reasoning items."""
+"""Columns needed for pairing; bodies only of possible reasoning items."""
 
 
 def remove_from_log(
     db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], *, reach: int = REACH
 ) -> LogChange | None:
-    """Delete messages, and the other halves of their calls and results. The caller holds the session's row.
+    """Delete messages, and the other halves of calls and results. The caller holds the session's row.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
+        tenant_id: The tenant of the session.
+        session_id: The session.
         seqs: The messages.
-        reach: How far beyond them other halves are looked for.
+        reach: Search distance for the other halves, in messages.
 
     Returns:
-        What was changed; None where none of the messages is there.
+        The changes; None when none of the messages exists.
     """
     span = {"from_seq": min(seqs) - reach, "to_seq": max(seqs) + reach}
     place = {"tenant_id": tenant_id, "session_id": session_id}
@@ -118,7 +118,7 @@ def _bare(cells: Cells, session_id: str, row: Any) -> Message:
 def _plan(
     db: Transaction, tenant_id: UUID, session_id: str, stretch: Stretch, targets: set[int]
 ) -> tuple[Removal, dict[int, Message], dict[int, Message]]:
-    """What goes, and the messages that lose a part, before and after. One that keeps nothing goes too."""
+    """Plan the removal, with trimmed messages before and after; a message trimmed to nothing is removed."""
     while True:
         removal = plan_removal(stretch.messages, targets, turn_of=stretch.turn_of)
         before = {
@@ -153,7 +153,7 @@ def _delete(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[
 
 
 def rewrite(db: Transaction, tenant_id: UUID, session_id: str, message: Message) -> int:
-    """Put other words in a message's place. Returns the index of its turn."""
+    """Replace the words of a message. Returns the index of the turn."""
     cells, row = Cells(db, tenant_id), (session_id, message.seq)
     turn_index: int = db.execute(
         update(StoredMessage)
@@ -188,16 +188,16 @@ _TOUCH = text(
 def touch_turns(
     db: Transaction, tenant_id: UUID, session_id: str, growth: Mapping[int, int]
 ) -> tuple[dict[int, str], int]:
-    """Keep the counts of turns right, and forget what they said of themselves that may repeat what is gone.
+    """Correct the token counts of turns, and clear plan and usage, possible copies of erased words.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
-        growth: By how many tokens each turn grew, by index.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        growth: Growth of each turn in tokens, by index.
 
     Returns:
-        The ids of the turns by index, and the first message of the first of them.
+        Turn ids by index, and the first message of the first turn.
     """
     rows = db.execute(
         _TOUCH,

@@ -1,4 +1,4 @@
-"""What erasing or editing did: rows by table, and the work that was asked for again."""
+"""Effects of an erasure or edit: rows by table, and the work requested again."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Any
 from models.work import WorkKind
 
 PRIMARY = frozenset({"session", "turn", "message", "artifact", "artifact_use", "artifact_attachment"})
-"""Tables of what people and platforms said and sent; the others hold what is made of it, or is about it."""
+"""Tables with data sent by people and platforms; other tables hold derived data or data about the primary."""
 
 
 @dataclass
 class Receipt:
-    """A receipt, filled while its transaction goes on.
+    """A receipt, filled during a transaction.
 
     Attributes:
-        rows: How many rows of each table are gone, or no longer say whose they are.
-        asked: The work that was asked for again, each once.
+        rows: Number of deleted or anonymized rows, by table.
+        asked: The work requested again, each piece once.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
@@ -28,17 +28,17 @@ class Receipt:
             self.rows[table] += rows
 
     def add(self, other: "Receipt") -> None:
-        """Take in another receipt."""
+        """Add another receipt."""
         self.rows += other.rows
         self.asked |= other.asked
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was there to be changed."""
+        """True when nothing was changed."""
         return not (self.rows or self.asked)
 
     def as_json(self) -> dict[str, Any]:
-        """The receipt as it is answered, tables in the order of their names."""
+        """Return the receipt as JSON for the answer, tables ordered by name."""
         ordered = sorted(self.rows.items())
         return {
             "removed": {table: rows for table, rows in ordered if table in PRIMARY},

@@ -1,4 +1,4 @@
-"""Erasing a session whole, and all that belongs to a user."""
+"""Erasing a whole session, and everything owned by a user."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -37,39 +37,39 @@ WITH_THE_SESSION = (
     "message",
     "turn",
 )
-"""Tables whose rows go with their session, and are counted."""
+"""Tables with rows deleted and counted together with a session."""
 
 WHOLE_LOG = 2**62
 STATEMENT_TIMEOUT_MS = 120_000
-"""A very long log takes longer to delete than a request's statement may."""
+"""Statement timeout of an erasure: deleting a very long log takes longer than a request's timeout."""
 
 COUNT_TIMEOUT_MS = 30_000
-"""The nightly count of habits may hold the erasure of a user up for so long."""
+"""Longest wait of a user's erasure for the nightly count of habits."""
 
 
 def take_time(db: Transaction) -> None:
-    """Let the statements of this transaction run longer than those of other calls."""
+    """Raise the statement timeout of this transaction above the timeout of other calls."""
     db.execute(text(f"set local statement_timeout = {STATEMENT_TIMEOUT_MS}"))
 
 
 def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
-    """Erase a session: its log, all that was made of it, its work, and what was uploaded for it.
+    """Erase a session: the log, all derived data, the work, and the uploads for the session.
 
-    What it cost stays in the ledger, but not that it was this session. A turn that comes later begins a new
-    session of a later generation. Safe to call twice: the second time the receipt is empty. Turns that come
-    meanwhile wait, also where there is no session yet: each is erased whole or begins the session anew.
+    The costs stay in the ledger, without the session's name. A later turn begins a new session of a later
+    generation. Safe to call twice: the second receipt is empty. Turns arriving meanwhile wait, also without
+    an existing session: each is erased whole or begins the session again.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
+        tenant_id: The tenant of the session.
+        session_id: The session.
     """
     take_time(db)
     return _erase(db, tenant_id, session_id, claim_session(db, tenant_id, session_id))
 
 
 def _erase(db: Transaction, tenant_id: UUID, session_id: str, session: SessionState | None) -> Receipt:
-    """Erase a session that is claimed: all of it, the row that stands for its id included."""
+    """Erase a claimed session, the row standing for the id included."""
     receipt = Receipt()
     drop_session_work(db, tenant_id, session_id, receipt)
     drop_plans_of_session(db, tenant_id, session_id, receipt)
@@ -118,7 +118,10 @@ _REMEMBER = text(
 
 
 def _remember(db: Transaction, tenant_id: UUID, generation: int) -> None:
-    """See to it that no later session of this tenant is taken for the erased one; see `lock_sessions`."""
+    """Record the erased generation, so that no later session of the tenant is taken for the erased session.
+
+    See `lock_sessions`.
+    """
     db.execute(_REMEMBER, {"tenant_id": tenant_id, "generation": generation})
 
 
@@ -129,7 +132,7 @@ _SESSIONS = text(
 
 
 def sessions_of_user(db: Transaction, tenant_id: UUID, user_id: str) -> Sequence[str]:
-    """The sessions in which a user has a turn."""
+    """Find the sessions with a turn of the user."""
     return db.execute(_SESSIONS, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
 
 
@@ -153,14 +156,14 @@ _TURNS = text(
 
 
 def erase_user_from(db: Transaction, tenant_id: UUID, user_id: str, session_id: str) -> Receipt:
-    """Erase a user's part of one session: all of it, unless turns of another user are in it.
+    """Erase a user's part of a session: the whole session, unless another user has turns there.
 
-    Of a session that several users share, the user's own turns go. Turns that name nobody stay with the
-    others. The caller's transaction is about this session alone.
+    From a shared session, the user's own turns go. Turns without a user stay with the others. The caller's
+    transaction is about this session alone.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
+        tenant_id: The tenant of the session.
         user_id: The user.
         session_id: The session.
     """
@@ -177,11 +180,11 @@ def erase_user_from(db: Transaction, tenant_id: UUID, user_id: str, session_id: 
 
 
 def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Receipt:
-    """Erase what a user has outside of sessions: plans, documents, and what was read in the user's words.
+    """Erase a user's data outside of sessions: plans, documents, and readings for the user's words.
 
     Args:
         db: A transaction.
-        tenant_id: Whose user.
+        tenant_id: The tenant of the user.
         user_id: The user.
     """
     receipt = Receipt()

@@ -1,4 +1,4 @@
-"""Summaries of messages that were changed: they go, and the newest that knew nothing of them takes over."""
+"""Summaries of changed messages: deleted, and replaced by the newest summary without the messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from models.summary_part import drop_parts
 
 @dataclass(frozen=True)
 class LostSummaries:
-    """What became of a session's summaries.
+    """Effects on a session's summaries.
 
     Attributes:
-        versions: How many are gone.
-        parts: How many finished chunks are gone.
-        replaced: Whether the one in force was among them.
+        versions: Number of deleted versions.
+        parts: Number of deleted finished chunks.
+        replaced: True if the summary in force was deleted.
     """
 
     versions: int
@@ -32,18 +32,19 @@ class LostSummaries:
 def drop_summaries(
     db: Transaction, tenant_id: UUID, before: SessionState, *, generation: int, seqs: Sequence[int]
 ) -> LostSummaries:
-    """Delete every version that covers one of the messages or builds on one that does, in any state.
+    """Delete every version that covers a changed message or builds on such a version, in any state.
 
-    The others go over to the session's new generation. Where the one in force is gone, the newest of those
-    that it was built on takes over; where none is left, history is raw. The caller holds the session's row,
-    has changed the messages, and has raised the generation.
+    The other versions move to the session's new generation. If the version in force is deleted, the newest
+    remaining base takes over; without any base, history is raw. The caller holds the session's row, has
+    changed the
+    messages, and has raised the generation.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        before: The session as it was.
-        generation: Its new generation.
-        seqs: The messages that were changed.
+        tenant_id: The tenant of the session.
+        before: The session's state before.
+        generation: The session's new generation.
+        seqs: The changed messages.
     """
     of_session = (Summary.tenant_id == tenant_id, Summary.session_id == before.session_id)
     columns = (Summary.version, Summary.state, Summary.base_version, Summary.from_seq, Summary.to_seq)
@@ -76,7 +77,7 @@ def _gone(rows: Mapping[int, Any], seqs: Sequence[int]) -> set[int]:
 
 
 def _heir(version: int, rows: Mapping[int, Any], gone: set[int]) -> int | None:
-    """The newest version that the one in force was built on and that stays."""
+    """Find the newest remaining base of the version in force."""
     base = rows[version].base_version
     while base in gone:
         base = rows[base].base_version

@@ -1,4 +1,4 @@
-"""Artifacts of messages that were changed: uses that are forgotten, renamed or new, contents nobody uses."""
+"""Artifacts of changed messages: uses deleted, renamed or added, and contents without any use left."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from models.work import WorkKind, want_each
 
 @dataclass(frozen=True)
 class Retold:
-    """What a stored result is about, now that its call was edited.
+    """New subject of a stored result after an edit of the call.
 
     Attributes:
         seq: The result's message.
-        place: Its place among the results of that message.
-        subject: What the call reads or writes.
-        writes: Whether it writes.
+        place: Place among the results of the message.
+        subject: The subject read or written by the call.
+        writes: True if the call writes.
     """
 
     seq: int
@@ -34,12 +34,12 @@ class Retold:
 
 @dataclass(frozen=True)
 class LargeResults:
-    """What an edited message holds of large results, and what its calls now say of their results.
+    """Large results of an edited message, and the new subjects of the results of the message's calls.
 
     Attributes:
-        artifacts: Contents that were taken out of it.
-        uses: Where they stood in it.
-        retold: The results of its calls.
+        artifacts: Contents taken out of the message.
+        uses: Places of the contents in the message.
+        retold: New subjects of the calls' results.
     """
 
     artifacts: Sequence[NewArtifact] = ()
@@ -67,7 +67,7 @@ _FORGET_PLACES = text(
 def forget_uses(
     db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], receipt: Receipt
 ) -> set[str]:
-    """Forget all uses in these messages. Returns the artifacts, for `release`."""
+    """Delete all uses in messages. Returns the artifact ids, for `release`."""
     asked = {"tenant_id": tenant_id, "session_id": session_id, "seqs": sorted(seqs)}
     return _named(db.execute(_FORGET, asked).scalars().all(), receipt)
 
@@ -75,7 +75,7 @@ def forget_uses(
 def forget_places(
     db: Transaction, tenant_id: UUID, session_id: str, places: Sequence[tuple[int, int]], receipt: Receipt
 ) -> set[str]:
-    """Forget single uses, each given by its message and its place there. Returns the artifacts."""
+    """Delete single uses, each given by message and place in the message. Returns the artifact ids."""
     asked = {
         "tenant_id": tenant_id,
         "session_id": session_id,
@@ -110,7 +110,7 @@ _FORGET_READ = text(
 def retell(
     db: Transaction, tenant_id: UUID, session_id: str, retold: Iterable[Retold], receipt: Receipt
 ) -> None:
-    """Say of stored results what their edited call reads or writes; nothing of what it read before stays."""
+    """Store the subject of an edited call with its results; nothing of the former subject stays."""
     for one in retold:
         asked = {"tenant_id": tenant_id, "session_id": session_id, **one.__dict__}
         if not db.execute(_RETELL, asked).all():
@@ -132,15 +132,15 @@ def exchange(
     new: LargeResults,
     receipt: Receipt,
 ) -> None:
-    """Store the large results of an edited message, and drop those of it that nothing uses any more.
+    """Store the large results of an edited message, and drop former results without any use left.
 
     Args:
-        db: A transaction; it locks all of the contents in one order.
-        tenant_id: Whose they are.
+        db: A transaction; all contents are locked in a fixed order.
+        tenant_id: The tenant of the artifacts.
         place: The session, the turn's index and the message's seq.
-        old: The artifacts that the message used.
-        new: What it holds now.
-        receipt: Where it is written down.
+        old: Artifacts used by the message before.
+        new: Large results of the message now.
+        receipt: Receipt to count in.
     """
     fresh = {entry.artifact.artifact_id for entry in new.artifacts}
     db.execute(_LOCK, {"tenant_id": tenant_id, "artifact_ids": sorted(old | fresh)})
@@ -157,13 +157,13 @@ _NOBODYS_READINGS = text(
         and session_id is null and user_id is null and origin in ('asked', 'request') and focus <> ''
     """
 )
-"""What was asked in words of somebody whom the call did not name: it may have been whoever is erased."""
+"""Readings for words of an unnamed caller: the caller may have been the erased user."""
 
 
 def release(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
-    """Drop those of these artifacts that nothing uses any more, with their readings and their work.
+    """Drop the given artifacts without any use left, with readings and work.
 
-    From those that stay, what was asked without a name goes.
+    From the remaining artifacts, readings asked for without a name are deleted.
     """
     gone = drop_unused(db, tenant_id, artifact_ids)
     receipt.count("artifact", len(gone))
@@ -183,9 +183,9 @@ _TITLED_PLANS = text(
 
 
 def forget_titles(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
-    """Take from artifacts that stay the titles of uploads that went, and what was read with such a title.
+    """Remove titles of deleted uploads from remaining artifacts, with the readings made with such a title.
 
-    The caller has released them: it holds those that are still there.
+    The caller has released the artifacts and holds the remaining rows.
     """
     retitled = retitle(db, tenant_id, artifact_ids)
     if not retitled:
@@ -201,7 +201,7 @@ _THERE = text("select artifact_id from artifact where tenant_id = :tenant_id and
 
 
 def read_again(db: Transaction, tenant_id: UUID, artifact_ids: Collection[str], receipt: Receipt) -> None:
-    """Have those of these artifacts that are still there read for what may be asked of them now."""
+    """Request new readings of the still existing artifacts."""
     if not artifact_ids:
         return
     there = db.execute(_THERE, {"tenant_id": tenant_id, "ids": sorted(artifact_ids)}).scalars().all()

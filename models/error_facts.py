@@ -1,6 +1,6 @@
-"""What a log may say of an error: its kind and where it was raised, never its words.
+"""Loggable facts about an error: the kind and the place of the raise, never the message.
 
-The words of an error quote what it was about: a driver's the refused row, a validator's its input.
+Error messages quote data: a driver the refused row, a validator the input.
 """
 
 import traceback
@@ -11,27 +11,27 @@ from typing import Any
 from sqlalchemy.exc import DBAPIError
 
 MOST_PLACES = 12
-"""So many of the calls that led to an error are told, the last ones."""
+"""Number of logged calls that led to an error, counted from the last."""
 
 MOST_CAUSES = 5
-"""So many of the errors that led to one are told, the nearest ones."""
+"""Number of logged causes of an error, counted from the nearest."""
 
 _ROOT = Path(__file__).resolve().parent.parent
 _LIBRARIES = "site-packages"
 
 
 def kind_of(error: BaseException) -> str:
-    """The class of an error; of a database's the driver's own, which says more than the wrapper's."""
+    """Return the class name of an error; for a database error the driver's class instead of the wrapper's."""
     origin = error.orig if isinstance(error, DBAPIError) else None
     return type(origin or error).__name__
 
 
 def facts_of(error: BaseException) -> dict[str, Any]:
-    """All that a log line may tell of an error.
+    """Collect the loggable facts about an error.
 
     Returns:
-        `error`, its kind; `where`, the calls that led to it as `file:line function`, the last one last;
-        `causes`, the kinds of the errors it was raised from, where there are any.
+        `error`, the kind; `where`, the calls that led to the error as `file:line function`, the last call
+        last; `causes`, the kinds of the causing errors, if any.
     """
     facts: dict[str, Any] = {"error": kind_of(error), "where": where(error)}
     causes = [kind_of(cause) for cause in _causes(error)]
@@ -39,13 +39,13 @@ def facts_of(error: BaseException) -> dict[str, Any]:
 
 
 def where(error: BaseException) -> list[str]:
-    """The last calls before it, as `file:line function`; files from the project's or library's root."""
+    """List the last calls before an error, as `file:line function`; paths from project or library root."""
     frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     return [f"{_short(code.co_filename)}:{line} {code.co_name}" for code, line in frames[-MOST_PLACES:]]
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """What an error was raised from; the driver's error under its wrapper is the same one."""
+    """Yield the causes of an error; the driver's error under a wrapper counts as the same error."""
     for _ in range(MOST_CAUSES):
         cause = error.__cause__ if error.__suppress_context__ else error.__context__
         if cause is None:

@@ -1,4 +1,4 @@
-"""Keys of foci and questions as they are stored: who lacks the tenant's key cannot try a question on them."""
+"""Stored keys of focuses and questions: without the tenant's key nobody can test a question against a key."""
 
 from context.focus import GENERAL_KEY
 from models.cipher import TextKey
@@ -6,7 +6,7 @@ from models.text_keys import Cells
 from models.text_settings import seals
 
 MARK_OF_KEYED = "k"
-"""What a keyed one begins with; others are of hex digits."""
+"""First character of a keyed key; other keys have hex digits only."""
 
 
 def _says_nothing(key: str) -> bool:
@@ -18,16 +18,16 @@ def _keyed(secret: TextKey, key: str) -> str:
 
 
 def stored_key(cells: Cells, key: str) -> str:
-    """A key as a new row has it. One that is stored already stays as it is."""
+    """Return a key as stored in a new row. An already stored key is returned unchanged."""
     secret = cells.writing_key() if seals() and not _says_nothing(key) else None
     return _keyed(secret, key) if secret else key
 
 
 def key_forms(cells: Cells, key: str) -> tuple[str, ...]:
-    """Every way in which a key may be stored: rows from before there was a tenant's key have it as it is.
+    """Return every stored form of a key: rows older than the tenant's key hold the plain key.
 
     Raises:
-        TextUnavailableError: The tenant's key is not at hand.
+        TextUnavailableError: The tenant's key is not available.
     """
     secret = None if _says_nothing(key) else cells.naming_key()
     return (key, _keyed(secret, key)) if secret else (key,)

@@ -1,7 +1,7 @@
-"""Habits: what artifacts of a tool are read for, which tools categories need, what users ask about.
+"""Habits: reading focuses by tool, needed tools by category, and categories by user.
 
-All of it is counted anew each night from what is there: what was erased is gone with the next night, and no
-word of anybody is kept, only keys and numbers.
+Everything is counted again each night from the existing rows: erased data is gone with the next night, and no
+words of anybody are kept, only keys and numbers.
 """
 
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ from models.text_keys import Cells
 
 MOST_FOCUSES_A_TOOL = 50
 SHARED_SESSIONS = 2
-"""A focus of one session alone is that session's business: it predicts nothing for others."""
+"""Minimum number of sessions: a focus of a single session predicts nothing for others."""
 
 
 class FocusStatistic(Base):
-    """How often artifacts of a tool were read for a focus; its words are where it was asked for."""
+    """Number of readings of a tool's artifacts for a focus; the words stay with the requests."""
 
     __tablename__ = "focus_statistic"
     __table_args__ = (CheckConstraint("uses > 0 and sessions >= 1", name="what_is_kept_was_used"),)
@@ -35,7 +35,7 @@ class FocusStatistic(Base):
 
 
 class CategoryStatistic(Base):
-    """What became of a tool where a message was of a category; weights of decisions, decayed."""
+    """Outcomes for a tool and messages of a category; decayed weights of decisions."""
 
     __tablename__ = "category_statistic"
     __table_args__ = (
@@ -54,7 +54,7 @@ class CategoryStatistic(Base):
 
 
 class UserProfile(Base):
-    """How much of what a user asked is of a category; weights of decisions, decayed."""
+    """Weight of a category in a user's messages; decayed weights of decisions."""
 
     __tablename__ = "user_profile"
     __table_args__ = (CheckConstraint("weight >= 0", name="weight_is_not_negative"),)
@@ -87,7 +87,7 @@ _COUNT_FOCUSES = text(
 
 
 def count_focuses(db: Transaction, tenant_id: UUID, *, half_life_days: float) -> int:
-    """Count anew what artifacts of each tool are read for. Safe to call twice. Returns the rows."""
+    """Count the reading focuses of each tool's artifacts again. Safe to call twice. Returns the rows."""
     db.execute(delete(FocusStatistic).where(FocusStatistic.tenant_id == tenant_id))
     values = {"tenant_id": tenant_id, "half_life_days": half_life_days}
     return db.execute(_COUNT_FOCUSES, values).rowcount
@@ -115,9 +115,9 @@ _LIKELY_FOCUSES = text(
 def likely_focuses(
     db: Transaction, tenant_id: UUID, tool: str, *, most: int = MOST_FOCUSES_A_TOOL
 ) -> list[tuple[str, float]]:
-    """What artifacts of a tool are likely read for, each with its share of the uses, likeliest first.
+    """Find the likely reading focuses for a tool's artifacts, with shares of the uses, likeliest first.
 
-    Only what several sessions asked for, in words that one of them still holds.
+    Only focuses of several sessions count, with words still held by a session.
     """
     values = {"tenant_id": tenant_id, "tool": tool, "most": most, "sessions": SHARED_SESSIONS}
     cells, likely = Cells(db, tenant_id), []
@@ -171,9 +171,9 @@ _COUNT_PROFILES = text(
 
 
 def count_categories(db: Transaction, tenant_id: UUID, *, half_life_days: float) -> int:
-    """Count anew which tools were kept, hidden and used in each category, and who asks about what.
+    """Count kept, hidden and used tools by category again, and the categories by user.
 
-    Safe to call twice. Returns the rows of both tables.
+    Safe to call twice. Returns the number of rows of both tables.
     """
     values = {"tenant_id": tenant_id, "half_life_days": half_life_days}
     hold_profiles(db, tenant_id)
@@ -186,11 +186,11 @@ _PROFILE = select(UserProfile.category, UserProfile.weight).where(
     UserProfile.tenant_id == bindparam("tenant_id"), UserProfile.user_id == bindparam("user_id")
 )
 FULL_WEIGHT = 10.0
-"""With fewer messages than this on record a profile says less."""
+"""Number of messages below which a profile is shrunk."""
 
 
 def find_profile(db: Transaction, tenant_id: UUID, user_id: str) -> Mapping[str, float]:
-    """The share of a user's messages in each category, in [0, 1], shrunk where there are few of them."""
+    """Find the share of a user's messages in each category, in [0, 1], shrunk for few messages."""
     rows = db.execute(_PROFILE, {"tenant_id": tenant_id, "user_id": user_id}).all()
     total = sum(row.weight for row in rows)
     return {row.category: row.weight / max(total, FULL_WEIGHT) for row in rows}
@@ -200,15 +200,15 @@ _HOLD_PROFILES = text("select pg_advisory_xact_lock(hashtextextended(:name, 0))"
 
 
 def hold_profiles(db: Transaction, tenant_id: UUID) -> None:
-    """Wait for whoever counts or forgets a tenant's profiles, until this transaction ends.
+    """Lock a tenant's profiles until the transaction ends, against counting and erasing.
 
-    A count that had read what is erased a moment later would else bring a user's profile back.
+    Without the lock, a count that had read data erased a moment later would bring a user's profile back.
     """
     db.execute(_HOLD_PROFILES, {"name": f"user_profile {tenant_id}"})
 
 
 def forget_profile(db: Transaction, tenant_id: UUID, user_id: str) -> int:
-    """Forget what a user asks about. Returns the rows removed."""
+    """Delete a user's profile. Returns the number of deleted rows."""
     return db.execute(
         delete(UserProfile).where(UserProfile.tenant_id == tenant_id, UserProfile.user_id == user_id)
     ).rowcount

@@ -1,4 +1,4 @@
-"""Signs of life of the background processes, written by the work they really do."""
+"""Heartbeats of the background processes, written by the real work of the processes."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from models.session import Transaction
 
 
 class Heartbeat(Base):
-    """When a role was last seen at work. It belongs to the installation, not to a tenant."""
+    """Time of the last heartbeat of a role. The row belongs to the installation, not to a tenant."""
 
     __tablename__ = "heartbeat"
     __table_args__ = ({"postgresql_with": {"fillfactor": 50}},)
@@ -27,25 +27,25 @@ class Heartbeat(Base):
 
 
 MODELS_IN_USE = ("summarizer", "planner")
-"""What a worker says of the models that it asks, by their purpose."""
+"""Names in a worker's detail for the models in use, by purpose."""
 
 QUEUES_HELD = "queues"
-"""What a dispatcher calls how many messages wait in each queue of the broker."""
+"""Name in a dispatcher's detail for the number of waiting messages by broker queue."""
 
 ARTIFACT_PROMPT = "artifact_prompt"
-"""What a worker calls the version of the prompt by which it has artifacts summarized."""
+"""Name in a worker's detail for the version of the artifact prompt."""
 
 
 @dataclass(frozen=True)
 class Sign:
-    """The newest sign of life of a role, and what its process says of itself."""
+    """Newest heartbeat of a role, with the detail of the process."""
 
     seen_at: datetime
     detail: dict[str, Any]
 
 
 def beat(db: Transaction, role: str, instance: str, detail: dict[str, Any] | None = None) -> None:
-    """Say that this process is at work now, and with what."""
+    """Record that this process is at work now, with a detail."""
     row = insert(Heartbeat).values(role=role, instance=instance, seen_at=func.now(), detail=detail or {})
     db.execute(
         row.on_conflict_do_update(
@@ -56,7 +56,7 @@ def beat(db: Transaction, role: str, instance: str, detail: dict[str, Any] | Non
 
 
 def last_signs(db: Transaction) -> dict[str, Sign]:
-    """The newest sign of each role, whichever of its processes gave it."""
+    """Find the newest heartbeat of each role, from any process."""
     rows = db.execute(
         select(Heartbeat.role, Heartbeat.seen_at, Heartbeat.detail)
         .ext(distinct_on(Heartbeat.role))
@@ -66,13 +66,13 @@ def last_signs(db: Transaction) -> dict[str, Sign]:
 
 
 AT_WORK = timedelta(seconds=60)
-"""Whoever was not seen for longer is not at work."""
+"""Longest age of the heartbeat of a process at work."""
 
 
 def find_agreed(db: Transaction, role: str, name: str) -> str | None:
-    """What all processes of a role that are at work say of themselves.
+    """Find the detail on which all processes of a role at work agree.
 
-    None where they differ, one of them says nothing of it, or none is at work.
+    Returns None when processes differ, a process reports nothing, or no process is at work.
     """
     said = (
         select(Heartbeat.detail[name].astext)
@@ -85,5 +85,5 @@ def find_agreed(db: Transaction, role: str, name: str) -> str | None:
 
 
 def forget_older_than(db: Transaction, age: timedelta) -> int:
-    """Forget processes that have not been seen for so long. Returns how many."""
+    """Delete the heartbeats older than an age. Returns the number of deleted rows."""
     return db.execute(delete(Heartbeat).where(Heartbeat.seen_at < func.now() - age)).rowcount

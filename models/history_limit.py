@@ -1,4 +1,4 @@
-"""The most tokens of history in any request, as a tenant or one of its sessions wants it."""
+"""The limit of history tokens in any request, set by a tenant or for a session."""
 
 from uuid import UUID
 
@@ -11,22 +11,22 @@ from models.session_state import history_limit
 from models.tenant import Tenant
 
 LEAST_HISTORY_TOKENS = 1_000
-"""A lower limit holds no summary and hardly a turn, and would have every turn summarized."""
+"""A lower limit holds no summary and hardly a turn, and every turn would be summarized."""
 
 
 def tenant_history_limit(db: Transaction, tenant_id: UUID) -> HistoryLimit | None:
-    """Find the limit that holds for sessions of a tenant without one of their own; None where none does."""
+    """Find the limit for a tenant's sessions without a limit of the session; None without a limit."""
     found = select(Tenant.max_history_tokens).where(Tenant.tenant_id == tenant_id)
     return history_limit(None, db.execute(found).scalar())
 
 
 def set_tenant_history_limit(db: Transaction, tenant_id: UUID, tokens: int | None) -> None:
-    """Set the limit of a tenant, in tokens of the model that is asked; None for none."""
+    """Set the limit of a tenant, in tokens of the called model; None removes the limit."""
     db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(max_history_tokens=tokens))
 
 
 def set_session_history_limit(db: Transaction, tenant_id: UUID, session_id: str, tokens: int | None) -> bool:
-    """Set a session's own limit; None follows the tenant. False where there is no such session."""
+    """Set a session's own limit; None follows the tenant. Returns False without such a session."""
     changed = db.execute(
         update(Session)
         .where(Session.tenant_id == tenant_id, Session.session_id == session_id)

@@ -1,4 +1,4 @@
-"""How far learning has read, and what it has counted: one row a tenant and catalog."""
+"""Progress and counts of learning: a row for each tenant and catalog."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from models.text_keys import Cells
 
 
 class LearningState(Base):
-    """What was counted of one catalog's plans; an empty name for plans that named no catalog."""
+    """Counts over a catalog's plans; an empty name for plans without a catalog."""
 
     __tablename__ = "learning_state"
     __table_args__ = (CheckConstraint("watermark >= 0", name="watermark_counts_from_0"),)
@@ -34,7 +34,7 @@ class LearningState(Base):
 
 
 class LearningNight(Base):
-    """A night in which all tenants were asked to learn."""
+    """A night with a learning request for all tenants."""
 
     __tablename__ = "learning_night"
 
@@ -44,12 +44,12 @@ class LearningNight(Base):
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted so far.
+    """Counts so far.
 
     Attributes:
-        watermark: The last place in the order of outcomes that was counted; 0 for none.
-        state: The counts; None for none.
-        unfinished: Plans that are to be read again: which of their steps have taught.
+        watermark: Last counted place in the order of outcomes; 0 before the first.
+        state: The counts; None before the first.
+        unfinished: Plans to read again, with the steps counted already.
     """
 
     watermark: int = 0
@@ -58,7 +58,7 @@ class Counted:
 
 
 def find_counted(db: Transaction, tenant_id: UUID, name: str) -> Counted:
-    """What was counted so far of a catalog's plans."""
+    """Find the counts so far of a catalog's plans."""
     row = db.execute(
         select(LearningState.watermark, LearningState.state, LearningState.unfinished).where(
             LearningState.tenant_id == tenant_id, LearningState.name == name
@@ -71,17 +71,17 @@ def find_counted(db: Transaction, tenant_id: UUID, name: str) -> Counted:
 
 
 def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, counted: Counted) -> bool:
-    """Keep what was counted, by compare-and-set on the watermark.
+    """Store new counts, by compare-and-set on the watermark.
 
     Args:
         db: A transaction.
-        tenant_id: Whose plans.
+        tenant_id: The tenant of the plans.
         name: The catalog.
-        seen: The watermark when it was read; 0 for none.
-        counted: What is known now.
+        seen: The watermark at the time of reading; 0 before the first.
+        counted: The new counts.
 
     Returns:
-        Whether it was kept; False: somebody else counted meanwhile, or it was started afresh.
+        True when stored; False: another process counted meanwhile, or the counts were started afresh.
     """
     values = {
         "watermark": counted.watermark,
@@ -103,7 +103,7 @@ def keep_counted(db: Transaction, tenant_id: UUID, name: str, *, seen: int, coun
 def count_outcomes(
     db: Transaction, tenant_id: UUID, catalog: str | None, *, after_seq: int, through_seq: int
 ) -> int:
-    """How many plans with outcomes there are between two places in the order."""
+    """Count the plans with outcomes between two places in the order."""
     of_catalog = Plan.catalog.is_(None) if catalog is None else Plan.catalog == catalog
     return int(
         db.execute(
@@ -118,15 +118,15 @@ def count_outcomes(
 
 
 class TaughtPlan(NamedTuple):
-    """A plan with the outcome of at least one step; of a million of them nothing else is read.
+    """A plan with the outcome of at least one step, reduced to these fields for reading a million plans.
 
     Attributes:
-        outcome_seq: Its place in the order in which outcomes were joined.
+        outcome_seq: Place in the order of joined outcomes.
         plan_id: The plan.
-        intent: What the user wanted.
-        category: The intent's category, empty where nobody said.
+        intent: The user's intent.
+        category: The intent's category; empty when unknown.
         steps: JSON objects with order, tool and outcome.
-        at_s: When the outcome was joined, in seconds since 1970.
+        at_s: Time of the outcome, in seconds since 1970.
     """
 
     outcome_seq: int
@@ -153,15 +153,15 @@ _PAGE_OF_NONE = text(_PAGE.format(catalog="catalog is null"))
 def read_page(
     db: Transaction, tenant_id: UUID, catalog: str | None, *, after_seq: int, through_seq: int, most: int
 ) -> list[TaughtPlan]:
-    """Read a page of plans with outcomes, in the order in which those were joined.
+    """Read a page of plans with outcomes, in the order of the outcomes.
 
     Args:
         db: A connection.
-        tenant_id: Whose plans.
-        catalog: The catalog that they were made from; None for plans that named none.
+        tenant_id: The tenant of the plans.
+        catalog: The catalog of the plans; None for plans without a catalog.
         after_seq: Only later places are read.
-        through_seq: The last place that is settled.
-        most: The most plans, >= 1.
+        through_seq: The last settled place.
+        most: Maximum number of plans, >= 1.
     """
     values = {
         "tenant_id": tenant_id,
@@ -190,7 +190,7 @@ def _taught(cells: Cells, row: Any) -> TaughtPlan:
 
 
 def catalogs_to_learn(db: Transaction, tenant_id: UUID) -> list[str]:
-    """The catalogs with outcomes that were not counted yet; empty for plans that named none."""
+    """Find the catalogs with uncounted outcomes; an empty name for plans without a catalog."""
     counted = (
         select(LearningState.watermark)
         .where(
@@ -208,7 +208,7 @@ def catalogs_to_learn(db: Transaction, tenant_id: UUID) -> list[str]:
 
 
 def begin_night(db: Transaction, night: date) -> bool:
-    """Note that a night's learning was asked for. False: it was before."""
+    """Record the learning request of a night. Returns False for a night recorded before."""
     made = db.execute(
         insert(LearningNight).values(night=night).on_conflict_do_nothing().returning(LearningNight.night)
     )
@@ -230,5 +230,5 @@ _TENANTS = text(
 
 
 def tenants_to_learn(db: Transaction, *, after: UUID, most: int) -> list[UUID]:
-    """A page of the tenants that have anything to learn from, in the order of their ids."""
+    """Load a page of the tenants with anything to learn from, in the order of the ids."""
     return list(db.execute(_TENANTS, {"after": after, "most": most}).scalars())

@@ -1,4 +1,4 @@
-"""How learning reads, decays, judges and keeps: the numbers that workers and commands go by."""
+"""Settings of learning: reading, decay, judging and keeping, for workers and commands."""
 
 from functools import lru_cache
 
@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class LearningSettings(BaseSettings):
-    """When and from what priors are learned; read from `AFTERTURN_*`."""
+    """Time and inputs of learning; read from `AFTERTURN_*`."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
@@ -39,12 +39,12 @@ class LearningSettings(BaseSettings):
         return self
 
     def holdout(self, plans: int) -> int:
-        """How many of so many plans are held out: the newest."""
+        """Return the number of held-out plans, the newest, for a number of plans."""
         share = round(plans * self.learn_holdout_share)
         return min(max(share, self.learn_holdout_least), self.learn_holdout_most)
 
 
 @lru_cache
 def learning_settings() -> LearningSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return LearningSettings()

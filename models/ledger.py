@@ -1,4 +1,4 @@
-"""The ledger: one row per call to a model, written before the call and settled after it."""
+"""The ledger: a row for each model call, written before the call and settled afterwards."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ _MONEY = Numeric(18, 10)
 
 
 class CallState(StrEnum):
-    """Where a call stands. `lost`: the process died before it could settle."""
+    """State of a call. `lost`: the process died before settling."""
 
     RESERVED = "reserved"
     OK = "ok"
@@ -51,10 +51,10 @@ class CallState(StrEnum):
 
 
 class LlmCall(Base):
-    """One call: what it was for, what it took, what it cost.
+    """A model call: purpose, token usage and cost.
 
-    `price_usd` is what is known, and null is unknown. `charged_*` is what the caps count: the
-    reservation until the call is settled, then the truth, or a careful guess where nobody knows it.
+    `price_usd` is the known price, null when unknown. `charged_*` counts towards the caps: the reservation
+    until the call is settled, then the true amount, or a careful guess for an unknown amount.
     """
 
     __tablename__ = "llm_call"
@@ -102,9 +102,9 @@ class LlmCall(Base):
 
 @dataclass(frozen=True)
 class Reservation:
-    """A call about to be made, with the most it may take.
+    """A call about to be made, with the maximum charge.
 
-    `is_guess` says that its price is unknown; `judged_by` is what the most was judged by, for a denial.
+    `is_guess` marks an unknown price; `judged_by` is the fingerprint behind the maximum, for a denial.
     """
 
     tenant_id: UUID
@@ -120,7 +120,7 @@ class Reservation:
 
 @dataclass(frozen=True)
 class Settlement:
-    """How a call ended. None: nobody knows; for `charged_*` it keeps what was reserved."""
+    """End of a call. A field of None is unknown; for `charged_*`, None keeps the reservation."""
 
     latency_s: float
     failure: str | None = None
@@ -137,7 +137,7 @@ class Settlement:
 
 @dataclass(frozen=True)
 class Spent:
-    """What the caps count so far today."""
+    """Charges counted by the caps so far today."""
 
     tokens: int
     usd: Decimal
@@ -145,10 +145,10 @@ class Spent:
 
 @dataclass(frozen=True)
 class DayUsage:
-    """The calls of one day (UTC), purpose and model.
+    """Calls of a day (UTC), purpose and model.
 
-    `price_usd` sums the known prices only; `unpriced_calls` says how many calls that were or may
-    be billed have none; calls that are still open are not told of yet.
+    `price_usd` sums the known prices only; `unpriced_calls` counts billed or possibly billed calls without a
+    price; open calls are not included yet.
     """
 
     day: date
@@ -166,16 +166,18 @@ class DayUsage:
 
 
 def reserve(db: Transaction, call: Reservation, *, caps: Caps, now: datetime) -> UUID:
-    """Write the call down before it is made, if the caps leave room for it.
+    """Write a call down before the call is made, if the caps leave room.
 
-    Reservations of one tenant take turns, so that two of them cannot both take the last of a cap. A session
-    that was erased meanwhile is not named: its row is held, so an erasure finds this call or is found by it.
+    Reservations of a tenant take turns, so that two reservations cannot both take the rest of a cap. A
+    session erased meanwhile is not named: the session's row is held, so an erasure finds this call or is
+    found by the
+    call.
 
     Args:
-        db: A short transaction of its own, committed before the call.
-        call: The most that the call may take.
+        db: A separate short transaction, committed before the call.
+        call: Maximum charge of the call.
         caps: The caps in force.
-        now: The time of the call; a day is a day in UTC.
+        now: Time of the call; a day is a day in UTC.
 
     Returns:
         The call's id.
@@ -205,7 +207,7 @@ _HOLD_SESSION = text("select from session where tenant_id = :tenant and session_
 
 
 def _of_what_stands(db: Transaction, call: Reservation) -> Reservation:
-    """The call without its session where that is gone: erased since its work was begun, or never there."""
+    """Remove a missing session from a call: erased since the work began, or never there."""
     if call.session_id is None:
         return call
     named = {"tenant": call.tenant_id, "name": call.session_id}
@@ -236,12 +238,12 @@ def _check_caps(db: Transaction, call: Reservation, caps: Caps, now: datetime) -
 
 
 def spent_today(db: Transaction, tenant_id: UUID, session_id: str | None = None, *, now: datetime) -> Spent:
-    """What a tenant, or one of its sessions, has used since midnight UTC, open reservations included."""
+    """Sum the charges of a tenant or a session since midnight UTC, open reservations included."""
     return _sum_today(db, tenant_id, session_id, now=now)
 
 
 def _open_today(db: Transaction, tenant_id: UUID, session_id: str | None, *, now: datetime) -> Spent:
-    """What of it is reserved by calls that are still under way."""
+    """Sum the open reservations among the charges of today."""
     return _sum_today(db, tenant_id, session_id, LlmCall.state == CallState.RESERVED, now=now)
 
 
@@ -258,21 +260,20 @@ def _sum_today(
 
 
 _HAS_WORK = exists().where(DueWork.tenant_id == LlmCall.tenant_id, DueWork.work_id == LlmCall.work_id)
-"""Work goes when what it was asked for is erased, and a call that was made for it forgets that it was."""
+"""Work is deleted with an erased subject, and the calls of deleted work no longer name the work."""
 _HAS_SESSION = LlmCall.session_id.is_(None) | exists().where(
     Session.tenant_id == LlmCall.tenant_id, Session.session_id == LlmCall.session_id
 )
 
 
 def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, now: datetime) -> bool:
-    """Write down how a call ended. A call that was thought lost may still settle: the truth wins.
+    """Write down the end of a call. A call thought lost may still settle: the truth wins.
 
-    A call that succeeded raises the limits that it proves too low.
-    Of what was erased while the call was under way, the numbers are kept, and neither whose it was nor what
-    the provider said.
+    A successful call raises the limits proved too low by the call. For a subject erased during the call, the
+    numbers are kept, without the subject's name and the provider's words.
 
     Returns:
-        False where the call is not open any more, or is gone with its tenant.
+        False for a call no longer open, or deleted with the tenant.
     """
     known: dict[str, object] = {
         "charged_tokens": end.charged_tokens,
@@ -307,14 +308,14 @@ def settle(db: Transaction, tenant_id: UUID, call_id: UUID, end: Settlement, *, 
 
 
 def sweep_lost(db: Transaction, *, older_than_s: float) -> int:
-    """Close the calls that a crash left open. They keep their charge: they may have been billed.
+    """Close the calls left open by a crash. The charge stays: the calls may have been billed.
 
     Args:
         db: An open transaction.
-        older_than_s: Only calls begun longer ago, in seconds; no call may still be running that long.
+        older_than_s: Minimum age of the calls, in seconds; no call may still run at this age.
 
     Returns:
-        How many there were.
+        Number of closed calls.
     """
     lost = (
         update(LlmCall)
@@ -330,18 +331,18 @@ def sweep_lost(db: Transaction, *, older_than_s: float) -> int:
 
 
 def forget_session(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Keep what an erased session cost, but not that it was this session. Returns the calls changed."""
+    """Remove an erased session's name from calls, and keep the costs. Returns the number of changed calls."""
     return _forget(db, tenant_id, LlmCall.session_id == session_id, session_id=None)
 
 
 def forget_calls(db: Transaction, tenant_id: UUID, call_ids: Sequence[UUID]) -> int:
-    """Keep what these calls cost, but not what they were made for. Returns the calls changed."""
+    """Remove the work and detail from calls, and keep the costs. Returns the number of changed calls."""
     chosen = LlmCall.call_id == func.any(literal(list(call_ids), ARRAY(Uuid)))
     return _forget(db, tenant_id, chosen) if call_ids else 0
 
 
 def _forget(db: Transaction, tenant_id: UUID, chosen: ColumnElement[bool], **also: None) -> int:
-    """Numbers stay; a provider's own words about a call go, since they may repeat what it said."""
+    """Clear the work and the provider's own words, a possible copy of the prompt; numbers stay."""
     forgotten = update(LlmCall).where(LlmCall.tenant_id == tenant_id, chosen)
     return db.execute(forgotten.values(work_id=None, detail=None, **also)).rowcount
 
@@ -356,7 +357,7 @@ _SUMMED = (
 
 
 def charged_today(db: Transaction, *, now: datetime) -> dict[UUID, Spent]:
-    """What each tenant has used since midnight UTC, open reservations included; the highest sums first."""
+    """Sum each tenant's charges since midnight UTC, open reservations included; the highest sums first."""
     tokens, usd = func.sum(LlmCall.charged_tokens), func.sum(LlmCall.charged_usd)
     query = (
         select(LlmCall.tenant_id, tokens, usd)
@@ -370,9 +371,9 @@ def charged_today(db: Transaction, *, now: datetime) -> dict[UUID, Spent]:
 def usage_by_day(
     db: Transaction, tenant_id: UUID | None, *, first_day: date, last_day: date
 ) -> list[DayUsage]:
-    """Calls of a tenant by day (UTC), purpose and model, newest day first; both days included.
+    """List a tenant's calls by day (UTC), purpose and model, newest day first; both days included.
 
-    Without a tenant, they are those of all of them, added up.
+    Without a tenant, the calls of all tenants are added up.
     """
     whose = true() if tenant_id is None else LlmCall.tenant_id == tenant_id
     day = cast(func.timezone("UTC", LlmCall.created_at), SqlDate)

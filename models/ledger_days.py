@@ -1,4 +1,4 @@
-"""What calls of models cost by day: those that are still kept one by one, and the sums of older ones."""
+"""Costs of model calls by day: from single calls still kept, and from the sums of older calls."""
 
 from dataclasses import fields
 from datetime import date
@@ -14,7 +14,7 @@ from models.session import Transaction
 
 
 class LlmCallDay(Base):
-    """The sums of calls that are kept no longer one by one."""
+    """Sums of calls no longer kept singly."""
 
     __tablename__ = "llm_call_day"
 
@@ -40,9 +40,9 @@ _SUMS = tuple(field.name for field in fields(DayUsage) if field.name not in _KEY
 def all_usage_by_day(
     db: Transaction, tenant_id: UUID | None, *, first_day: date, last_day: date
 ) -> list[DayUsage]:
-    """Calls of a tenant, or of all, by day (UTC), purpose and model, newest day first; both days included.
+    """List calls of a tenant, or of all, by day (UTC), purpose and model, newest day first.
 
-    A call is in one of the two tables at any time; a day may have calls in both.
+    Both days are included. A call is in either of the two tables at any time; a day may have calls in both.
     """
     columns = [getattr(LlmCallDay, field.name) for field in fields(DayUsage)]
     whose = true() if tenant_id is None else LlmCallDay.tenant_id == tenant_id

@@ -31,14 +31,14 @@ from models.text_keys import Cells
 from models.text_settings import seals
 
 CHANGED = b""
-"""The digest of a turn of which something was edited or erased: of what is gone, no fingerprint stays.
+"""Digest of a turn after an edit or erasure: no fingerprint of erased data stays.
 
-It is sent again by somebody who does not know of the change: a duplicate, which changes nothing.
+A second delivery of the turn by a sender unaware of the change is a duplicate and changes nothing.
 """
 
 
 class Turn(Base):
-    """One turn-completion event as it was accepted; its id makes a second delivery harmless."""
+    """An accepted turn-completion event; the id makes a second delivery harmless."""
 
     __tablename__ = "turn"
     __table_args__ = (
@@ -67,7 +67,7 @@ class Turn(Base):
 
 
 class StoredMessage(Base):
-    """One message, as sent, with the facts that every later read needs, found once."""
+    """A message as sent, with the facts needed by later reads, found once."""
 
     __tablename__ = "message"
     __table_args__ = (
@@ -94,7 +94,7 @@ class StoredMessage(Base):
 
 @dataclass(frozen=True)
 class NewTurn:
-    """A validated turn event, ready to be stored. Its messages have no `seq` yet."""
+    """A validated turn event, ready to be stored. The messages have no `seq` yet."""
 
     session_id: str
     turn_id: str
@@ -111,13 +111,13 @@ class NewTurn:
 
     @property
     def tokens(self) -> int:
-        """The cost of all its messages."""
+        """Tokens of all messages."""
         return sum(message.tokens for message in self.messages)
 
 
 @dataclass(frozen=True)
 class AcceptedTurn:
-    """Where a turn is in the log. `conflict`: its id is taken by a turn with another body."""
+    """Place of a turn in the log. `conflict`: the id belongs to a turn with another body."""
 
     session_id: str
     turn_id: str
@@ -131,10 +131,10 @@ class AcceptedTurn:
 def accept_turns(
     db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]
 ) -> tuple[list[AcceptedTurn], dict[str, SessionState]]:
-    """Append turns to their logs, each once, in the order given.
+    """Append turns to the logs, each once, in the order given.
 
     Returns:
-        One answer a turn, in their order, and each session as it stands afterwards.
+        An answer for each turn, in the same order, and the state of each session afterwards.
     """
     sessions = lock_sessions(db, tenant_id, (turn.session_id for turn in turns))
     known = _find_turns(db, tenant_id, [(turn.session_id, turn.turn_id) for turn in turns])
@@ -181,7 +181,7 @@ def _after(session: SessionState, turn: NewTurn, accepted: AcceptedTurn) -> Sess
 
 
 def _window_after(session: SessionState, model: str | None) -> int | None:
-    """The window that goes on where a turn names none: another model brings its own, if it is known."""
+    """Choose the window after a turn without a window: another model brings its own window, if known."""
     changes = model is not None and session.model is not None and model != session.model
     return (known_window(model) if changes and model else None) or session.context_window
 
@@ -245,7 +245,7 @@ _APPEND = text(
     where session.tenant_id = :tenant_id and session.session_id = s.session_id
     """
 )
-"""Turns, messages and their sessions' progress in one statement: one round trip, whatever the number."""
+"""Turns, messages and session progress in one statement: one round trip for any number."""
 
 
 def _append(
@@ -268,7 +268,7 @@ def _append(
 def _keep_results(
     db: Transaction, tenant_id: UUID, fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]]
 ) -> None:
-    """Store what was taken out of the messages; most turns hold nothing of the kind and cost nothing."""
+    """Store the contents taken out of the messages; most turns have no such contents and cost nothing."""
     store_artifacts(db, tenant_id, [new for turn, _, _ in fresh for new in turn.artifacts])
     placed = [
         PlacedUse(turn.session_id, accepted.turn_index, accepted.first_seq, use)
@@ -279,7 +279,7 @@ def _keep_results(
 
 
 def _columns(prefix: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Rows turned on their side: one array a column."""
+    """Transpose rows: one array a column."""
     return {f"{prefix}_{name}": [row[name] for row in rows] for name in rows[0]}
 
 
@@ -303,7 +303,7 @@ def _turn_row(cells: Cells, turn: NewTurn, accepted: AcceptedTurn, generation: i
 
 
 def _object(cells: Cells, turn: NewTurn, column: str, value: dict[str, Any] | None) -> str | None:
-    """An object as JSON; sealed, it is a string in place of an object."""
+    """Write an object as JSON; a sealed object becomes a JSON string."""
     if value is None:
         return None
     written = json.dumps(value)
@@ -339,7 +339,7 @@ def _session_row(session: SessionState) -> dict[str, Any]:
 
 
 def _array_text(values: Sequence[str]) -> str | None:
-    """An array as Postgres writes it: arrays of different lengths cannot stand in one array."""
+    """Write an array in Postgres' text form: arrays of different lengths cannot stand in one array."""
     if not values:
         return None
     quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)

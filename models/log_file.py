@@ -1,7 +1,7 @@
-"""A log that can fail without failing those who write to it: a full disk, a closed pipe, a reader asleep.
+"""A log file that fails without failing the writers: full disk, closed pipe, sleeping reader.
 
-What is told of a deed must never undo it, so a line that cannot be written is dropped and counted. The next
-line that can be written follows one that says how many are missing, and why.
+Logging must never undo the logged deed, so an unwritable line is dropped and counted. The next writable line
+follows a line with the number of missing lines and the reason.
 """
 
 import errno
@@ -15,38 +15,38 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 PATIENCE_MS = 200
-"""How long one line waits for a reader that is behind; the lines after a lost one do not wait."""
+"""Longest wait of a line for a slow reader; lines after a lost line do not wait."""
 
 _NOWHERE = -1
 
 
 class LogFile(io.RawIOBase):
-    """Writes to a file descriptor, and never raises.
+    """A writer to a file descriptor, without any exception.
 
-    It takes no lock: a child that was forked while another thread wrote would wait for it for ever.
+    The writer takes no lock: a child forked while another thread wrote would wait for the lock for ever.
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Write to a descriptor that somebody else opened, and closes."""
+        """Write to a descriptor opened and closed by somebody else."""
         self._descriptor = descriptor
         self._lost = 0
         self._torn = False
         self._why = ""
 
     def writable(self) -> bool:
-        """Always."""
+        """Return True always."""
         return True
 
     def fileno(self) -> int:
-        """The descriptor, for those who write to it by themselves."""
+        """Return the descriptor, for direct writers."""
         return self._descriptor
 
     def isatty(self) -> bool:
-        """Whether a person reads it."""
+        """Check whether the descriptor is a terminal."""
         return self._descriptor != _NOWHERE and os.isatty(self._descriptor)
 
     def write(self, data: Any, /) -> int:
-        """Write a line, or drop and count it; a line that was begun is ended before the next one."""
+        """Write a line, or drop and count the line; an unfinished line is ended before the next line."""
         line = bytes(data)
         is_told = self._put(self._confession() + line if self._lost else line)
         self._lost = 0 if is_told else self._lost + 1
@@ -63,7 +63,7 @@ class LogFile(io.RawIOBase):
         return b"\n" * self._torn + json.dumps(facts).encode() + b"\n"
 
     def _put(self, line: bytes) -> bool:
-        """Write all of it in as few steps as can be had without waiting for a reader."""
+        """Write the whole line in as few steps as possible without waiting for a reader."""
         step, written = _step(self._descriptor, len(line)), 0
         try:
             while written < len(line):
@@ -79,7 +79,7 @@ class LogFile(io.RawIOBase):
 
 
 def _step(descriptor: int, size: int) -> int:
-    """A pipe that takes more takes at least so much at once; a file and a socket get the line whole."""
+    """Return the size of a write step, safe for a ready pipe; files and sockets get the whole line."""
     try:
         is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
     except OSError:
@@ -88,7 +88,7 @@ def _step(descriptor: int, size: int) -> int:
 
 
 def _takes_more(descriptor: int, patience_ms: int) -> bool:
-    """Whether a write would not wait. What is closed takes everything, and says so then."""
+    """Check whether a write would not wait; a closed descriptor is ready, and the write reports the error."""
     if descriptor == _NOWHERE:
         return True
     poll = select.poll()
@@ -97,10 +97,10 @@ def _takes_more(descriptor: int, patience_ms: int) -> bool:
 
 
 def steady(stream: TextIO | None) -> TextIO:
-    """A stream to the same place that never raises; to nowhere for a process without one.
+    """Wrap a stream so that writing never raises; a process without the stream writes nowhere.
 
-    A process that was started without standard error must not write there by number: the number may by now
-    be that of a connection. A stream that is no file, as a test may put there, is left as it is.
+    A process started without standard error must not write there by number: the number may by now belong to a
+    connection. A stream without a file, as in a test, is left unchanged.
     """
     if isinstance(stream, io.TextIOWrapper) and isinstance(stream.buffer, LogFile):
         return stream
@@ -114,7 +114,7 @@ def steady(stream: TextIO | None) -> TextIO:
 
 
 def steady_errors() -> TextIO:
-    """Put a steady stream in the place of standard error, for every library too, and return it."""
+    """Replace standard error with a steady stream, for every library too, and return the stream."""
     stream = steady(sys.stderr)
     if sys.stderr is sys.__stderr__:  # whoever put another stream there wants its lines
         vars(sys).update(stderr=stream, __stderr__=stream)
@@ -122,7 +122,7 @@ def steady_errors() -> TextIO:
 
 
 def steady_output() -> None:
-    """The same for standard output, where a service says nothing but that it starts and ends."""
+    """Replace standard output with a steady stream; a service prints there only at start and end."""
     if sys.stdout is sys.__stdout__:
         stream = steady(sys.stdout)
         vars(sys).update(stdout=stream, __stdout__=stream)

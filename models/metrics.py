@@ -1,6 +1,7 @@
-"""What operators watch, read in one go: queues, roles, breakers, caps, sets of priors, counts.
+"""Snapshot of the operators' metrics: queues, roles, breakers, caps, sets of priors, counts.
 
-Every statement reads an index or a small table, and counts no further than a bound, whatever the tables hold.
+Every statement reads an index or a small table, and counts no further than a bound, at any size of the
+tables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,25 +21,25 @@ from models.session import Transaction
 from models.work import WorkKind
 
 MOST_WORK = 20_000
-"""Work of a kind is counted up to here, longest due first; more is a backlog whatever its number."""
+"""Upper bound of the count of a kind, longest due first; more work is a backlog at any number."""
 
 MOST_TENANTS = 5_000
-"""So many tenants' spend is summed; more need a database of their own to watch it."""
+"""Number of tenants in the spend; more tenants need a separate database for watching the spend."""
 
 ALIVE_S = 60.0
-"""A process that showed itself within this time, in seconds, is alive."""
+"""Longest age of the heartbeat of a living process, in seconds."""
 
 
 @dataclass(frozen=True)
 class WorkCount:
-    """How much work of a kind is in one state.
+    """Amount of work of a kind in a state.
 
     Attributes:
-        kind: Its kind.
-        state: `due`, `later` (not due yet), `put-off` (waits after a failure), `running`, `lost` (its lease
-            ran out) or `dead`.
-        count: How much of it.
-        oldest_s: For how long the oldest of it has been due, or its lease been over, in seconds, >= 0.
+        kind: The kind.
+        state: `due`, `later` (not due yet), `put-off` (waits after a failure), `running`, `lost` (expired
+            lease) or `dead`.
+        count: Number of pieces.
+        oldest_s: Time since the oldest piece became due, or since the lease expired, in seconds, >= 0.
     """
 
     kind: str
@@ -48,13 +49,13 @@ class WorkCount:
 
     @property
     def waits(self) -> bool:
-        """Whether a worker could take it now: work whose lease ran out waits for one like any other."""
+        """True when a worker could take the work now; an expired lease counts as waiting."""
         return self.state in {"due", "lost"}
 
 
 @dataclass(frozen=True)
 class RoleCount:
-    """How many processes of a role showed themselves lately, and how long ago the newest did, in seconds."""
+    """Number of living processes of a role, and the age of the newest heartbeat in seconds."""
 
     role: str
     alive: int
@@ -64,12 +65,12 @@ class RoleCount:
 
 @dataclass(frozen=True)
 class Spend:
-    """What is charged since midnight UTC.
+    """Charges since midnight UTC.
 
     Attributes:
         usd: Dollars, open reservations included.
         tokens: Tokens.
-        fullest: For each unit with a cap, the largest share that any one tenant has used of it.
+        fullest: The largest share of a cap used by any tenant, for each unit with a cap.
     """
 
     usd: Decimal
@@ -79,7 +80,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class SetCount:
-    """How many sets of priors of a kind are in one state."""
+    """Number of sets of priors of a kind in a state."""
 
     kind: str
     state: str
@@ -88,7 +89,7 @@ class SetCount:
 
 @dataclass(frozen=True)
 class CapCount:
-    """How much work waits for one cap: its scope (`tenant`, `session`), its unit (`tokens`, `usd`)."""
+    """Amount of work waiting for a cap: scope (`tenant`, `session`) and unit (`tokens`, `usd`)."""
 
     scope: str
     unit: str
@@ -97,11 +98,11 @@ class CapCount:
 
 @dataclass(frozen=True)
 class WaitCount:
-    """For how long the oldest work has waited for something that is no fault of its own.
+    """Age of the oldest work that waits without a fault of the work.
 
     Attributes:
-        waits_for: `cap`, or `model`: it is parked, down, or asked as often as it may be.
-        oldest_s: Since when, over all tries, in seconds, >= 0.
+        waits_for: `cap`, or `model`: parked, down, or at the maximum rate.
+        oldest_s: Waiting time over all tries, in seconds, >= 0.
     """
 
     waits_for: str
@@ -110,7 +111,7 @@ class WaitCount:
 
 @dataclass(frozen=True)
 class Total:
-    """A count of `models.counting`: all of it, and that of the last full minute."""
+    """A count of `models.counting`: the total, and the count of the last full minute."""
 
     name: Counted
     labels: tuple[str, ...]
@@ -120,7 +121,7 @@ class Total:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Everything at one moment; `is_cut` says that there is more work than was counted."""
+    """All metrics at a moment; `is_cut` marks more work than counted."""
 
     work: Sequence[WorkCount]
     is_cut: bool
@@ -134,7 +135,7 @@ class Snapshot:
 
     @property
     def queues(self) -> Mapping[str, int]:
-        """How many messages wait in each queue of the broker, as a dispatcher at work has seen it."""
+        """Number of waiting messages in each broker queue, as seen by a working dispatcher."""
         said = (one.detail for one in self.roles if one.role == "dispatcher" and one.alive)
         return next((detail.get(QUEUES_HELD, {}) for detail in said), {})
 
@@ -164,7 +165,7 @@ LIVE_WORK = text(
     group by kind, state order by kind, state
     """.replace("{kinds}", ", ".join(f"'{kind}'" for kind in WorkKind))
 )
-"""The head of each queue, and what is running or has killed a worker; each of them by its own index."""
+"""The head of each queue, and running work or work that killed a worker; each by a separate index."""
 
 DEAD_WORK = text(
     """
@@ -225,12 +226,12 @@ SPEND = text(
 
 
 def take_snapshot(db: Transaction, *, now: datetime, most_work: int = MOST_WORK) -> Snapshot:
-    """Read all but the spend.
+    """Read all metrics but the spend.
 
     Args:
-        db: Where to read, with a short limit on each statement.
-        now: The time.
-        most_work: How far work is counted.
+        db: A connection with a short statement timeout.
+        now: Current time.
+        most_work: Upper bound of the count of work.
     """
     live = [WorkCount(**row) for row in db.execute(LIVE_WORK, {"most": most_work}).mappings()]
     dead = [WorkCount(**row) for row in db.execute(DEAD_WORK, {"most": most_work}).mappings()]
@@ -254,7 +255,7 @@ def _most_of_a_kind(work: Sequence[WorkCount]) -> int:
 
 
 def sum_spend(db: Transaction, caps: Caps, *, now: datetime, most_tenants: int = MOST_TENANTS) -> Spend:
-    """Sum what is charged today, as the caps do; it reads today's calls, so it is not asked every second."""
+    """Sum today's charges like the caps; reads all calls of today, so do not call every second."""
     since = next_day(now) - timedelta(days=1)
     row = db.execute(SPEND, {"most": most_tenants, "since": since}).one()
     shares = {

@@ -1,11 +1,10 @@
-"""How every process writes its log: one JSON object a line, ids and numbers, never text of a conversation.
+"""Logging of every process: one JSON object a line, ids and numbers, never text of a conversation.
 
-That holds for what libraries log of us too, and for an error that ends a thread or the process: their own
-way is to print its words.
-
-Processes of one pool share a log, so a line is one write with its end: `print` makes two of them where
-standard error is unbuffered, and the line of another process comes in between. A line that cannot be
-written is dropped, counted and told of later: see `models.log_file`.
+The rule holds also for lines of libraries, and for an error that ends a thread or the process: by default the
+error's message would be printed. Processes of a pool share a log, so each line is a single write with the
+line
+end: `print` makes two writes with unbuffered standard error, and another process' line comes in between. An
+unwritable line is dropped, counted and reported later: see `models.log_file`.
 """
 
 import json
@@ -25,7 +24,7 @@ from models.log_file import steady_errors, steady_output
 from models.tracing import add_trace
 
 MOST_CHARS = 400
-"""The longest that a library's own words may be in a line."""
+"""Maximum length of a library's own words in a line."""
 
 _SHARED: tuple[Processor, ...] = (
     structlog.contextvars.merge_contextvars,
@@ -35,7 +34,7 @@ _SHARED: tuple[Processor, ...] = (
 )
 _TRACEBACK = "Traceback (most recent call last)"
 _WARNING = re.compile(r".*?:\d+: \w+")
-"""Of a warning its place and its class; what follows may quote a value."""
+"""Place and class of a warning; the rest may quote a value."""
 
 log = structlog.get_logger()
 
@@ -44,8 +43,8 @@ def configure_logging(*, is_command: bool = False, **_: Any) -> None:
     """Write structured lines to standard error: ours, libraries' from a warning up, and last words.
 
     Args:
-        is_command: Whether standard output has the answer of a command, so that a failure to write there
-            must be seen; that of a service has nothing that is worth its end.
+        is_command: True if standard output has the answer of a command, so that a failed write must be seen;
+            a service's standard output has nothing important.
     """
     errors = steady_errors()
     if not is_command:
@@ -74,7 +73,7 @@ def configure_logging(*, is_command: bool = False, **_: Any) -> None:
 
 
 class _Logger(structlog.make_filtering_bound_logger(logging.INFO)):  # type: ignore[misc]
-    """Tells of a deed and never ends it: a line that cannot be made is told of by its error's kind."""
+    """A logger that never raises: a failure to build a line is logged by the kind of the error."""
 
     def _proxy_to_logger(self, method_name: str, event: str | None = None, **facts: Any) -> Any:
         try:
@@ -84,7 +83,7 @@ class _Logger(structlog.make_filtering_bound_logger(logging.INFO)):  # type: ign
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """The same for a library's line; Python's own way is to print its words."""
+    """A handler for libraries' lines that never raises; Python's default would print the error's message."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (the library's name)
         del record
@@ -100,7 +99,7 @@ def _tell_unmade(error: BaseException) -> None:
 
 
 def _tell_error(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """An error that comes with a line is told by its kind and place."""
+    """Replace an error in a line by kind and place."""
     error = event.pop("exc_info", None)
     error = sys.exc_info() if error is True else error
     error = error[1] if isinstance(error, tuple) else error
@@ -108,7 +107,7 @@ def _tell_error(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDi
 
 
 def _tell_record(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
-    """A library's line: its template where an error comes with it, as the rest would be the error's words."""
+    """Write a library's line; with an error only the template, since the rest would quote the error."""
     record: logging.LogRecord = event["_record"]
     event["logger"] = record.name
     arguments = event.pop("positional_args")
@@ -123,7 +122,7 @@ def _tell_record(logger: WrappedLogger, name: str, event: EventDict) -> EventDic
 
 
 def _filled(template: str, arguments: object) -> str:
-    """A line with its values, errors among them by their kind, and no more of it than a line."""
+    """Fill a template with values, errors by kind, cut to the length of a line."""
     if isinstance(arguments, Mapping):
         arguments = {name: _quiet(value) for name, value in arguments.items()}
     elif isinstance(arguments, tuple):
@@ -148,6 +147,6 @@ def _process_ends(kind: type[BaseException], error: BaseException, trace: Traceb
 
 
 def _thread_ends(args: threading.ExceptHookArgs) -> None:
-    """A thread that is told to exit has no error to tell of."""
+    """Log the error of a thread; an exiting thread has no error to log."""
     if args.exc_value is not None and not issubclass(args.exc_type, SystemExit):
         log.critical("thread_failed", exc_info=args.exc_value)

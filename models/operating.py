@@ -1,4 +1,4 @@
-"""What operators see and do when work waits: what was put off or given up, and another try for it."""
+"""Operators' view of waiting work: put off or given up, and another try."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,12 +24,12 @@ def _of(tenant_id: UUID | None) -> ColumnElement[bool]:
 
 
 def list_stuck(db: Transaction, tenant_id: UUID | None = None, *, most: int | None = None) -> list[DueWork]:
-    """Work that was given up, then work that waits after a failure; of both, what waits longest comes last.
+    """List given-up work, then work waiting after a failure; the longest waiting last in both groups.
 
     Args:
         db: A transaction.
-        tenant_id: Whose work; None for everybody's.
-        most: The most of it; None for all.
+        tenant_id: The tenant of the work; None for all tenants.
+        most: Maximum number of pieces; None for all.
     """
     rows = db.execute(
         select(DueWork.__table__)
@@ -41,32 +41,32 @@ def list_stuck(db: Transaction, tenant_id: UUID | None = None, *, most: int | No
 
 
 def count_stuck(db: Transaction, tenant_id: UUID | None = None) -> int:
-    """How many pieces of work `list_stuck` has."""
+    """Count the pieces of work of `list_stuck`."""
     stuck = select(func.count()).where(_of(tenant_id), or_(DueWork.state == WorkState.DEAD, _PUT_OFF))
     return int(db.execute(stuck).scalar_one())
 
 
 def retry_now(db: Transaction, tenant_id: UUID | None = None) -> int:
-    """Have all of it tried at once. Returns how many pieces of work that are.
+    """Retry all stuck work at once. Returns the number of pieces.
 
     Args:
         db: A transaction.
-        tenant_id: Whose work; None for everybody's.
+        tenant_id: The tenant of the work; None for all tenants.
     """
     hastened = db.execute(update(DueWork).where(_of(tenant_id), _PUT_OFF).values(due_at=func.now())).rowcount
     return hastened + redrive(db, tenant_id)
 
 
 def drop_dead(db: Transaction, tenant_id: UUID | None, work_id: int) -> DueWork | None:
-    """End dead work for good; what asks for it later begins anew, with no attempt counted.
+    """End dead work for good; a later request for the work begins anew, with no attempt counted.
 
     Args:
         db: A transaction.
-        tenant_id: Whose work it must be; None where it may be anybody's.
-        work_id: Its number.
+        tenant_id: The required tenant of the work; None for any tenant.
+        work_id: Number of the work.
 
     Returns:
-        The work as it was; None where there is no such dead work, and nothing was changed.
+        The work before the change; None without such dead work, and nothing was changed.
     """
     mine = (_of(tenant_id), DueWork.work_id == work_id, DueWork.state == WorkState.DEAD)
     row = db.execute(select(DueWork.__table__).where(*mine).with_for_update()).mappings().one_or_none()
@@ -94,7 +94,7 @@ def drop_dead(db: Transaction, tenant_id: UUID | None, work_id: int) -> DueWork 
 
 @dataclass(frozen=True)
 class RefusedSummary:
-    """A summary that the gate refused and no later one has replaced: for operators, its text included."""
+    """A summary refused by the gate and not replaced by a later summary: for operators, with the text."""
 
     tenant_id: UUID
     session_id: str
@@ -106,15 +106,15 @@ class RefusedSummary:
 
 
 def list_refused(db: Transaction, tenant_id: UUID | None, *, most: int) -> list[RefusedSummary]:
-    """List the sessions whose last summary by a model was refused, with what the model said, latest first.
+    """List the sessions with a refused last summary by a model, with the model's text, latest first.
 
     Args:
         db: A connection.
-        tenant_id: Whose sessions; None for everybody's.
-        most: The most of them.
+        tenant_id: The tenant of the sessions; None for all tenants.
+        most: Maximum number of sessions.
 
     Returns:
-        Their newest refused summaries; the text of one whose key is not at hand is empty.
+        The newest refused summaries of the sessions; the text is empty without the key.
     """
     later = aliased(Summary)
     is_replaced = exists().where(

@@ -1,7 +1,7 @@
-"""Work that waits for a model: it goes on soon after the model may be asked, and not all of it at once.
+"""Work waiting for a model: continues soon after the model is available again, a part at a time.
 
-It is due at the time that the model's gate told it. The gate may close earlier: a probe was answered, or an
-operator mended a key. A look now and then finds that, and brings some of the work forward.
+The work is due at the time told by the model's gate. The gate may close earlier: a probe was answered, or an
+operator mended a key. A regular look finds such models and brings a part of the work forward.
 """
 
 import math
@@ -14,25 +14,25 @@ from models.session import Transaction
 from models.work import Claim, DueWork
 
 MOST_AT_ONCE = 100
-"""So much of the work that waits for a model may be on its way, due and begun by nobody yet."""
+"""Maximum amount of released work for a model, due and not begun yet."""
 
 
 class WaitsFor(StrEnum):
-    """What work waits for that is no fault of its own."""
+    """Reason of a wait without a fault of the work."""
 
     CAP = "cap"
     MODEL = "model"
 
 
 def note_wait(db: Transaction, held: Claim, waits_for: WaitsFor | None, models: Sequence[str] = ()) -> None:
-    """Note what the work waits for; called before it is put off. What it waited for before counts on.
+    """Note the reason of a wait; call before the work is put off. Time waited for the same reason counts on.
 
     Args:
         db: A transaction.
         held: The lease on the work.
-        waits_for: What it is; None where the work failed by itself, and waits for nothing.
-        models: The models whose gates stand in the way; one of them that closes is enough. None where the
-            work comes again by its own pauses.
+        waits_for: Reason of the wait; None for work that failed by itself and does not wait.
+        models: Models with open gates; a single closing gate is enough. Empty for work that returns after
+            its own pauses.
     """
     goes_on = DueWork.waits_for == waits_for
     since = None if waits_for is None else case((goes_on, DueWork.waits_since), else_=func.now())
@@ -66,10 +66,10 @@ MAY_GO_ON = text(
     )
     """
 )
-"""One step on the index for each set of models that is waited for, however much work that is.
+"""One index step for each set of awaited models, for any amount of work.
 
-A model may be asked where its gate is closed, and where no line has formed for its calls a minute: who came
-then would be sent to the end of it.
+A model is available with a closed gate and without a queue for calls a minute: released work would be sent to
+the end of such a queue.
 """
 
 _OF = "waits_for_models = :models and state = 'ready'"
@@ -95,18 +95,18 @@ RELEASE = text(
 
 
 def release_parked(db: Transaction, *, look_s: float, calls_per_minute: int = 0) -> int:
-    """Bring forward some of the work that waits for models which may be asked by now, the first due first.
+    """Bring forward a part of the work waiting for now available models, the first due first.
 
-    What goes on is due at times spread over one interval. As long as as much is on its way already, and
-    nobody has begun it, no more follows.
+    Released work is due at times spread over one interval. No more follows while as much released work is not
+    begun yet.
 
     Args:
         db: A transaction.
         look_s: Seconds between two looks, > 0.
-        calls_per_minute: How often a model may be asked; 0: no bound.
+        calls_per_minute: Maximum rate of calls to a model; 0: no bound.
 
     Returns:
-        How many pieces of work go on.
+        Number of released pieces of work.
     """
     most = MOST_AT_ONCE
     if calls_per_minute:
@@ -133,5 +133,5 @@ _HEAD_OF = text(
 
 
 def hasten_one(db: Transaction, model: str) -> bool:
-    """Make one piece of work due that waits for a model, to see whether it answers. False: none waits."""
+    """Make a waiting piece of work due, to probe a model. Returns False when no work waits for the model."""
     return db.execute(_HEAD_OF, {"model": model}).rowcount == 1

@@ -1,4 +1,4 @@
-"""Plans: each one a row, from the question to what became of its steps."""
+"""Plans: a row each, from the question to the outcomes of the steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,14 +41,14 @@ SHA_BYTES = 32
 
 
 class PlanSource(StrEnum):
-    """Where a plan comes from."""
+    """Source of a plan."""
 
     ASKED = "asked"
     TURN = "turn"
 
 
 class PlanStatus(StrEnum):
-    """Where a plan stands."""
+    """Status of a plan."""
 
     WANTED = "wanted"
     READY = "ready"
@@ -56,7 +56,7 @@ class PlanStatus(StrEnum):
 
 
 class PlanMethod(StrEnum):
-    """What made the steps."""
+    """Method that made the steps."""
 
     LLM = "llm"
     LEXICAL = "lexical"
@@ -64,11 +64,11 @@ class PlanMethod(StrEnum):
 
 
 outcome_numbers = NumberSequence("plan_outcome_seq", metadata=Base.metadata, data_type=BigInteger)
-"""Places in the order in which outcomes were joined; see `models.plan_outcome`."""
+"""Places in the order of joined outcomes; see `models.plan_outcome`."""
 
 
 class Plan(Base):
-    """One plan: the intent, the steps, and the outcome of each step as far as it is known."""
+    """A plan: the intent, the steps, and the known outcome of each step."""
 
     __tablename__ = "plan_history"
     __table_args__ = (
@@ -122,19 +122,19 @@ class Plan(Base):
 
 @dataclass(frozen=True)
 class WantedPlan:
-    """A plan that somebody asks for.
+    """A requested plan.
 
     Attributes:
-        intent: What the user wants.
-        intent_sha: Its normal form's SHA-256.
-        features: What was read of the intent, JSON-ready.
-        complexity: How much planning it needs, in [0, 1].
+        intent: The user's intent.
+        intent_sha: SHA-256 of the intent's normal form.
+        features: Features of the intent, JSON-ready.
+        complexity: Amount of planning needed, in [0, 1].
         mode: `plan` or `route`.
         catalog: The catalog's name.
-        catalog_digest: Its version.
-        model: The model that plans.
-        context: What the plan should know beside the intent.
-        session_id: The conversation, which must exist; None for none.
+        catalog_digest: The catalog's version.
+        model: The planning model.
+        context: Information for the plan beside the intent.
+        session_id: The existing conversation; None without a conversation.
         user_id: The user, for erasure.
     """
 
@@ -153,17 +153,17 @@ class WantedPlan:
 
 @dataclass(frozen=True)
 class MadePlan:
-    """What a worker made of a wanted plan.
+    """A worker's answer to a wanted plan.
 
     Attributes:
         steps: JSON objects with order, tool, args, rationale, outcome and error.
-        method: What made them.
-        gap_warning: What the catalog lacks, in words; None where nothing.
-        more_steps_likely: Whether more would follow; None where it was not asked.
-        compaction: What the catalog lost before it was shown; None where it was not shown.
+        method: Method that made the steps.
+        gap_warning: Lacks of the catalog, in words; None without a lack.
+        more_steps_likely: True if more steps would follow; None when not asked.
+        compaction: Parts of the catalog removed for the prompt; None when the catalog was not shown.
         usage: Tokens, calls and price, JSON-ready.
         call_ids: The calls in the ledger.
-        duration_ms: How long the worker took.
+        duration_ms: Working time.
     """
 
     steps: Sequence[Mapping[str, Any]]
@@ -178,15 +178,15 @@ class MadePlan:
 
 @dataclass(frozen=True)
 class FailedPlan:
-    """Why there will be no plan.
+    """A worker's reason for a failed plan.
 
     Attributes:
-        cause: What happened, as a stable word.
-        detail: More of it, without the words of the prompt.
-        compaction: What the catalog lost before it was shown.
-        usage: What it cost all the same.
+        cause: Cause of the failure, as a stable word.
+        detail: Details, without the words of the prompt.
+        compaction: Parts of the catalog removed for the prompt.
+        usage: Costs of the failed calls.
         call_ids: The calls in the ledger.
-        duration_ms: How long the worker took.
+        duration_ms: Working time.
     """
 
     cause: str
@@ -200,9 +200,9 @@ class FailedPlan:
 def want_plan(
     db: Transaction, tenant_id: UUID, plan: WantedPlan, *, awaited: bool = False, key: bytes | None = None
 ) -> UUID:
-    """Ask for a plan: its row and its due work, in one transaction. Returns the plan's id.
+    """Request a plan: the row and the due work, in one transaction. Returns the plan's id.
 
-    A plan that its caller named by a key is asked for once, and found again by it.
+    A plan named by the caller with a key is requested once, and found again by the key.
     """
     plan_id = uuid4() if key is None else uuid5(tenant_id, key.hex())
     said = {name: getattr(plan, name) for name in WantedPlan.__dataclass_fields__}
@@ -220,7 +220,7 @@ def want_plan(
 
 
 def find_plan(db: Transaction, tenant_id: UUID, plan_id: UUID) -> Plan | None:
-    """One plan as it stands, or None where the tenant has no such plan."""
+    """Find a plan; returns None when the tenant has no such plan."""
     row = db.execute(
         select(Plan.__table__).where(Plan.tenant_id == tenant_id, Plan.plan_id == plan_id)
     ).one_or_none()
@@ -233,10 +233,10 @@ def find_plan(db: Transaction, tenant_id: UUID, plan_id: UUID) -> Plan | None:
 def list_past(
     db: Transaction, tenant_id: UUID, *, user_id: str | None = None, catalog: str | None = None, most: int
 ) -> list[PastPlan]:
-    """The newest plans that have steps, newest first, of one user or one catalog where named.
+    """List the newest plans with steps, newest first, of a user or a catalog if named.
 
-    Only what is looked back upon is read: intents and arguments may be long. Plans that were sealed with a
-    key that was forgotten are gone, though their rows may still be there.
+    Only the needed columns are read: intents and arguments may be long. Plans sealed with a forgotten key are
+    left out, though the rows may still exist.
     """
     rows = db.execute(
         _PAST, {"tenant_id": tenant_id, "user_id": user_id, "catalog": catalog, "most": most}
@@ -277,7 +277,7 @@ _PAST = text(
 
 
 def keep_plan(db: Transaction, tenant_id: UUID, plan_id: UUID, made: MadePlan) -> bool:
-    """Answer a wanted plan. False: it is gone, or was answered already; nothing was changed."""
+    """Answer a wanted plan. False: the plan is gone or was answered already; nothing was changed."""
     return _end(
         db,
         tenant_id,
@@ -295,7 +295,7 @@ def keep_plan(db: Transaction, tenant_id: UUID, plan_id: UUID, made: MadePlan) -
 
 
 def fail_plan(db: Transaction, tenant_id: UUID, plan_id: UUID, failed: FailedPlan) -> bool:
-    """Say that a wanted plan will not come, and why. False: it is gone, or was answered already."""
+    """Record the failure of a wanted plan. False: the plan is gone or was answered already."""
     return _end(
         db,
         tenant_id,

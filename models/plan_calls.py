@@ -1,4 +1,4 @@
-"""What the calls of one piece of work took, as the ledger has them."""
+"""Model calls of a piece of work, from the ledger."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,16 +13,16 @@ from models.session import Transaction
 
 @dataclass(frozen=True)
 class WorkCalls:
-    """The calls of one piece of work.
+    """The calls of a piece of work.
 
     Attributes:
-        call_ids: Their rows in the ledger, oldest first.
-        failed: How many gave no usable answer.
-        input_tokens: Input of all of them, as far as it is known.
-        cached_tokens: The part of it that came from a cache.
-        output_tokens: The same of output.
-        reasoning_tokens: The part of it that was thinking.
-        price_usd: What they cost; None where the price of one that took tokens is unknown.
+        call_ids: Rows in the ledger, oldest first.
+        failed: Number of calls without a usable answer.
+        input_tokens: Known input tokens of all calls.
+        cached_tokens: Input tokens from a cache.
+        output_tokens: Known output tokens of all calls.
+        reasoning_tokens: Output tokens of thinking.
+        price_usd: Price of all calls; None when the price of any call with tokens is unknown.
     """
 
     call_ids: tuple[UUID, ...] = ()
@@ -39,9 +39,9 @@ def calls_of_work(db: Transaction, tenant_id: UUID, work_id: int, *, since: date
 
     Args:
         db: A connection.
-        tenant_id: Whose work it is.
-        work_id: Which.
-        since: When it was asked for: older calls are not looked at.
+        tenant_id: The tenant of the work.
+        work_id: The work.
+        since: Time of the request for the work: older calls are ignored.
     """
     rows = db.execute(
         select(LlmCall.__table__)

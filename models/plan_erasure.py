@@ -1,4 +1,4 @@
-"""Which learning holds plans that are gone: it must begin anew, from the plans that are left."""
+"""Catalogs with learning from erased plans: the learning must begin again from the remaining plans."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,11 +12,11 @@ from models.base import Base, TenantKey
 from models.session import Transaction
 
 NO_CATALOG = ""
-"""Stands for the plans that name no catalog."""
+"""Name for the plans without a catalog."""
 
 
 class PlanErasure(Base):
-    """That plans of a catalog were erased since its learning last began anew."""
+    """Number of a catalog's plans erased since the catalog's learning last began anew."""
 
     __tablename__ = "plan_erasure"
     __table_args__ = (CheckConstraint("plans >= 1", name="plans_count_from_1"),)
@@ -28,12 +28,12 @@ class PlanErasure(Base):
 
 
 def note_erased_plans(db: Transaction, tenant_id: UUID, plans: Mapping[str | None, int]) -> None:
-    """Say that plans are gone, in the transaction that erases them.
+    """Record erased plans, in the transaction of the erasure.
 
     Args:
         db: A transaction.
-        tenant_id: Whose plans.
-        plans: How many, by catalog; None for plans that name none.
+        tenant_id: The tenant of the plans.
+        plans: Number of erased plans by catalog; None for plans without a catalog.
     """
     counted = {catalog or NO_CATALOG: count for catalog, count in plans.items() if count > 0}
     if not counted:
@@ -53,10 +53,10 @@ def note_erased_plans(db: Transaction, tenant_id: UUID, plans: Mapping[str | Non
 
 
 def find_erased_plans(db: Transaction, tenant_id: UUID, catalog: str | None) -> int:
-    """How many plans of a catalog were erased that its learning may still hold; 0 where none were.
+    """Find the number of a catalog's erased plans that learning may still hold; 0 without an erasure.
 
-    Read it before the plans are read: what is erased meanwhile raises the number, and `settle_erased_plans`
-    then leaves the row for the next night.
+    Call before reading the plans: an erasure meanwhile raises the number, and `settle_erased_plans` then
+    leaves the row for the next night.
     """
     found = db.execute(
         select(PlanErasure.plans).where(
@@ -67,7 +67,7 @@ def find_erased_plans(db: Transaction, tenant_id: UUID, catalog: str | None) -> 
 
 
 def catalogs_with_erased_plans(db: Transaction, tenant_id: UUID) -> list[str | None]:
-    """The catalogs whose learning must begin anew; None for the plans that name none."""
+    """Find the catalogs with learning to begin anew; None for the plans without a catalog."""
     rows = db.execute(
         select(PlanErasure.catalog).where(PlanErasure.tenant_id == tenant_id).order_by(PlanErasure.catalog)
     )
@@ -75,16 +75,16 @@ def catalogs_with_erased_plans(db: Transaction, tenant_id: UUID) -> list[str | N
 
 
 def settle_erased_plans(db: Transaction, tenant_id: UUID, catalog: str | None, *, seen: int) -> bool:
-    """Say that the learning holds nothing of them any more, in the transaction that stores what is new.
+    """Record that learning holds no erased plans any more, in the transaction that stores the new learning.
 
     Args:
         db: A transaction.
-        tenant_id: Whose plans.
-        catalog: Which catalog; None for plans that name none.
-        seen: What `find_erased_plans` said before the plans were read.
+        tenant_id: The tenant of the plans.
+        catalog: The catalog; None for plans without a catalog.
+        seen: Number from `find_erased_plans` before the plans were read.
 
     Returns:
-        False where more were erased meanwhile: the row stays.
+        False when more plans were erased meanwhile: the row stays.
     """
     done = db.execute(
         delete(PlanErasure).where(

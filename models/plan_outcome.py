@@ -1,4 +1,4 @@
-"""What became of planned steps: joined once, and read in the order in which it was joined."""
+"""Outcomes of planned steps: joined once, and read in the order of joining."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from models.text_keys import Cells
 
 @dataclass(frozen=True)
 class Joined:
-    """What became of a report of outcomes.
+    """Result of a report of outcomes.
 
     Attributes:
-        merged: The steps, and what was wrong with the report; None while the plan has no steps yet.
-        status: Where the plan stands.
+        merged: The steps, and the errors of the report; None while the plan has no steps yet.
+        status: Status of the plan.
     """
 
     merged: Merged | None
@@ -30,12 +30,12 @@ class Joined:
 def join_outcomes(
     db: Transaction, tenant_id: UUID, plan_id: UUID, outcomes: Sequence[StepOutcome]
 ) -> Joined | None:
-    """Join what happened to what was planned: all that is reported, or nothing.
+    """Join outcomes to the steps of a plan: the whole report or nothing.
 
-    Safe to call twice: what is known already is not joined again, and takes no new place in the order.
+    Safe to call twice: a known outcome is not joined again, and takes no new place in the order.
 
     Returns:
-        What came of it; None where the tenant has no such plan.
+        The result; None when the tenant has no such plan.
     """
     # First of all: whoever holds the plan's row must not wait behind one who waits for those who join.
     announce_outcome(db, tenant_id)
@@ -64,9 +64,9 @@ def join_outcomes(
 
 
 def announce_outcome(db: Transaction, tenant_id: UUID) -> None:
-    """Announce that a number may be taken, before any row is locked; see `settled_through`.
+    """Announce a number about to be taken, before any row is locked; see `settled_through`.
 
-    Those who take one do not wait for each other.
+    Announcers do not wait for each other.
     """
     db.execute(text("select pg_advisory_xact_lock_shared(:key)"), {"key": _lock_key(tenant_id)})
 
@@ -76,14 +76,15 @@ def _lock_key(tenant_id: UUID) -> int:
 
 
 def settled_through(db: Transaction, tenant_id: UUID) -> int:
-    """The number up to which no outcome of a tenant can appear any more.
+    """Find the number up to which no outcome of a tenant can appear any more.
 
-    A number is taken before its transaction commits, so that a lower one may appear after a higher one.
-    Whoever reads by number waits here, for an instant, until those under way have ended. Call it in a
-    transaction of its own.
+    A number is taken before the commit of its transaction, so a lower number may appear after a higher
+    number. A reader by number waits here, for an instant, until the open transactions have ended. Call in a
+    separate
+    transaction.
 
     Returns:
-        0 where no outcome was ever joined.
+        The number; 0 before the first outcome.
     """
     db.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _lock_key(tenant_id)})
     return int(
@@ -95,18 +96,18 @@ def settled_through(db: Transaction, tenant_id: UUID) -> int:
 
 @dataclass(frozen=True)
 class TaughtPlan:
-    """A plan with the outcome of at least one step, for those who learn from it.
+    """A plan with the outcome of at least one step, for learning.
 
     Attributes:
-        outcome_seq: Its place in the order: the watermark. A plan whose further steps end comes again, under
-            a new one.
+        outcome_seq: Place in the order: the watermark. With further outcomes, the plan comes again under a
+            new place.
         plan_id: The plan.
-        intent: What the user wanted.
-        features: What was read of the intent.
-        steps: Tool, outcome (`ok`, `error` or None where it is not known) and error of each step, in order.
-        user_id: Whose it is.
-        catalog_digest: The version of the catalog that it was made from; None where nobody said.
-        at: When the outcome was joined, in seconds since 1970.
+        intent: The user's intent.
+        features: Features of the intent.
+        steps: Tool, outcome (`ok`, `error` or None when unknown) and error of each step, in order.
+        user_id: The user.
+        catalog_digest: Version of the plan's catalog; None when unknown.
+        at: Time of the outcome, in seconds since 1970.
     """
 
     outcome_seq: int
@@ -122,15 +123,15 @@ class TaughtPlan:
 def read_outcomes(
     db: Transaction, tenant_id: UUID, catalog: str | None, *, after_seq: int, through_seq: int, most: int
 ) -> list[TaughtPlan]:
-    """Read a page of plans with outcomes, in the order in which those were joined.
+    """Read a page of plans with outcomes, in the order of joining.
 
     Args:
         db: A transaction, or a plain read.
-        tenant_id: Whose plans.
-        catalog: The catalog that they were made from; None for plans of turns that named none.
+        tenant_id: The tenant of the plans.
+        catalog: The catalog of the plans; None for plans of turns without a catalog.
         after_seq: The watermark: only later places are read.
         through_seq: The last place, from `settled_through`.
-        most: The most plans, >= 1.
+        most: Maximum number of plans, >= 1.
     """
     of_catalog = Plan.catalog.is_(None) if catalog is None else Plan.catalog == catalog
     rows = db.execute(
@@ -158,7 +159,7 @@ def read_outcomes(
 
 
 def catalogs_with_outcomes(db: Transaction, tenant_id: UUID, *, after_seq: int) -> list[str | None]:
-    """The catalogs for which outcomes were joined after a place in the order."""
+    """Find the catalogs with outcomes joined after a place in the order."""
     rows = db.execute(
         select(Plan.catalog).where(Plan.tenant_id == tenant_id, Plan.outcome_seq > after_seq).distinct()
     )

@@ -1,4 +1,4 @@
-"""The words of a plan as its row stores them, and as they are read."""
+"""Words of a plan, as stored in the row and as read."""
 
 import json
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ _VALUES = frozenset({"features", "steps"})
 
 
 def seal_plan(cells: Cells, plan_id: UUID, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns of a plan's row as they are stored.
+    """Seal columns of a plan's row for storing.
 
     Args:
-        cells: Seals for the plan's tenant.
+        cells: Cells of the plan's tenant.
         plan_id: The plan.
-        columns: Any of its columns by name; those that hold nobody's words stay as they are.
+        columns: Columns by name; columns without anybody's words stay unchanged.
 
     Raises:
-        TextUnavailableError: The tenant's key is not at hand.
+        TextUnavailableError: The tenant's key is not available.
     """
     return {name: _seal(cells, plan_id, name, value) for name, value in columns.items()}
 
@@ -37,15 +37,15 @@ def _seal(cells: Cells, plan_id: UUID, name: str, value: Any) -> Any:
 
 
 def seal_written(cells: Cells, plan_id: UUID, name: str, written: str) -> str:
-    """A column of JSON that is written already, as JSON that holds it sealed."""
+    """Seal a column of already written JSON as a JSON string."""
     return json.dumps(cells.seal(f"plan_history.{name}", written, plan_id)) if seals() else written
 
 
 def open_plan(cells: Cells, plan_id: UUID, columns: Mapping[str, Any] | RowMapping) -> dict[str, Any]:
-    """Columns of a plan's row as they are read; the hash of its intent stays as it is stored.
+    """Decrypt columns of a plan's row; the hash of the intent stays as stored.
 
     Raises:
-        TextUnavailableError: The tenant's key is not at hand.
+        TextUnavailableError: The tenant's key is not available.
     """
     return {str(name): _open(cells, plan_id, str(name), value) for name, value in columns.items()}
 

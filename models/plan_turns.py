@@ -1,4 +1,4 @@
-"""Plans that arrive with turns: stored beside them, in the transaction that stores the turns."""
+"""Plans arriving with turns: stored in the transaction of the turns."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,15 +25,15 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class TurnPlan:
-    """A plan, and the turn that it came with.
+    """A plan and the turn of the plan.
 
     Attributes:
         session_id: The turn's conversation.
         turn_id: The turn.
-        user_id: Its user.
-        plan: What was read of the plan.
-        row: What is stored where it is no plan of ours; None where it has no steps.
-        completed_at: When the turn ended; None where it does not say.
+        user_id: The turn's user.
+        plan: The plan as read.
+        row: Row to store unless the plan is ours; None without steps.
+        completed_at: End of the turn; None when unknown.
     """
 
     session_id: str
@@ -45,12 +45,12 @@ class TurnPlan:
 
 
 def plans_of_turns(turns: Iterable[NewTurn]) -> list[TurnPlan | None]:
-    """Read the plans that came with turns; call it before their sessions are locked: intents may be long.
+    """Read the plans of turns; call before the sessions are locked: intents may be long.
 
-    A plan that cannot be read is left out, whatever the reason: its turn is stored all the same.
+    An unreadable plan is left out, for any reason: the turn is stored all the same.
 
     Returns:
-        For each turn its plan, where it names steps or a plan of ours; else None.
+        The plan of each turn, if the plan names steps or a plan of ours; otherwise None.
     """
     return [_plan_of(turn) if turn.plan else None for turn in turns]
 
@@ -68,14 +68,14 @@ def _plan_of(turn: NewTurn) -> TurnPlan | None:
 
 
 def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> None:
-    """Store plans that came with turns, with the outcomes that the turns' own tool results give.
+    """Store plans of turns, with the outcomes given by the turns' own tool results.
 
-    A plan of ours that a turn followed gets its outcomes, and belongs to the turn's session from then on.
+    A plan of ours followed by a turn gets the outcomes, and belongs to the turn's session from then on.
 
     Args:
-        db: The transaction that stores the turns; their sessions are locked.
-        tenant_id: Whose turns.
-        plans: What `plans_of_turns` read, of turns that are new: of a duplicate it is stored already.
+        db: The transaction that stores the turns; the sessions are locked.
+        tenant_id: The tenant of the turns.
+        plans: Result of `plans_of_turns` for new turns: plans of duplicates are stored already.
     """
     if not plans:
         return
@@ -94,7 +94,7 @@ def _stored(cells: Cells, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _join_followed(cells: Cells, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
-    """Join outcomes to plans of ours; returns the rows of those that are none of ours and have steps."""
+    """Join outcomes to plans of ours; returns the rows of other plans with steps."""
     ids = sorted({plan.plan.follows for plan in plans if plan.plan.follows})
     known = _lock(cells, ids) if ids else {}
     rest: list[Mapping[str, Any]] = []
@@ -161,10 +161,11 @@ _INSERT = text(
         catalog_digest, model, duration_ms, steps, ended, completed_at)
     """
 ).bindparams(source=PlanSource.TURN.value, status=PlanStatus.READY.value, method=PlanMethod.REPORTED.value)
-"""All plans of many turns in one statement: one round trip, whatever the number.
+"""All plans of many turns in one statement: one round trip for any number.
 
-A plan that names a catalog and no version of it was made, as far as anybody knows, from the one in force. Its
-outcome is as old as its turn: what is brought in afterwards counts by when it happened.
+A plan with a catalog and no version is taken to be made from the version in force. The outcome is as old as
+the
+turn: a turn imported later counts with its real time.
 """
 
 

@@ -1,4 +1,4 @@
-"""Preflight: each tenant's policy, and what each session was last about."""
+"""Preflight: each tenant's policy, and each session's last topic."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ from models.text_keys import Cells
 
 
 class PreflightPolicy(Base):
-    """A tenant's policy in force; without a row, the one of the settings is."""
+    """A tenant's policy in force; without a row, the settings' policy is in force."""
 
     __tablename__ = "preflight_policy"
     __table_args__ = (CheckConstraint("version >= 1", name="version_counts_from_1"),)
@@ -44,7 +44,7 @@ class PreflightPolicy(Base):
 
 
 class PreflightSession(Base):
-    """What a session's last task was about: empty categories where it was not recognized."""
+    """Topic of a session's last task: empty categories for an unrecognized topic."""
 
     __tablename__ = "preflight_session"
     __table_args__ = (
@@ -61,7 +61,7 @@ class PreflightSession(Base):
 
 @dataclass(frozen=True)
 class StoredPolicy:
-    """A tenant's policy as it was put, and its version."""
+    """A tenant's policy as put, with the version."""
 
     version: int
     config: Mapping[str, Any]
@@ -70,15 +70,15 @@ class StoredPolicy:
 
 @dataclass(frozen=True)
 class Topic:
-    """What a session was last about.
+    """Last topic of a session.
 
     Attributes:
-        last_turn_index: Its newest turn, >= 0.
-        categories: Of its last task; None where no task was classified.
-        confidence: How sure that was, in [0, 1].
-        age_s: How long ago, in seconds.
-        habits: How much of what its user asked is of each category, as weights of decisions.
-        recalls: Whether it has turns that only recall knows.
+        last_turn_index: The newest turn, >= 0.
+        categories: Categories of the last task; None before the first classified task.
+        confidence: Confidence of the categories, in [0, 1].
+        age_s: Age of the decision, in seconds.
+        habits: The user's share of each category, as weights of decisions.
+        recalls: True if some turns are known to recall only.
     """
 
     last_turn_index: int
@@ -90,7 +90,7 @@ class Topic:
 
 
 def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
-    """A tenant's own policy; None where it has none."""
+    """Find a tenant's own policy; returns None without a policy."""
     row = db.execute(
         select(PreflightPolicy.version, PreflightPolicy.config, PreflightPolicy.updated_at).where(
             PreflightPolicy.tenant_id == tenant_id
@@ -100,7 +100,7 @@ def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
 
 
 def put_policy(db: Transaction, tenant_id: UUID, config: Mapping[str, Any]) -> StoredPolicy:
-    """Put a policy in force. The same policy again changes nothing, not even its version."""
+    """Put a policy in force. The same policy again changes nothing, not even the version."""
     row = insert(PreflightPolicy).values(
         tenant_id=tenant_id, version=1, config=dict(config), updated_at=func.now()
     )
@@ -133,7 +133,7 @@ _HABITS = (
     .scalar_subquery()
 )
 _RECALLS = or_(Session.summarized_seq > Session.start_seq, Session.cut_seq > Session.start_seq)
-"""Whether older turns are hidden from windows, so that only recall shows their words."""
+"""True when older turns are hidden from windows, so that only recall shows the words."""
 
 _TOPIC = (
     select(
@@ -157,7 +157,7 @@ _TOPIC = (
 
 
 def find_topic(db: Transaction, tenant_id: UUID, session_id: str) -> Topic | None:
-    """What a session was last about; None where no turn of it was ever accepted."""
+    """Find the last topic of a session; returns None when no turn of the session was ever accepted."""
     row = db.execute(_TOPIC, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
     return Topic(row[0], row[1], float(row[2]), float(row[3]), row[4] or {}, bool(row[5])) if row else None
 
@@ -187,7 +187,7 @@ _LAST_ASKED = (
 def load_asked(
     db: Transaction, tenant_id: UUID, session_id: str, *, most: int
 ) -> list[tuple[Message, float]]:
-    """Read what users last said in a session, newest first, each with the age of its last turn in seconds."""
+    """Read the users' last messages in a session, newest first, with the age of the last turn in seconds."""
     cells = Cells(db, tenant_id)
     rows = db.execute(_LAST_ASKED, {"tenant_id": tenant_id, "session_id": session_id, "most": most})
     return [
@@ -208,7 +208,7 @@ def load_asked(
 def remember_topic(
     db: Transaction, tenant_id: UUID, session_id: str, *, categories: Sequence[str], confidence: float
 ) -> None:
-    """Keep what a session is about; of a session without a turn nothing is kept. Loss is harmless."""
+    """Store the topic of a session; nothing is stored for a session without a turn. Loss is harmless."""
     source = select(
         Session.tenant_id,
         Session.session_id,

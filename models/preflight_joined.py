@@ -1,4 +1,4 @@
-"""How far decisions of preflight are joined to what their turns called."""
+"""Progress of joining preflight decisions to the tool calls of the turns."""
 
 from uuid import UUID
 
@@ -13,9 +13,9 @@ _JOINED_THROUGH = text(
 
 
 def joined_through(db: Transaction, tenant_id: UUID) -> int:
-    """When a decision was last joined, by whomever.
+    """Find the time of the last join of a decision, by any process.
 
     Returns:
-        Microseconds since 1970; 0 where none was.
+        Microseconds since 1970; 0 before the first join.
     """
     return db.execute(_JOINED_THROUGH, {"tenant_id": tenant_id}).scalar() or 0

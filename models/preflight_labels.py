@@ -1,4 +1,4 @@
-"""Decisions that were unsure, and what a model said of them afterwards."""
+"""Unsure preflight decisions, and a model's later labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from models.session import Transaction
 from models.text_keys import Cells
 
 LABEL_CONFIDENCE = 0.8
-"""How sure a session's topic is that a model named."""
+"""Confidence of a session's topic labelled by a model."""
 
 
 @dataclass(frozen=True)
 class Unsure:
-    """A decision that nobody was sure of.
+    """An unsure decision.
 
     Attributes:
-        decision_id: Which one.
-        decided_at: When it was made.
-        age_s: How long ago, in seconds.
-        said: The user's messages of the turn that followed; empty while none did.
+        decision_id: Id of the decision.
+        decided_at: Time of the decision.
+        age_s: Age of the decision, in seconds.
+        said: The user's messages of the following turn; empty before the turn.
     """
 
     decision_id: UUID
@@ -58,7 +58,7 @@ _SAID = text(
 
 
 def find_unsure(db: Transaction, tenant_id: UUID, session_id: str) -> Unsure | None:
-    """The newest unsure decision of a session that no model has looked at; None where there is none."""
+    """Find the newest unsure decision of a session without a label; returns None without such a decision."""
     place: dict[str, Any] = {"tenant_id": tenant_id, "session_id": session_id}
     row = db.execute(_NEWEST, {**place, "too_unsure": TOO_UNSURE}).one_or_none()
     if row is None:
@@ -92,9 +92,9 @@ _TOPIC = text(
 def keep_labels(
     db: Transaction, tenant_id: UUID, session_id: str, unsure: Unsure, labels: Sequence[str]
 ) -> None:
-    """Keep what a model said of a decision; the session's topic follows where no newer message set it.
+    """Store a model's labels of a decision; the session's topic follows unless a newer message set the topic.
 
-    Of a decision that was erased meanwhile nothing is kept.
+    Nothing is stored for a decision erased meanwhile.
     """
     values = {"tenant_id": tenant_id, "labels": list(labels)}
     kept = db.execute(_LABEL, {**values, "decision_id": unsure.decision_id}).rowcount

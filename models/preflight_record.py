@@ -1,4 +1,4 @@
-"""The record of preflight decisions: what was found, kept and hidden, and what the turn then called."""
+"""The record of preflight decisions: categories, kept and hidden tools, and the tools called by the turn."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,16 +36,16 @@ from models.session import Transaction
 from models.text_keys import Cells
 
 PAGE = 500
-"""How many decisions are read or joined at a time."""
+"""Number of decisions read or joined at a time."""
 
 MOST_NAMES = 200
-"""A decision keeps no more names of tools than this, those that preflight knows first."""
+"""Maximum number of tool names kept with a decision, names known to preflight first."""
 LEFT_OUT = "record.names_left_out."
-"""With a number: the reason that says how many names a decision does not keep."""
+"""Prefix of the reason with the number of names left out of a decision."""
 
 
 class PreflightDecision(Base):
-    """One decision. Its session may have no turn yet; a trigger deletes it when the session is deleted."""
+    """A decision. The session may have no turn yet; a trigger deletes the decision with the session."""
 
     __tablename__ = "preflight_decision"
     __table_args__ = (
@@ -100,7 +100,7 @@ create trigger forget_preflight_decisions after delete on session
     for each row execute function forget_preflight_decisions()
 """,
 )
-"""A decision comes before the first turn of its session: no foreign key can hold it to the session."""
+"""A decision comes before the first turn of the session, so no foreign key can bind decision and session."""
 
 
 @event.listens_for(Base.metadata, "after_create")
@@ -111,15 +111,15 @@ def _delete_with_the_session(_: Any, connection: Connection, **_more: Any) -> No
 
 @dataclass(frozen=True)
 class Made:
-    """A decision that was just made, and what it was made with.
+    """A new decision, with the inputs.
 
     Attributes:
         found: The decision.
-        session_id: The session; None for none.
-        turn_index: The turn that will follow, >= 1; None without a session.
-        previous: What the session was last about.
-        tools: The caller's tools; None where it did not say.
-        pinned: Those that had to stay.
+        session_id: The session; None without a session.
+        turn_index: The following turn, >= 1; None without a session.
+        previous: The session's previous topic.
+        tools: The caller's tools; None when not given.
+        pinned: Tools that had to stay.
     """
 
     found: Preflight
@@ -131,7 +131,7 @@ class Made:
 
 
 def record_decision(db: Transaction, tenant_id: UUID, made: Made) -> None:
-    """Write a decision down, without a word of the message."""
+    """Store a decision, without any word of the message."""
     found, previous = made.found, made.previous
     names = _names(made)
     db.execute(
@@ -165,7 +165,7 @@ class _Names:
 
 
 def _names(made: Made) -> _Names:
-    """The names of a decision, bounded: a replay goes by those that preflight knows, so they come first."""
+    """Bound the names of a decision; names known to preflight come first, as needed for a replay."""
     allowed, tools = made.found.tool_allowlist, made.tools
     kept = tools if allowed is None else allowed
     stays = set(kept or ())
@@ -194,15 +194,15 @@ def _previous_json(previous: Previous) -> dict[str, Any]:
 
 
 def join_decisions(db: Transaction, tenant_id: UUID, *, most: int = PAGE) -> int:
-    """Join decisions to what the turns that followed called. Safe to call twice, and twice at once.
+    """Join decisions to the tools called by the following turns. Safe to call twice, also concurrently.
 
     Args:
-        db: A transaction; it holds the rows that it joins until its end.
-        tenant_id: Whose decisions.
-        most: The most that are joined.
+        db: A transaction; joined rows are locked until its end.
+        tenant_id: The tenant of the decisions.
+        most: Maximum number of joined decisions.
 
     Returns:
-        How many were joined; 0 where no further turn has followed.
+        Number of joined decisions; 0 when no further turn has followed.
     """
     waiting = db.execute(
         select(PreflightDecision.decision_id, PreflightDecision.session_id, PreflightDecision.turn_index)
@@ -246,7 +246,7 @@ _CALLING = text(
 def _tools_of(
     db: Transaction, tenant_id: UUID, turns: set[tuple[str, int]]
 ) -> Mapping[tuple[str, int], list[str]]:
-    """The names of the tools that turns called, each once, in order."""
+    """Find the names of the tools called by turns, each once, in order."""
     if not turns:
         return {}
     cells, places = Cells(db, tenant_id), sorted(turns)
@@ -327,9 +327,9 @@ _FORGET = text(
 
 
 def forget_old_decisions(db: Transaction, *, keep: timedelta, most: int = 10 * PAGE) -> int:
-    """Delete the oldest decisions of every tenant that are older than that, a bounded number of each.
+    """Delete the oldest decisions of every tenant beyond an age, a bounded number for each tenant.
 
     Returns:
-        How many were deleted.
+        Number of deleted decisions.
     """
     return db.execute(_FORGET, {"keep_s": keep.total_seconds(), "most": most}).rowcount

@@ -1,4 +1,4 @@
-"""Sets of priors by version: which is in force, what each was judged by, and how to go back."""
+"""Sets of priors by version: the set in force, the judgement of each set, and the way back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ log = structlog.get_logger()
 
 
 class SetKind(StrEnum):
-    """What a set is about; stored, so renaming one strands its rows."""
+    """Kind of a set; stored, so a renamed kind strands the rows."""
 
     RANKING = "ranking"
     CATEGORIES = "categories"
 
 
 class SetState(StrEnum):
-    """Where a set stands."""
+    """State of a set."""
 
     OBSERVING = "observing"
     ACTIVE = "active"
@@ -52,7 +52,7 @@ class SetState(StrEnum):
 
 
 class PriorSetRow(Base):
-    """One set: for ranking, of one catalog; for categories, of the tenant's policy, under an empty name."""
+    """A set: for ranking, of a catalog; for categories, of the tenant's policy, under an empty name."""
 
     __tablename__ = "prior_set"
     __table_args__ = (
@@ -86,14 +86,14 @@ class PriorSetRow(Base):
 
 @dataclass(frozen=True)
 class SetPlace:
-    """Which sets: of a tenant, of a kind, of a catalog."""
+    """Key of a series of sets: tenant, kind and catalog."""
 
     tenant_id: UUID
     kind: SetKind
     name: str
 
     def here(self) -> ColumnElement[bool]:
-        """The condition on rows."""
+        """Return the condition for the rows of the series."""
         return (
             (PriorSetRow.tenant_id == self.tenant_id)
             & (PriorSetRow.kind == self.kind)
@@ -101,23 +101,23 @@ class SetPlace:
         )
 
     def row(self, version: int) -> tuple[str, str, int]:
-        """What names the row of one version beside the tenant."""
+        """Return the key of a version's row, without the tenant."""
         return (self.kind.value, self.name, version)
 
 
 @dataclass(frozen=True)
 class NewSet:
-    """A set that was just made and judged.
+    """A new and judged set.
 
     Attributes:
-        state: What the judgement was: observing, active or rejected.
-        blob: Its bytes.
-        watermark: The last place in the order of outcomes that it knows; of categories the time of the
-            last join, in microseconds since 1970.
-        evidence: The decayed number of plans or decisions that it was made of.
-        evaluation: Its numbers beside those of the set in force and of words alone.
-        drift: How far its rankings are from those of the set in force, in [0, 1]; None without one.
-        reason: The judgement in words.
+        state: Judgement: observing, active or rejected.
+        blob: Bytes of the set.
+        watermark: Last known place in the order of outcomes; for categories the time of the last join, in
+            microseconds since 1970.
+        evidence: Decayed number of plans or decisions behind the set.
+        evaluation: Figures of the set beside the figures of the set in force and of words alone.
+        drift: Distance of the rankings from the set in force, in [0, 1]; None without a set in force.
+        reason: Judgement in words.
     """
 
     state: SetState
@@ -131,7 +131,7 @@ class NewSet:
 
 @dataclass(frozen=True)
 class StoredSet:
-    """A set that can serve."""
+    """A usable set."""
 
     version: int
     blob: bytes
@@ -140,7 +140,7 @@ class StoredSet:
 
 @dataclass(frozen=True)
 class SetFacts:
-    """What is known of a set without its bytes; attributes as in `PriorSetRow`."""
+    """Facts about a set without the bytes; attributes as in `PriorSetRow`."""
 
     kind: str
     name: str
@@ -165,16 +165,16 @@ _ACTIVE_VERSION = text(
 
 
 def find_active_version(db: Transaction, place: SetPlace) -> int | None:
-    """The version in force; None where words alone are."""
+    """Find the version in force; returns None when words alone are in force."""
     values = {"tenant_id": place.tenant_id, "kind": place.kind.value, "name": place.name}
     return db.execute(_ACTIVE_VERSION, values).scalar()
 
 
 def load_set(db: Transaction, place: SetPlace, *, state: SetState) -> StoredSet | None:
-    """The newest set of a state, with its bytes; None where there is none.
+    """Load the newest set of a state, with the bytes; returns None without such a set.
 
     Raises:
-        TextUnavailableError: It is sealed, and the tenant's key is not at hand.
+        TextUnavailableError: The set is sealed, and the tenant's key is not available.
     """
     row = db.execute(
         select(PriorSetRow.version, PriorSetRow.blob, PriorSetRow.watermark)
@@ -189,7 +189,7 @@ def load_set(db: Transaction, place: SetPlace, *, state: SetState) -> StoredSet 
 
 
 def last_watermark(db: Transaction, place: SetPlace) -> int:
-    """How far the newest set knows, whatever became of it; 0 where none was made."""
+    """Find the watermark of the newest set, in any state; 0 before the first set."""
     return (
         db.execute(
             select(PriorSetRow.watermark).where(place.here()).order_by(PriorSetRow.version.desc()).limit(1)
@@ -201,9 +201,9 @@ def last_watermark(db: Transaction, place: SetPlace) -> int:
 def load_bound_priors(
     db: Transaction, place: SetPlace, entry_ids: Sequence[str]
 ) -> tuple[int, BoundPriors] | None:
-    """The set in force on a catalog, with its version; None where words alone rank.
+    """Load the set in force on a catalog, with the version; returns None when words alone rank.
 
-    A set that cannot be read is passed over: a request is never refused for it.
+    An unreadable set is passed over: a request is never refused for an unreadable set.
     """
     try:
         found = load_set(db, place, state=SetState.ACTIVE)
@@ -214,16 +214,16 @@ def load_bound_priors(
 
 
 def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> int:
-    """Keep a set that was judged, and put it in force where the judgement says so.
+    """Store a judged set, and put the set in force if the judgement says so.
 
     Args:
-        db: A transaction; it holds the set in force until its end.
-        place: Whose it is.
+        db: A transaction; the set in force is locked until its end.
+        place: Key of the series.
         made: The set.
-        keep: How many of the newest keep their bytes; that in force and those observed always do.
+        keep: Number of newest sets with bytes; active and observed sets always keep the bytes.
 
     Returns:
-        Its version.
+        The new version.
     """
     _lock(db, place)
     version = 1 + int(
@@ -264,7 +264,7 @@ def keep_set(db: Transaction, place: SetPlace, made: NewSet, *, keep: int) -> in
 
 
 def activate_set(db: Transaction, place: SetPlace, version: int, *, reason: str) -> bool:
-    """Put a version in force, whatever it was judged to be. False: it is not there, or its bytes are gone."""
+    """Put a version in force, with any judgement. Returns False for a missing version or missing bytes."""
     _lock(db, place)
     there = db.execute(
         select(PriorSetRow.version).where(
@@ -283,10 +283,10 @@ def activate_set(db: Transaction, place: SetPlace, version: int, *, reason: str)
 
 
 def roll_back(db: Transaction, place: SetPlace, *, reason: str) -> int | None:
-    """Take the set in force out of it, and put the one before it in force again.
+    """Put the set in force out of force, and the previous set in force again.
 
     Returns:
-        The version that is in force now; None where words alone are.
+        The version now in force; None when words alone are in force.
 
     Raises:
         LookupError: No set is in force.
@@ -325,10 +325,10 @@ def roll_back(db: Transaction, place: SetPlace, *, reason: str) -> int | None:
 
 
 def retire_sets(db: Transaction, place: SetPlace, *, reason: str) -> int:
-    """Take every set out of service for good, with its bytes: they were made of what is erased.
+    """Take every set out of service for good, with the bytes: the sets were made of erased data.
 
     Returns:
-        How many had bytes.
+        Number of sets with bytes.
     """
     _lock(db, place)
     return db.execute(
@@ -341,7 +341,7 @@ def retire_sets(db: Transaction, place: SetPlace, *, reason: str) -> int:
 def list_sets(
     db: Transaction, tenant_id: UUID, *, kind: SetKind | None = None, name: str | None = None, most: int = 200
 ) -> list[SetFacts]:
-    """The newest sets of a tenant, newest first."""
+    """List the newest sets of a tenant, newest first."""
     wanted = select(
         *(
             getattr(PriorSetRow, column)
@@ -368,6 +368,6 @@ def _end(db: Transaction, place: SetPlace, states: Sequence[SetState], *, but: i
 
 
 def _lock(db: Transaction, place: SetPlace) -> None:
-    """Whoever changes which set is in force takes turns, also where there is no set yet."""
+    """Serialize changes of the set in force, also before the first set."""
     key = func.hashtextextended(f"{place.tenant_id}/{place.kind}/{place.name}", 0)
     db.execute(select(func.pg_advisory_xact_lock(key)))

@@ -1,4 +1,4 @@
-"""Model profiles as Postgres keeps them: shared ones, each tenant's overrides, and a price list."""
+"""Stored model profiles: shared profiles, each tenant's overrides, and a price list."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -23,7 +23,7 @@ _COSTS = "input_usd >= 0 and output_usd >= 0 and cached_usd >= 0"
 
 
 class StoredProfile(Base):
-    """What holds for the models of a prefix, for every tenant."""
+    """Profile of the models with a prefix, for every tenant."""
 
     __tablename__ = "model_profile"
     __table_args__ = (
@@ -45,7 +45,7 @@ class StoredProfile(Base):
 
 
 class StoredPrice(Base):
-    """What a price list says of one model; null is unknown."""
+    """Price of a model from a price list; null is unknown."""
 
     __tablename__ = "model_price"
     __table_args__ = (
@@ -63,7 +63,7 @@ class StoredPrice(Base):
 
 
 class StoredOverride(Base):
-    """What one tenant's operator knows better; null leaves the shared value."""
+    """Override by a tenant's operator; null keeps the shared value."""
 
     __tablename__ = "profile_override"
     __table_args__ = (
@@ -96,13 +96,13 @@ _PRICE = [StoredPrice.__table__.columns[field.name] for field in fields(ModelPri
 
 
 def list_profiles(db: Transaction) -> list[ModelProfile]:
-    """All shared profiles, by prefix."""
+    """List all shared profiles, by prefix."""
     rows = db.execute(select(*_PROFILE).order_by(StoredProfile.prefix)).mappings()
     return [ModelProfile(**{**row, "tier": Tier(row["tier"])}) for row in rows]
 
 
 def list_overrides(db: Transaction, tenant_id: UUID) -> list[ProfileOverride]:
-    """What a tenant's operator knows better, by prefix."""
+    """List the overrides of a tenant, by prefix."""
     rows = db.execute(
         select(*_OVERRIDE).where(StoredOverride.tenant_id == tenant_id).order_by(StoredOverride.prefix)
     ).mappings()
@@ -110,22 +110,22 @@ def list_overrides(db: Transaction, tenant_id: UUID) -> list[ProfileOverride]:
 
 
 def find_prices(db: Transaction, models: Iterable[str]) -> list[ModelPrice]:
-    """What the price list says of these models under any of their ids."""
+    """Find the listed prices of models, under any of the models' ids."""
     ids = {name for model in models for name in price_ids(model)}
     rows = db.execute(select(*_PRICE).where(StoredPrice.model.in_(ids))).mappings()
     return [ModelPrice(**row) for row in rows]
 
 
 def load_profile(db: Transaction, tenant_id: UUID, model: str) -> ModelProfile:
-    """The profile of a model as one tenant has it.
+    """Load the profile of a model for a tenant.
 
     Args:
         db: A connection.
-        tenant_id: Whose overrides win.
+        tenant_id: The tenant of the overrides.
         model: The model's name at any host.
 
     Returns:
-        Its profile, the fallback's for an unknown model.
+        The profile; the fallback profile for an unknown model.
     """
     return resolve_profile(
         model,
@@ -138,7 +138,7 @@ def load_profile(db: Transaction, tenant_id: UUID, model: str) -> ModelProfile:
 def load_prices(
     db: Transaction, tenant_id: UUID, model: str
 ) -> tuple[ProfileOverride | None, ModelPrice | None]:
-    """What a tenant's operator knows better about a model, and what the price list says of exactly its id."""
+    """Load a tenant's override for a model, and the listed price of exactly the model's id."""
     own = find_override(model, list_overrides(db, tenant_id))
     listed = db.execute(select(*_PRICE).where(StoredPrice.model == model.strip().lower())).mappings()
     row = listed.one_or_none()
@@ -146,12 +146,12 @@ def load_prices(
 
 
 def price_per_input_token(db: Transaction, tenant_id: UUID, model: str) -> Decimal | None:
-    """What one input token of a model costs, in USD; None where nobody knows it."""
+    """Find the price of an input token of a model, in USD; None when unknown."""
     return load_profile(db, tenant_id, model).usd_per_input_token
 
 
 def set_override(db: Transaction, tenant_id: UUID, override: ProfileOverride) -> None:
-    """Let a tenant's models of a prefix go by other values; a value of None leaves an earlier one."""
+    """Set override values for a tenant's models of a prefix; a value of None keeps an earlier value."""
     values = {name: value for name, value in asdict(override).items() if value is not None}
     row = insert(StoredOverride).values(tenant_id=tenant_id, **values)
     db.execute(
@@ -163,7 +163,7 @@ def set_override(db: Transaction, tenant_id: UUID, override: ProfileOverride) ->
 
 
 def remove_override(db: Transaction, tenant_id: UUID, prefix: str) -> bool:
-    """Go by the shared values again. False where there was no override."""
+    """Return to the shared values. False without an override."""
     removed = db.execute(
         delete(StoredOverride).where(StoredOverride.tenant_id == tenant_id, StoredOverride.prefix == prefix)
     )
@@ -172,11 +172,11 @@ def remove_override(db: Transaction, tenant_id: UUID, prefix: str) -> bool:
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did.
+    """Result of an import.
 
     Attributes:
-        listed: How many models the list names.
-        changed: How many of them are new or differ from what was known.
+        listed: Number of models in the list.
+        changed: Number of new or changed models.
     """
 
     listed: int
@@ -184,14 +184,14 @@ class Imported:
 
 
 def import_prices(db: Transaction, prices: Sequence[ModelPrice]) -> Imported:
-    """Take over a price list. Overrides are kept apart and stay; running it again changes nothing.
+    """Import a price list. Overrides are separate and stay; a second import changes nothing.
 
     Args:
         db: A transaction.
         prices: The list, each model once, ids in lower case.
 
     Returns:
-        How much it changed.
+        Number of listed and changed models.
     """
     changed = sum(
         _import_batch(db, prices[start : start + _BATCH]) for start in range(0, len(prices), _BATCH)

@@ -1,7 +1,7 @@
-"""The breaker of each model: open while asking it is pointless, with the reason for people to read.
+"""The circuit breaker of each model: open while calls are pointless, with a readable reason.
 
-A provider's credentials belong to the installation: a bad key or an empty account stops every
-tenant at once. So this is infrastructure, and its key is the model alone, without a tenant.
+A provider's credentials belong to the installation: a bad key or an empty account stops every tenant at once.
+So the breaker is infrastructure, keyed by the model alone, without a tenant.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from models.session import Transaction
 
 
 class GateState(StrEnum):
-    """Whether a model may be asked."""
+    """State of a model's breaker."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -26,7 +26,7 @@ class GateState(StrEnum):
 
 
 class ProviderGate(Base):
-    """The failures of a model since its last answer. A model without a row is well."""
+    """Failures of a model since the last answer. A model without a row is well."""
 
     __tablename__ = "provider_gate"
     __table_args__ = (
@@ -45,7 +45,7 @@ class ProviderGate(Base):
 
 @dataclass(frozen=True)
 class Gate:
-    """How a model stands, for readiness and for people."""
+    """State of a model's breaker, for readiness and for people."""
 
     model: str
     state: GateState
@@ -56,7 +56,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class BreakerRules:
-    """When a gate opens and for how long, in seconds, all > 0."""
+    """Rules for opening a breaker, times in seconds, all > 0."""
 
     failures: int
     open_s: float
@@ -64,26 +64,26 @@ class BreakerRules:
     park_s: float
 
     def open_for_s(self, failures_in_a_row: int) -> float:
-        """How long so many failures keep the gate open: 0 below the limit, then doubling up to the most."""
+        """Compute the opening time in seconds: 0 below the failure limit, then doubling up to the maximum."""
         over = failures_in_a_row - self.failures
         return 0.0 if over < 0 else float(min(self.open_s * 2 ** min(over, 30), self.open_max_s))
 
 
 class ProviderParkedError(AfterturnError):
-    """The model is not asked now: its breaker is open.
+    """The model cannot be called now: the breaker is open.
 
     Attributes:
-        model: Which model.
-        until: When it may be asked again.
-        reason: What opened the breaker.
-        retry_in_s: How long that is from now, > 0.
-        gates: The models whose gates stand in the way: once one of them closes, asking is worth it.
+        model: The model.
+        until: Time of the next possible call.
+        reason: Reason of the open breaker.
+        retry_in_s: Seconds until the next possible call, > 0.
+        gates: Models with open breakers in the way: once any of the breakers closes, a call is worthwhile.
     """
 
     code = "provider-parked"
 
     def __init__(self, model: str, *, until: datetime, reason: str, now: datetime) -> None:
-        """Say until when, and what opened it."""
+        """State the end of the wait and the reason."""
         super().__init__(f"{model} is parked until {until:%Y-%m-%dT%H:%M:%SZ}: {reason}", model=model)
         self.model = model
         self.until = until
@@ -93,13 +93,13 @@ class ProviderParkedError(AfterturnError):
 
 
 def admit(db: Transaction, model: str, *, now: datetime, probe_s: float) -> None:
-    """Let a call through, or say until when not.
+    """Let a call through, or raise with the end of the wait.
 
-    When an open gate's time is over, one caller is let through as the probe; the others wait
-    for its end. A probe that dies holds them for no longer than `probe_s`.
+    After the opening time, a single caller is let through as the probe; other callers wait for the probe's
+    end. A dead probe holds other callers no longer than `probe_s`.
 
     Raises:
-        ProviderParkedError: The gate is open, or somebody else is probing.
+        ProviderParkedError: The breaker is open, or another caller is probing.
     """
     row = db.execute(select(ProviderGate.__table__).where(ProviderGate.model == model)).one_or_none()
     if row is None or row.open_until is None:
@@ -116,15 +116,15 @@ def admit(db: Transaction, model: str, *, now: datetime, probe_s: float) -> None
 
 
 def note_success(db: Transaction, model: str, *, began_at: datetime) -> None:
-    """The model answered: what was held against it before it was asked is over.
+    """Record an answer of the model: failures before the start of the call are cleared.
 
-    A call that was on its way when the model failed another says nothing of what came after: a limit that a
-    provider has just set would else be lifted by the answers still coming in.
+    A call started before another call's failure proves nothing about the time after the failure: otherwise a
+    limit just set by a provider would be lifted by late answers.
 
     Args:
         db: An open transaction.
-        model: Which model answered.
-        began_at: When it was asked, by the same clock as its failures.
+        model: The answering model.
+        began_at: Start of the call, by the same clock as the failures.
     """
     db.execute(delete(ProviderGate).where(ProviderGate.model == model, ProviderGate.failed_at <= began_at))
 
@@ -139,19 +139,19 @@ def note_failure(
     parks: bool = False,
     retry_after_s: float | None = None,
 ) -> datetime | None:
-    """Count a failure of the provider and open the gate where the rules say so.
+    """Count a failure of the provider and open the breaker according to the rules.
 
     Args:
         db: An open transaction.
-        model: Which model failed.
-        reason: Why, for people; without keys and without text of users.
-        now: The time of the failure.
-        rules: When to open and for how long.
-        parks: Whether only an operator can mend it; opens at once, for long.
-        retry_after_s: How long the provider itself asked to be left alone; opens at once.
+        model: The failed model.
+        reason: Reason for people, without keys and without text of users.
+        now: Time of the failure.
+        rules: Rules for opening.
+        parks: True if only an operator can mend the failure; opens at once, for long.
+        retry_after_s: Pause requested by the provider, in seconds; opens at once.
 
     Returns:
-        Until when the gate is open, or None while it stays closed.
+        End of the opening time; None while the breaker stays closed.
     """
     first = insert(ProviderGate).values(model=model, failures=1, reason=reason, failed_at=now)
     counted = first.on_conflict_do_update(
@@ -170,7 +170,7 @@ def note_failure(
 
 
 def list_gates(db: Transaction, *, now: datetime) -> list[Gate]:
-    """Every model that has failed since its last answer, by name."""
+    """List every model with a failure since the last answer, by name."""
     state = case(
         (ProviderGate.open_until.is_(None), GateState.CLOSED),
         (ProviderGate.open_until > now, GateState.OPEN),
@@ -181,12 +181,12 @@ def list_gates(db: Transaction, *, now: datetime) -> list[Gate]:
 
 
 def end_wait(db: Transaction, model: str) -> bool:
-    """Let one call through at once, which shows whether the model answers again. False if it was asked."""
+    """Let a call through at once, as a probe of the model. Returns False for a closed breaker."""
     over = func.least(ProviderGate.open_until, func.now())
     ended = update(ProviderGate).where(ProviderGate.model == model, ProviderGate.open_until.is_not(None))
     return db.execute(ended.values(open_until=over, probe_until=None)).rowcount == 1
 
 
 def reopen(db: Transaction, model: str) -> bool:
-    """Let a model be asked again at once, after its key or account was mended. False if it was well."""
+    """Close a model's breaker at once, after a mended key or account. Returns False without failures."""
     return db.execute(delete(ProviderGate).where(ProviderGate.model == model)).rowcount == 1

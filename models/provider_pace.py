@@ -1,4 +1,4 @@
-"""How often a model is asked: a bucket of calls that fills with time, one for the whole installation."""
+"""Rate limit of calls to a model: a token bucket for the whole installation."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,11 +12,11 @@ from models.provider import ProviderParkedError
 from models.session import Transaction
 
 BURST_S = 10
-"""A bucket holds the calls of so many seconds, and at least one."""
+"""Capacity of a bucket in seconds of calls, at least a single call."""
 
 
 class ProviderPace(Base):
-    """When a model's bucket is full, and when the last who was sent away comes back."""
+    """Time of a model's full bucket, and the return time of the last rejected caller."""
 
     __tablename__ = "provider_pace"
     __table_args__ = ({"postgresql_with": {"fillfactor": 70}},)
@@ -27,29 +27,29 @@ class ProviderPace(Base):
 
 
 class ProviderPacedError(ProviderParkedError):
-    """The model is well, and was asked as often as it may be: no other is asked in its place."""
+    """The model is well, but at the maximum rate: no other model is called instead."""
 
     code = "provider-paced"
 
     def __init__(self, model: str, *, until: datetime, reason: str, now: datetime) -> None:
-        """Say until when; no gate stands in the way."""
+        """State the end of the wait; no breaker is in the way."""
         super().__init__(model, until=until, reason=reason, now=now)
         self.gates = ()
 
 
 def take_turn(db: Transaction, model: str, *, per_minute: int, now: datetime) -> datetime | None:
-    """Take one of the calls that a model may be asked in a minute.
+    """Take a call from a model's bucket.
 
-    Those who come in vain are sent away one behind the other: they do not come back together.
+    Rejected callers get return times one behind the other, so that callers do not return together.
 
     Args:
-        db: A transaction that is committed whatever the answer is.
-        model: Which model.
-        per_minute: How often it may be asked, >= 1.
-        now: The time, by the database's clock.
+        db: A transaction, committed for any answer.
+        model: The model.
+        per_minute: Maximum calls a minute, >= 1.
+        now: Current time, by the database's clock.
 
     Returns:
-        None with a call; else when to come again.
+        The return time; None with a call.
     """
     rate = Rate(per_minute / 60, max(per_minute * BURST_S // 60, 1))
     db.execute(insert(ProviderPace).values(model=model, full_at=now, next_at=now).on_conflict_do_nothing())

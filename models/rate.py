@@ -1,4 +1,4 @@
-"""Buckets that all processes share, in Redis or Valkey; whoever asks never waits long, and never connects."""
+"""Token buckets shared by all processes, in Redis or Valkey; a caller never waits long or connects."""
 
 import threading
 import time
@@ -13,11 +13,11 @@ from context.rate import Rate
 log = structlog.get_logger()
 
 CONNECTIONS = 8
-"""How many are kept open; a call takes one for a fraction of a millisecond."""
+"""Number of open connections; a call uses a connection for a fraction of a millisecond."""
 
 FIRST_PAUSE_S = 0.5
 MOST_PAUSE_S = 30.0
-"""How long the store is left alone after it failed: doubling."""
+"""Maximum pause after failures of the store; pauses double."""
 
 SCRIPT = """
 local now = redis.call('TIME')
@@ -30,38 +30,38 @@ if wait > 0 then return math.ceil(wait) end
 redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', math.ceil((after - now) / 1000))
 return 0
 """
-"""`context.rate.take` in whole microseconds of the server's own clock: machines need not agree on it."""
+"""`context.rate.take` in whole microseconds of the server's own clock: the machines' clocks may differ."""
 
 
 class Connection(Protocol):
-    """What is used of a connection of the redis package."""
+    """The used part of a connection of the redis package."""
 
     def connect(self) -> None:
         """Connect and shake hands."""
 
     def disconnect(self) -> None:
-        """Let go of it."""
+        """Disconnect."""
 
     def send_command(self, *words: object) -> None:
-        """Ask."""
+        """Send a command."""
 
     def read_response(self) -> Any:
-        """What the server answers."""
+        """Read the server's answer."""
 
 
 class SharedBuckets:
-    """The buckets of one store.
+    """Token buckets of a store.
 
-    Connections are made by a thread of their own, which names and handshakes may hold up. A call uses one
-    that is ready, within a time limit, or learns at once that the store is away.
+    Connections are made by a separate thread, possibly slowed by name lookups and handshakes. A call uses a
+    ready connection, within a time limit, or learns at once that the store is away.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
         """Name the store; nothing is connected before `prepare` or the first `take`.
 
         Args:
-            url: As redis://, rediss:// or unix://, with the number of a database.
-            timeout_s: The longest that a call waits for it.
+            url: URL as redis://, rediss:// or unix://, with the number of a database.
+            timeout_s: Longest wait of a call for the store.
         """
         self._url, self._timeout_s = url, timeout_s
         self._ready: deque[Connection] = deque()
@@ -74,18 +74,18 @@ class SharedBuckets:
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is a connection to use."""
+        """True when a connection is ready."""
         return bool(self._ready)
 
     def take(self, key: str, rate: Rate) -> float | None:
-        """Take one out of a bucket.
+        """Take a token out of a bucket.
 
         Args:
-            key: Whose bucket.
-            rate: How it fills.
+            key: Key of the bucket.
+            rate: Rate of the bucket.
 
         Returns:
-            After how many seconds one can be taken, 0 where one was; None where the store is away.
+            Seconds until a token is available, 0 with a token; None when the store is away.
         """
         try:
             connection = self._ready.pop()
@@ -104,7 +104,7 @@ class SharedBuckets:
         return wait_us / 1e6
 
     def prepare(self) -> None:
-        """Open connections in the background, unless somebody does or the store rests; returns at once."""
+        """Open connections in the background, unless a thread does so or the store rests; returns at once."""
         if time.monotonic() < self._rests_until or not self._lock.acquire(blocking=False):
             return
         try:
@@ -115,7 +115,7 @@ class SharedBuckets:
             self._lock.release()
 
     def close(self) -> None:
-        """Close every connection; the buckets stay where they are."""
+        """Close every connection; the buckets stay in the store."""
         with self._lock:
             self._closed = True
             opener = self._opener
@@ -151,7 +151,7 @@ class SharedBuckets:
         return connection
 
     def _make_pool(self) -> Any:
-        """Only what makes a connection is used of it; a process without a store never imports this."""
+        """Make a pool used only to make connections; a process without a store never imports redis."""
         from redis.backoff import NoBackoff  # noqa: PLC0415 (0.17 s, needed only with a store)
         from redis.connection import ConnectionPool  # noqa: PLC0415 (the same)
         from redis.retry import Retry  # noqa: PLC0415 (the same)

@@ -1,4 +1,4 @@
-"""Making the counts of old sessions right: an earlier revision passed over some fields of messages."""
+"""Correcting token counts of old sessions: an earlier revision passed over some fields of messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from models.session import Transaction, reading, transaction
 from models.session_state import COUNTS_REVISION, SessionState
 
 STEP_MESSAGES = 500
-"""What is read at once of a session."""
+"""Number of a session's messages read at once."""
 
 MOST_SESSIONS = 500
 MOST_MESSAGES = 10_000
-"""What one run looks at; the next run goes on."""
+"""Number of messages checked in a run; the next run goes on."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,15 @@ class _Place:
 
 
 def recount_old_sessions(most_messages: int = MOST_MESSAGES) -> int:
-    """Make the counts of some old sessions right; each session is locked while its numbers are written alone.
+    """Correct the counts of some old sessions; each session is locked only for the writing of the counts.
 
-    Safe to run twice and at once: a message's count changes only from what it was when it was read.
+    Safe to run twice and at once: a message's count changes only from the count read before.
 
     Args:
-        most_messages: After so many messages no further session is begun.
+        most_messages: After this number of messages no further session is begun.
 
     Returns:
-        How many sessions are right now.
+        Number of corrected sessions.
     """
     done = messages = 0
     for place in _waiting():
@@ -67,7 +67,7 @@ def _waiting() -> Sequence[_Place]:
 
 
 def _changes(place: _Place) -> tuple[dict[int, tuple[Message, Message]], int]:
-    """Count what was counted otherwise. Returns old and new by place, and how many messages were seen."""
+    """Recount a session's messages. Returns old and new for changed counts, and the number of messages."""
     changed: dict[int, tuple[Message, Message]] = {}
     after = seen = 0
     while after < place.last_seq:
@@ -90,7 +90,7 @@ def _changes(place: _Place) -> tuple[dict[int, tuple[Message, Message]], int]:
 
 
 def _settle(db: Transaction, place: _Place, changed: Mapping[int, tuple[Message, Message]]) -> bool:
-    """Write the counts of one session, unless it was changed or erased since: the next run looks again."""
+    """Write the counts of a session, unless changed or erased since: the next run looks again."""
     session = lock_existing(db, place.tenant_id, [place.session_id]).get(place.session_id)
     if session is None or session.generation != place.generation:
         return False
@@ -127,7 +127,7 @@ _TURNS = text(
 def _rewrite(
     db: Transaction, place: _Place, changed: Mapping[int, tuple[Message, Message]]
 ) -> dict[int, int]:
-    """Write the counts of messages and turns. Returns by how much each message grew."""
+    """Write the counts of messages and turns. Returns the growth of each message."""
     where = {"tenant_id": place.tenant_id, "session_id": place.session_id}
     counts = {
         "seqs": list(changed),
@@ -145,7 +145,7 @@ def _rewrite(
 
 
 def _grown(session: SessionState, growth: Mapping[int, int]) -> dict[str, object]:
-    """The sums of a session after its messages grew: all that is shown, and what summaries cover of it."""
+    """Compute a session's sums after a growth of messages: tokens shown, and tokens covered by summaries."""
 
     def grown(tokens: int, through_seq: int) -> int:
         covered = range(session.start_seq + 1, through_seq + 1)

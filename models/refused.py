@@ -1,4 +1,4 @@
-"""What a session's provider does not take back: reasoning up to a message, more images than a number."""
+"""Parts refused by a session's provider: reasoning up to a message, images above a number."""
 
 from uuid import UUID
 
@@ -12,14 +12,14 @@ from models.session_state import SessionState
 def remember_refusal(
     db: Transaction, tenant_id: UUID, session: SessionState, *, most_images: int | None
 ) -> None:
-    """Remember what a session's provider does not take back, so that no later window of it holds that.
+    """Store a refusal by a session's provider, so that no later window holds the refused parts.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session: The session as it was read.
-        most_images: The most images that it takes; None where it refused reasoning, which stays out up to the
-            end of the log as it was read.
+        tenant_id: The tenant of the session.
+        session: The session as read.
+        most_images: Maximum number of images accepted; None for refused reasoning, left out up to the end of
+            the log as read.
     """
     values = {"most_images": most_images} if most_images is not None else {"unsigned_seq": session.last_seq}
     db.execute(

@@ -1,4 +1,4 @@
-"""What a tenant wants kept and for how long, and how much went because of it."""
+"""A tenant's retention wishes, and the number of rows deleted by retention."""
 
 from dataclasses import asdict, dataclass, fields
 from datetime import date, datetime
@@ -14,7 +14,7 @@ from models.session import Transaction
 
 
 class StoredRetention(Base):
-    """A tenant's own wishes; what it says nothing about follows the settings."""
+    """A tenant's own wishes; unset wishes follow the settings."""
 
     __tablename__ = "retention"
     __table_args__ = (
@@ -34,7 +34,7 @@ class StoredRetention(Base):
 
 
 class RetentionLog(Base):
-    """How many rows went on a day because of their age: numbers alone."""
+    """Number of rows deleted for age on a day: numbers alone."""
 
     __tablename__ = "retention_log"
     __table_args__ = (CheckConstraint("rows > 0", name="something_went"),)
@@ -47,13 +47,13 @@ class RetentionLog(Base):
 
 @dataclass(frozen=True)
 class Retention:
-    """For how long things are kept; 0 is for ever, None is as the settings say.
+    """Retention times; 0 is for ever, None follows the settings.
 
     Attributes:
-        session_days: Days without a turn after which a session goes, with all that was made of it.
-        plan_days: Days after which a plan goes.
-        ledger_days: Days after which calls become sums by day; 0, or 2 and more.
-        summary_versions: How many versions of a session's summary stay.
+        session_days: Days without a turn until a session is deleted, with all derived data.
+        plan_days: Days until a plan is deleted.
+        ledger_days: Days until calls become sums by day; 0, or 2 and more.
+        summary_versions: Number of kept versions of a session's summary.
     """
 
     session_days: int | None = None
@@ -62,7 +62,7 @@ class Retention:
     summary_versions: int | None = None
 
     def over(self, settings: RetentionSettings) -> "Retention":
-        """What is in force: these wishes, and the settings where there is none."""
+        """Combine the wishes with the settings into the retention in force."""
         general = {
             "session_days": settings.retain_session_days,
             "plan_days": settings.retain_plan_days,
@@ -77,14 +77,14 @@ NAMES = tuple(field.name for field in fields(Retention))
 
 
 def find_retention(db: Transaction, tenant_id: UUID) -> Retention:
-    """A tenant's own wishes; all None where it has none."""
+    """Find a tenant's own wishes; all None without wishes."""
     columns = [getattr(StoredRetention, name) for name in NAMES]
     row = db.execute(select(*columns).where(StoredRetention.tenant_id == tenant_id)).one_or_none()
     return Retention(*row) if row else Retention()
 
 
 def put_retention(db: Transaction, tenant_id: UUID, wishes: Retention) -> None:
-    """Put a tenant's wishes in the place of those before."""
+    """Replace a tenant's wishes."""
     row = insert(StoredRetention).values(tenant_id=tenant_id, **asdict(wishes))
     db.execute(
         row.on_conflict_do_update(
@@ -94,7 +94,7 @@ def put_retention(db: Transaction, tenant_id: UUID, wishes: Retention) -> None:
 
 
 def note_gone(db: Transaction, tenant_id: UUID, name: str, rows: int) -> None:
-    """Count what went, in the transaction that deletes it."""
+    """Count deleted rows, in the transaction of the deletion."""
     if rows:
         db.execute(_NOTE, {"tenant_id": tenant_id, "name": name, "rows": rows})
 
@@ -109,7 +109,7 @@ _NOTE = text(
 
 
 def list_gone(db: Transaction, tenant_id: UUID, *, days: int) -> list[tuple[date, str, int]]:
-    """What went in the last days, newest first: day, name, rows."""
+    """List the deletions of the last days, newest first: day, name, rows."""
     found = db.execute(_GONE, {"tenant_id": tenant_id, "days": days})
     return [(row.day, row.name, row.rows) for row in found]
 

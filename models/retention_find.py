@@ -1,4 +1,4 @@
-"""Find what is older than wanted, a bounded number of rows at a time, whatever the size of the tables."""
+"""Search for rows beyond retention, a bounded number of rows at a time, at any size of the tables."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,26 +10,26 @@ from sqlalchemy import text
 from models.session import Transaction
 
 LOOKED_AT = 2_000
-"""Rows that one statement reads, at most."""
+"""Maximum number of rows read by a statement."""
 
 AGE = "nullif(coalesce(wish.{name}, :general), 0)"
-"""What is in force for a tenant; NULL, which nothing is older than, for ever."""
+"""Retention in force for a tenant; NULL for ever, since nothing is older than NULL."""
 
 _SOME = {
     "session_days": "session where session.tenant_id = tenant.tenant_id "
     "and created_at < now() - make_interval(days => {age})",
     "summary_versions": "summary where summary.tenant_id = tenant.tenant_id",
 }
-"""Which tenants may have anything that is too old or too much: one look into an index for each."""
+"""Condition for tenants with possibly too old or too many rows: an index lookup for each tenant."""
 
 
 @dataclass(frozen=True)
 class Wishing:
-    """A tenant that wants things gone.
+    """A tenant with a retention limit.
 
     Attributes:
-        tenant_id: Who.
-        most: Days that they are kept, or how many are.
+        tenant_id: The tenant.
+        most: Kept days, or kept number.
     """
 
     tenant_id: UUID
@@ -37,12 +37,12 @@ class Wishing:
 
 
 def find_wishing(db: Transaction, name: str, *, general: int) -> Sequence[Wishing]:
-    """The tenants that have a wish, or follow a setting, and anything that it may be about.
+    """Find the tenants with a limit in force and possibly affected rows.
 
     Args:
         db: A connection.
         name: `session_days` or `summary_versions`.
-        general: What is in force for tenants that say nothing; 0 is for ever.
+        general: Limit of tenants without a wish; 0 is for ever.
     """
     age = AGE.format(name=name)
     query = f"""
@@ -55,7 +55,7 @@ def find_wishing(db: Transaction, name: str, *, general: int) -> Sequence[Wishin
 
 
 Cursor = tuple[datetime, str]
-"""The birth and the id of a session, behind which the next page begins."""
+"""Birth and id of the session before the next page."""
 
 FIRST: Cursor = (datetime(1970, 1, 1, tzinfo=UTC), "")
 
@@ -65,8 +65,8 @@ class Page:
     """Some sessions of a tenant.
 
     Attributes:
-        sessions: Those that something is to be done about.
-        after: Where the next page begins; None where this was the last.
+        sessions: Sessions beyond the limit.
+        after: Start of the next page; None after the last page.
     """
 
     sessions: Sequence[str]
@@ -74,7 +74,7 @@ class Page:
 
 
 Finder = Callable[[Transaction, Wishing, Cursor], Page]
-"""Reads a page."""
+"""Function that reads a page."""
 
 _OLD = text(
     """
@@ -90,10 +90,10 @@ _OLD = text(
 
 
 def find_old_sessions(db: Transaction, wishing: Wishing, after: Cursor) -> Page:
-    """Sessions that had no turn for longer than they are kept, among the next ones in the order of birth.
+    """Find sessions without a turn for longer than the kept days, on the next page in the order of birth.
 
-    Those that began long ago and go on are read too, and left out; an index by the last turn would have to be
-    written at each turn.
+    Old sessions with recent turns are read too, and left out; an index by the last turn would be written at
+    each turn.
     """
     born_at, session_id = after
     values = {"created_at": born_at, "session_id": session_id, "looked_at": LOOKED_AT}
@@ -117,7 +117,7 @@ _CROWDED = text(
 
 
 def find_crowded_sessions(db: Transaction, wishing: Wishing, after: Cursor) -> Page:
-    """Sessions with more versions of their summary than are kept, among the next ones in the order of ids."""
+    """Find sessions with more summary versions than kept, on the next page in the order of ids."""
     looked_at = max(LOOKED_AT, wishing.most + 1)
     values = {"tenant_id": wishing.tenant_id, "session_id": after[1], "looked_at": looked_at}
     rows = db.execute(_CROWDED, values).all()

@@ -1,6 +1,6 @@
-"""Delete what is left over and of no use any more: keys that open nothing, dead work, old receipts.
+"""Deletion of useless leftovers: keys that open nothing, dead work, old receipts.
 
-Ages are those of the installation. Rows that somebody holds are left for later.
+Ages are set for the installation. Locked rows are left for later.
 """
 
 from collections import Counter
@@ -11,11 +11,11 @@ from models.retention import note_gone
 from models.session import Transaction
 
 _OLD = "now() - make_interval(days => nullif(:days, 0))"
-"""The moment before which things are old; NULL, which nothing is before, where they are kept for ever."""
+"""Limit of old rows; NULL when rows are kept for ever, since nothing is before NULL."""
 
 
 def _drop(table: str, key: str, condition: str) -> TextClause:
-    """Delete rows that a condition holds for, the most at once, and say how many of whose."""
+    """Build a statement that deletes rows by a condition, up to a maximum, and returns counts by tenant."""
     ours = " and ".join(f"{table}.{name} = old.{name}" for name in key.split(", "))
     return text(
         f"""
@@ -36,25 +36,25 @@ _COUNTS = _drop("retention_log", "tenant_id, day, name", f"day < {_OLD}")
 
 
 def drop_old_keys(db: Transaction, *, days: int, most: int) -> int:
-    """Delete keys that were revoked, or ran out, so many days ago; 0 keeps them. How many."""
+    """Delete keys revoked or expired a number of days ago; 0 keeps all. Returns the number of keys."""
     return _run(db, "api_key", _KEYS, days=days, most=most)
 
 
 def drop_dead_work(db: Transaction, *, days: int, most: int) -> int:
-    """Delete work that was given up and last due so many days ago; 0 keeps it. How many.
+    """Delete work given up and last due a number of days ago; 0 keeps all. Returns the number of pieces.
 
-    What asks for it later begins anew, with no attempt counted.
+    A later request for the work begins anew, with no attempt counted.
     """
     return _run(db, "due_work", _DEAD_WORK, days=days, most=most)
 
 
 def drop_old_receipts(db: Transaction, *, days: int, most: int) -> int:
-    """Delete receipts of erasures that are older; 0 keeps them. How many."""
+    """Delete older receipts of erasures; 0 keeps all. Returns the number of receipts."""
     return _run(db, "erase_receipt", _RECEIPTS, days=days, most=most)
 
 
 def drop_old_counts(db: Transaction, *, days: int, most: int) -> int:
-    """Delete counts of what went so many days ago; 0 keeps them. How many."""
+    """Delete older counts of deleted rows; 0 keeps all. Returns the number of counts."""
     return _run(db, "retention_log", _COUNTS, days=days, most=most)
 
 

@@ -1,4 +1,4 @@
-"""When old things were last looked for: the row of that work says, whichever worker did it."""
+"""Last run of retention: read from the row of the work, for any worker."""
 
 from dataclasses import dataclass
 
@@ -8,10 +8,10 @@ from models.retention_settings import retention_settings
 from models.session import Transaction
 
 OPERATOR = "operator"
-"""The tenant of work that belongs to the installation."""
+"""Tenant of the installation's own work."""
 
 RETENTION = "retention"
-"""The key of the work that deletes what is old."""
+"""Key of the retention work."""
 
 RUNS_MISSED = 3
 GRACE_S = 3_600.0
@@ -19,12 +19,12 @@ GRACE_S = 3_600.0
 
 @dataclass(frozen=True)
 class LastRun:
-    """How the work that deletes what is old gets on.
+    """Progress of the retention work.
 
     Attributes:
-        since_s: Seconds since a run last ended; since the work was first asked for, where none ever did.
-        outcome: What came of that run; None where none ever ended.
-        every_s: How often it is asked for, in seconds.
+        since_s: Seconds since the end of the last run; before the first end, since the first request.
+        outcome: Outcome of the last run; None before the first end.
+        every_s: Seconds between requests.
     """
 
     since_s: float
@@ -33,7 +33,7 @@ class LastRun:
 
     @property
     def is_late(self) -> bool:
-        """Whether several runs in a row did not end; the alert rules say the same."""
+        """True when several runs in a row did not end; the alert rules use the same bound."""
         return self.since_s > RUNS_MISSED * self.every_s + GRACE_S
 
 
@@ -48,7 +48,7 @@ _LAST_RUN = text(
 
 
 def find_last_run(db: Transaction) -> LastRun | None:
-    """How the last run went; None where nothing ever asked for one."""
+    """Find the last run of retention; returns None when no run was ever requested."""
     row = db.execute(_LAST_RUN, {"operator": OPERATOR, "key": RETENTION}).one_or_none()
     if row is None:
         return None

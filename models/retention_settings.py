@@ -1,4 +1,4 @@
-"""For how long things are kept where a tenant says nothing else."""
+"""Default retention times, for tenants without wishes."""
 
 from functools import lru_cache
 
@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class RetentionSettings(BaseSettings):
-    """Ages and numbers beyond which things are deleted; read once from `AFTERTURN_*`. 0 keeps for ever."""
+    """Limits of age and number for deletion; read once from `AFTERTURN_*`. 0 keeps for ever."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
@@ -48,5 +48,5 @@ class RetentionSettings(BaseSettings):
 
 @lru_cache
 def retention_settings() -> RetentionSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return RetentionSettings()

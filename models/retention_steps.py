@@ -1,4 +1,4 @@
-"""Delete what is older than wanted, some rows at a time; rows that somebody holds are left for later."""
+"""Deletion of rows beyond retention, some rows at a time; locked rows are left for later."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from models.session import Transaction
 from models.summary_levels import keep_newest
 
 Place = tuple[UUID, str]
-"""A tenant and one of its sessions."""
+"""A tenant and a session of the tenant."""
 
 _HOLD_IF_OLD = text(
     f"""
@@ -27,7 +27,7 @@ _HOLD_IF_OLD = text(
 
 
 def erase_if_old(db: Transaction, place: Place, *, general: int) -> Receipt | None:
-    """Erase a session, as a call to erase it would; None where it is held or had a turn meanwhile."""
+    """Erase an old session like an erase call; returns None for a locked session or a new turn meanwhile."""
     tenant_id, session_id = place
     values = {"tenant_id": tenant_id, "session_id": session_id, "general": general}
     if db.execute(_HOLD_IF_OLD, values).one_or_none() is None:
@@ -39,7 +39,7 @@ def erase_if_old(db: Transaction, place: Place, *, general: int) -> Receipt | No
 
 
 def _old(table: str, key: str, wish: str, *, before: str, ended: str) -> str:
-    """Name the oldest rows, the most at once, of tenants that want such gone: an index by tenant and time."""
+    """Build a query for the oldest rows of tenants with a limit, up to a maximum, by tenant and time."""
     age = AGE.format(name=wish)
     return f"""
         wished as materialized (
@@ -78,7 +78,7 @@ _DROP_PLANS = text(
 
 
 def drop_old_plans(db: Transaction, *, general: int, most: int) -> int:
-    """Delete plans that are older than they are kept, those that are still wanted apart. How many."""
+    """Delete plans beyond the kept days, except wanted plans. Returns the number of plans."""
     return _count(db, "plan_history", db.execute(_DROP_PLANS, {"general": general, "most": most}))
 
 
@@ -118,7 +118,7 @@ _FOLD_CALLS = text(
 
 
 def fold_old_calls(db: Transaction, *, general: int, most: int) -> int:
-    """Turn calls of models that are older than they are kept into sums by day (UTC). How many."""
+    """Fold model calls beyond the kept days into sums by day (UTC). Returns the number of calls."""
     return _count(db, "llm_call", db.execute(_FOLD_CALLS, {"general": general, "most": most}))
 
 
@@ -133,9 +133,9 @@ _HOLD = text(
 
 
 def drop_old_summaries(db: Transaction, place: Place, *, general: int) -> int:
-    """Delete versions of a session's summary beyond those that are kept. How many; 0 where it is held.
+    """Delete a session's summary versions beyond the kept number. Returns the number; 0 for a locked session.
 
-    Whoever puts a version in force holds the session's row too: none is deleted that is just chosen.
+    Activation of a version locks the session's row too: no just chosen version is deleted.
     """
     tenant_id, session_id = place
     values = {"tenant_id": tenant_id, "session_id": session_id, "general": general}

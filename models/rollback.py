@@ -1,4 +1,4 @@
-"""Rollback: whether an older summary was put in force on purpose, and stays so until the next turn."""
+"""Rollback: an older summary put in force on purpose stays in force until the next turn."""
 
 from uuid import UUID
 
@@ -11,9 +11,9 @@ from models.summary import Summary, SummaryState
 
 
 def is_rolled_back(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
-    """Whether an earlier version was put in force again after the last turn.
+    """Check whether an earlier version was put in force again after the last turn.
 
-    Until the next turn, to summarize the same messages again would only undo that.
+    Until the next turn, a new summary of the same messages would only undo the rollback.
     """
     active, newer = aliased(Summary), aliased(Summary)
     found = (

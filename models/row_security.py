@@ -1,7 +1,7 @@
-"""A second wall around tenants, in the database itself: a query that forgets whose rows it means finds none.
+"""Row security: a second wall around tenants in the database; a query without a tenant finds no rows.
 
-Calls that name a tenant run as a role that owns nothing and is held to that tenant by policies. What belongs
-to no tenant (whose key it is, health, counts) and the workers, who serve all, run as the role that logs in.
+Calls of a tenant run as a role without tables, held to the tenant by policies. Work without a tenant (owner
+of a key, health, counts) and the workers, serving all tenants, run as the login role.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from sqlalchemy import Connection
 from models.settings import database_settings
 
 ROLE = "afterturn_tenant"
-"""Who acts for a tenant: it cannot log in, owns no table, and bypasses nothing."""
+"""Role of a tenant's calls: without login, without tables, without bypass."""
 
 SETTING = "afterturn.tenant"
 VIEWS = "afterturn_held"
-"""The schema in which the role finds some tables as views; see `models.tenant_wall`."""
+"""Schema with views of some tables for the role; see `models.tenant_wall`."""
 
 _NAME_IN_TRANSACTION = f"select set_config('{SETTING}', %s, true)"
 _NAME_ON_CONNECTION = f"select set_config('{SETTING}', %s, false)"
@@ -27,39 +27,39 @@ _tenant: ContextVar[UUID | None] = ContextVar("tenant", default=None)
 
 
 def keep_to(tenant_id: UUID) -> None:
-    """Hold what this call does from now on to one tenant; the thread's next call knows nothing of it."""
+    """Hold the rest of this call to a tenant; the thread's next call is not affected."""
     _tenant.set(tenant_id)
 
 
 def present_tenant() -> UUID | None:
-    """The tenant that the wall holds this call to; None outside of calls, and where there is no wall."""
+    """Return the tenant of the wall; None outside of calls, and without a wall."""
     return _tenant.get() if database_settings().row_security else None
 
 
 def caller_tenant() -> UUID | None:
-    """Whose call this thread works on; None outside of calls."""
+    """Return the tenant of the thread's call; None outside of calls."""
     return _tenant.get()
 
 
 def as_role(role: str) -> Mapping[str, str]:
-    """The parameters of sessions that act as a role; none where they act as whom they log in."""
+    """Return the session parameters of a role; empty for the login role."""
     return {"role": role, "search_path": f"{VIEWS},public"} if role else {}
 
 
 def role_for(tenant_id: UUID | None) -> str:
-    """As whom a connection acts for a tenant; empty for the one who logs in."""
+    """Return the role of a connection for a tenant; empty for the login role."""
     return "" if tenant_id is None else ROLE
 
 
 def name_in_transaction(connection: Connection, tenant_id: UUID) -> None:
-    """Name the tenant until the transaction ends, in the round trip that begins it."""
+    """Set the tenant until the transaction ends, in the round trip of the begin."""
     driver = _driver(connection)
     with driver.pipeline():
         driver.execute(_NAME_IN_TRANSACTION, (str(tenant_id),))
 
 
 def name_on_connection(connection: Connection, tenant_id: UUID) -> None:
-    """Name the tenant for statements that each stand alone; nothing is asked where it was named last time."""
+    """Set the tenant for single statements; no round trip for the same tenant as last time."""
     if connection.info.get(SETTING) == tenant_id:
         return
     connection.info.pop(SETTING, None)

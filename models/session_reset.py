@@ -1,4 +1,4 @@
-"""A session starts empty and keeps its log; a reset that its caller named is known again."""
+"""Reset of a session: starts empty and keeps the log; a reset with a key is recognized when repeated."""
 
 from uuid import UUID
 
@@ -9,22 +9,22 @@ from models.session import Transaction
 from models.session_state import NOTHING_SUMMARIZED, SessionState
 
 KEPT_RESETS = 16
-"""So many of the last resets are known again by their key, where they have one."""
+"""Number of last resets recognized by key."""
 
 
 def reset_session(
     db: Transaction, tenant_id: UUID, session_id: str, *, key: bytes | None = None
 ) -> SessionState | None:
-    """Start the session empty, keeping its log: work that is under way is out of date from now on.
+    """Start the session empty and keep the log: work under way is out of date from now on.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session it is.
+        tenant_id: The tenant of the session.
         session_id: The session.
-        key: A digest of what its caller names this reset by; None: it has no name.
+        key: Digest of the caller's name for the reset; None without a name.
 
     Returns:
-        The session after it; None where there is no such session, or one that this reset was done to before.
+        The session's state afterwards; None for a missing session, or a repeated reset.
     """
     mine = (Session.tenant_id == tenant_id, Session.session_id == session_id)
     named = {} if key is None else {"resets": text(f"(array_prepend(:key, resets))[1:{KEPT_RESETS}]")}

@@ -1,4 +1,4 @@
-"""A session's row as a value, and what follows from it: what is raw, what a request carries, its window."""
+"""A session's row as a value, and derived figures: raw messages, load of a request, window."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,20 +11,20 @@ from context.emergency import LeftOut
 from context.profiles.windows import known_window
 
 NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
-"""A session's counters where no summary is in force."""
+"""A session's counters without a summary in force."""
 NOTHING_PREPARED: Mapping[str, Any] = {"prepared_seq": 0, "prepared_tokens": 0, "prepared_summary_tokens": 0}
-"""Where none waits."""
+"""A session's counters without a prepared summary."""
 NOTHING_SUMMARIZED: Mapping[str, Any] = {**NOTHING_IN_FORCE, **NOTHING_PREPARED}
-"""Where there is none of either kind: all that is shown is raw."""
+"""A session's counters without any summary: all shown messages are raw."""
 
 
 COUNTS_REVISION = 2
-"""How messages are counted now; the counts of sessions of an earlier revision are made right by the sweep."""
+"""Present revision of token counting; the sweep corrects sessions of an earlier revision."""
 
 
 @dataclass(frozen=True)
 class SessionState:
-    """A session's row as a value; a fresh one has counted nothing."""
+    """A session's row as a value; a fresh session has counted nothing."""
 
     session_id: str
     generation: int = 1
@@ -54,7 +54,7 @@ class SessionState:
 
     @property
     def history_limit(self) -> HistoryLimit | None:
-        """The most that history may take of a request: the session's own word, or else its tenant's."""
+        """Limit of history in a request: the session's own limit, or else the tenant's."""
         return history_limit(self.max_history_tokens, self.tenant_history_tokens)
 
     @property
@@ -64,7 +64,7 @@ class SessionState:
 
     @property
     def left_out(self) -> LeftOut | None:
-        """What an emergency left out and no summary covers yet."""
+        """Messages left out by an emergency and not covered by a summary yet."""
         first = self.raw_from + 1
         if self.cut_seq < first:
             return None
@@ -78,22 +78,22 @@ class SessionState:
 
     @property
     def recall_through(self) -> int:
-        """The last message that recall should know: a prepared summary may cover it at any read."""
+        """Last message to index for recall: a prepared summary may cover the message at any read."""
         return max(self.tail_from, self.prepared_seq)
 
     @property
     def raw_messages(self) -> int:
-        """How many messages no summary covers."""
+        """Number of messages without a summary."""
         return self.last_seq - self.raw_from
 
     @property
     def raw_tokens(self) -> int:
-        """Their tokens."""
+        """Tokens of the messages without a summary."""
         return max(self.history_tokens - self.summarized_tokens, 0)
 
     @property
     def load(self) -> Load:
-        """What the next request would carry, as the last one was made."""
+        """Load of the next request, built like the last request."""
         return Load(
             raw_messages=self.raw_messages,
             raw_tokens=self.raw_tokens,
@@ -106,17 +106,17 @@ class SessionState:
 
     @property
     def unsummarized(self) -> "SessionState":
-        """The same session as if it had no summary."""
+        """The same session without any summary."""
         return replace(self, **NOTHING_SUMMARIZED)
 
     @property
     def has_prepared(self) -> bool:
-        """Whether a summary waits for a good moment to take effect."""
+        """True when a prepared summary waits for a good moment to take effect."""
         return self.prepared_seq > self.raw_from
 
     @property
     def prepared_load(self) -> Load:
-        """What the next request would carry with the prepared summary; the same where there is none."""
+        """Load of the next request with the prepared summary; the same load without a prepared summary."""
         if not self.has_prepared:
             return self.load
         return replace(
@@ -129,14 +129,14 @@ class SessionState:
 
     @property
     def budget(self) -> Budget:
-        """The window of the last request, or else the one that its model is known for; its output limit.
+        """Window of the last request, or else the model's known window, with the output limit.
 
-        An output limit that leaves nothing of a window that was named since does not count.
+        An output limit that fills a window named later does not count.
         """
         return self.budget_within(None)
 
     def budget_within(self, ceiling: int | None) -> Budget:
-        """The same, in a window that is no larger than the model's real one."""
+        """Choose the budget in a window no larger than the model's real window."""
         named = self.context_window or (known_window(self.model) if self.model else None)
         window = min((tokens for tokens in (named, ceiling) if tokens), default=None)
         output = None if self.max_tokens and window and self.max_tokens >= window else self.max_tokens
@@ -144,7 +144,7 @@ class SessionState:
 
 
 def history_limit(of_session: int | None, of_tenant: int | None) -> HistoryLimit | None:
-    """Choose the limit of history that holds: a session's, or else its tenant's, each in tokens."""
+    """Choose the limit of history in force: a session's, or else the tenant's, in tokens."""
     if of_session is not None:
         return HistoryLimit(of_session, LimitSource.SESSION)
     return None if of_tenant is None else HistoryLimit(of_tenant, LimitSource.TENANT)

@@ -1,4 +1,4 @@
-"""Shadow mode: which parts a tenant has switched to it, and a record of each window that was not used."""
+"""Shadow mode: the parts in shadow of each tenant, and a record of each unused window."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ PAGE = 500
 
 
 class ReadState(StrEnum):
-    """What became of a record."""
+    """State of a record."""
 
     WAITING = "waiting"
     JUDGED = "judged"
@@ -41,11 +41,11 @@ class ReadState(StrEnum):
 
 
 MOST_SALT_BYTES = 16
-"""A sealed one is longer."""
+"""Maximum length of a plain salt; a sealed salt is longer."""
 
 
 class ShadowSwitch(Base):
-    """The parts that a tenant has in shadow; without a row, those of the settings are."""
+    """A tenant's parts in shadow; without a row, the settings' parts are in shadow."""
 
     __tablename__ = "shadow_switch"
 
@@ -55,7 +55,7 @@ class ShadowSwitch(Base):
 
 
 class ShadowRead(Base):
-    """One part at one read: numbers, and while its turn is awaited digests, never text."""
+    """A part at a read: numbers, and digests while the turn is awaited, never text."""
 
     __tablename__ = "shadow_read"
     __table_args__ = (
@@ -122,7 +122,7 @@ create trigger unlink_shadow_reads after delete on session
     for each row execute function unlink_shadow_reads()
 """,
 )
-"""A record comes before the first turn of its session: no foreign key can hold it to the session."""
+"""A record comes before the first turn of the session, so no foreign key can bind record and session."""
 
 
 @event.listens_for(Base.metadata, "after_create")
@@ -133,14 +133,14 @@ def _unlink_with_the_session(_: Any, connection: Connection, **_more: Any) -> No
 
 @dataclass(frozen=True)
 class Switch:
-    """A tenant's switch: the parts in shadow, and since when; None where nobody ever set it."""
+    """A tenant's switch: the parts in shadow, and the time of the change; None for a switch never set."""
 
     parts: frozenset[Part]
     updated_at: datetime | None = None
 
 
 def find_switch(db: Transaction, tenant_id: UUID, *, default: Collection[Part] = ()) -> Switch:
-    """The parts that a tenant has in shadow; the default where it has no switch of its own."""
+    """Find the parts of a tenant in shadow; the default without a switch."""
     row = db.execute(
         select(ShadowSwitch.parts, ShadowSwitch.updated_at).where(ShadowSwitch.tenant_id == tenant_id)
     ).one_or_none()
@@ -150,7 +150,7 @@ def find_switch(db: Transaction, tenant_id: UUID, *, default: Collection[Part] =
 
 
 def set_switch(db: Transaction, tenant_id: UUID, parts: Collection[Part]) -> None:
-    """Put exactly these parts in shadow; none takes all of them out, whatever the default is."""
+    """Put exactly the given parts in shadow; with no parts, take all out, at any default."""
     names = sorted(parts)
     row = upsert(ShadowSwitch).values(tenant_id=tenant_id, parts=names)
     db.execute(
@@ -163,14 +163,14 @@ def set_switch(db: Transaction, tenant_id: UUID, parts: Collection[Part]) -> Non
 
 
 def record_reads(db: Transaction, tenant_id: UUID, rows: Collection[dict[str, Any]]) -> None:
-    """Write the parts of one read down; each row names columns of `ShadowRead`."""
+    """Store the parts of a read; each row names columns of `ShadowRead`."""
     if rows:
         cells = Cells(db, tenant_id)
         db.execute(insert(ShadowRead), [{**_sealed(cells, row), "tenant_id": tenant_id} for row in rows])
 
 
 def _sealed(cells: Cells, row: dict[str, Any]) -> dict[str, Any]:
-    """A record that nobody can try words on; one that is judged already has no digests."""
+    """Seal the salt of a record against guessing of words; a judged record has no digests and no salt."""
     salt = row.get("salt")
     if salt is None:
         return row
@@ -178,7 +178,7 @@ def _sealed(cells: Cells, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def open_salt(cells: Cells, stored: bytes, read_id: UUID, part: str) -> bytes:
-    """The salt of a record's digests; sealed, so that nobody without the key can try words on them."""
+    """Decrypt the salt of a record's digests; a sealed salt keeps others from guessing words."""
     if len(stored) <= MOST_SALT_BYTES:
         return stored
     return cells.open_bytes("shadow_read.salt", stored, read_id, part)
@@ -193,7 +193,7 @@ _LAPSE_SEALED = text(
 
 
 def lapse_sealed_reads(db: Transaction, tenant_id: UUID) -> int:
-    """Judge no more what waits with a sealed salt: its key is about to go, or is gone. Returns how many."""
+    """Lapse the waiting records with a sealed salt: the key is about to go, or gone. Returns the number."""
     return db.execute(_LAPSE_SEALED, {"tenant_id": tenant_id, "most": MOST_SALT_BYTES}).rowcount
 
 
@@ -213,12 +213,12 @@ _LAPSE = text(
 
 
 def unlink_reads(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Keep the numbers of a session's records, and nothing that says whose they are. Returns how many."""
+    """Remove session and digests from a session's records, and keep the numbers. Returns the record count."""
     return db.execute(_UNLINK, {"tenant_id": tenant_id, "session_id": session_id}).rowcount
 
 
 def lapse_reads(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Forget the digests of a session whose messages change. Returns how many records that were."""
+    """Delete the digests of a session with changing messages. Returns the number of records."""
     return db.execute(_LAPSE, {"tenant_id": tenant_id, "session_id": session_id}).rowcount
 
 
@@ -237,5 +237,5 @@ _FORGET = text(
 
 
 def forget_old_reads(db: Transaction, *, keep: timedelta, most: int = 10 * PAGE) -> int:
-    """Delete the oldest records of every tenant that are older than that, a bounded number of each."""
+    """Delete the oldest records of every tenant beyond an age, a bounded number for each tenant."""
     return db.execute(_FORGET, {"keep_s": keep.total_seconds(), "most": most}).rowcount

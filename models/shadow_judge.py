@@ -1,4 +1,4 @@
-"""Records of windows that were not used, held against the turns that followed."""
+"""Judging records of unused windows by the turns that followed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +17,12 @@ from models.shadow import ReadState, ShadowRead, open_salt
 from models.text_keys import Cells
 
 MOST_OF_A_TURN = 400
-"""Messages of a turn that are looked at: what was needed shows at its beginning."""
+"""Number of a turn's messages to judge: needed facts show at the beginning."""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A record whose turn has come."""
+    """A record with an arrived turn."""
 
     read_id: UUID
     part: str
@@ -37,14 +37,14 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Found:
-    """What a turn needed of a window, and what of it the other one lacks; 0 <= lost, 0 <= blocked.
+    """Needs of a turn, and the needs missing in the unused window; 0 <= lost, 0 <= blocked.
 
     Attributes:
-        part: What the other window was made with.
-        needed: The facts.
-        lost: Those of them that it lacks, at most `needed`.
-        calls: The tool calls.
-        blocked: Those of tools that it hides, at most `calls`.
+        part: Part of the unused window.
+        needed: Number of needed facts.
+        lost: Number of needed facts missing in the window, at most `needed`.
+        calls: Number of tool calls.
+        blocked: Number of calls of hidden tools, at most `calls`.
     """
 
     part: str
@@ -74,7 +74,7 @@ _GOES_ON = and_(
 
 
 def take_waiting(db: Transaction, tenant_id: UUID, *, most: int) -> list[Waiting]:
-    """Lock records whose turn has come, the oldest first; what another transaction holds is passed over."""
+    """Lock records with an arrived turn, the oldest first; rows locked by others are passed over."""
     rows: Sequence[Any] = db.execute(
         select(*_COLUMNS)
         .join(Session, _GOES_ON)
@@ -88,10 +88,10 @@ def take_waiting(db: Transaction, tenant_id: UUID, *, most: int) -> list[Waiting
 
 
 def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> list[Found]:
-    """Count what the turns needed of each window; the digests go, the numbers stay.
+    """Count the needs of the turns in each window; the digests go, the numbers stay.
 
     Returns:
-        What was found of each record, in their order.
+        The result of each record, in the same order.
     """
     found: list[Found] = []
     needs: dict[tuple[str, int, int], Needs] = {}
@@ -105,7 +105,7 @@ def judge(db: Transaction, tenant_id: UUID, waiting: Sequence[Waiting]) -> list[
 
 
 def _turn(db: Transaction, tenant_id: UUID, one: Waiting) -> list[Message]:
-    """The messages after the read, up to where the turn after the next one begins."""
+    """Load the messages after the read, up to the start of the turn after the next turn."""
     messages = load_oldest(
         db,
         tenant_id,
@@ -152,7 +152,7 @@ def _store(db: Transaction, tenant_id: UUID, one: Waiting, found: Found) -> None
 
 
 def lapse_old(db: Transaction, tenant_id: UUID, *, wait: timedelta) -> int:
-    """Give up on records whose turn never came or whose session began anew. Returns how many."""
+    """Lapse records without a turn for too long, or with a restarted session. Returns the record count."""
     began_anew = exists().where(
         Session.tenant_id == ShadowRead.tenant_id,
         Session.session_id == ShadowRead.session_id,
@@ -170,6 +170,6 @@ def lapse_old(db: Transaction, tenant_id: UUID, *, wait: timedelta) -> int:
 
 
 def any_waiting(db: Transaction, tenant_id: UUID) -> bool:
-    """Whether there is a record whose turn has not come."""
+    """Check whether a record still waits for a turn."""
     waiting = select(exists().where(ShadowRead.tenant_id == tenant_id, ShadowRead.state == ReadState.WAITING))
     return bool(db.execute(waiting).scalar_one())

@@ -1,4 +1,4 @@
-"""What a tenant's records of shadow mode add up to."""
+"""Sums of a tenant's records of shadow mode."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -48,16 +48,16 @@ _ADDED = (
 
 
 def report_shadow(db: Transaction, tenant_id: UUID, *, since: timedelta, limits: Limits) -> list[PartReport]:
-    """Add a tenant's records up, and judge each part that there are records of.
+    """Sum a tenant's records, and judge each part with records.
 
     Args:
         db: A transaction.
-        tenant_id: Whose records.
-        since: How far back.
-        limits: From where on a part is worth switching on.
+        tenant_id: The tenant of the records.
+        since: Age of the oldest records.
+        limits: Limits for a worthwhile part.
 
     Returns:
-        A report for each part, in the order of `Part`, all of them together last.
+        A report for each part, in the order of `Part`, all parts together last.
     """
     asked = {"tenant_id": tenant_id, "since_s": since.total_seconds()}
     rows: list[Mapping[str, Any]] = [row._asdict() for row in db.execute(_SUMS, asked)]
@@ -74,7 +74,7 @@ def report_shadow(db: Transaction, tenant_id: UUID, *, since: timedelta, limits:
 
 
 def _add(tally: Tally, row: Mapping[str, Any], price_of: Callable[[str], Decimal | None]) -> Tally:
-    """Take one model's numbers in; what nobody knows the price of is counted, and is never 0."""
+    """Add a model's numbers; reads with an unknown price are counted apart and never priced 0."""
     price = price_of(row["model"])
     saved = (row["served_tokens"] - row["would_tokens"]) * price if price is not None else Decimal(0)
     return replace(

@@ -1,4 +1,4 @@
-"""Shadow mode where a tenant does not say: what is in it, what is recorded, when it is enough."""
+"""Defaults of shadow mode: shadowed parts, recorded share of reads, number of records for a verdict."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from context.shadow.report import Limits
 
 
 class ShadowSettings(BaseSettings):
-    """Shadow mode: its default, its record and its verdict; read once from `AFTERTURN_*`."""
+    """Shadow mode: default, record and verdict; read once from `AFTERTURN_*`."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
@@ -39,7 +39,7 @@ class ShadowSettings(BaseSettings):
 
     @property
     def limits(self) -> Limits:
-        """The same bounds as the pure functions take them."""
+        """The bounds as a value of the pure functions."""
         return Limits(
             self.shadow_min_reads, self.shadow_min_saving, self.shadow_max_lost, self.shadow_max_blocked
         )
@@ -47,5 +47,5 @@ class ShadowSettings(BaseSettings):
 
 @lru_cache
 def shadow_settings() -> ShadowSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return ShadowSettings()

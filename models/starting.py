@@ -1,4 +1,4 @@
-"""How a process begins: with its log, and with settings that are right, or not at all."""
+"""Start of a process: with the log, and with right settings or not at all."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def or_exit() -> Iterator[None]:
-    """End the process with a sentence where a setting that is read here is wrong.
+    """End the process with a sentence if a setting read in the block is wrong.
 
     Raises:
-        SystemExit: A setting is wrong; it is named, and its value is not shown.
+        SystemExit: A setting is wrong; the message names the setting and does not show the value.
     """
     try:
         yield

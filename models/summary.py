@@ -1,4 +1,4 @@
-"""Summaries: versions beside the log, at most one of them in force."""
+"""Summaries: versions beside the log, at most a single version in force."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ from models.text_keys import Cells
 
 
 class SummaryState(StrEnum):
-    """What a summary is good for."""
+    """State of a summary."""
 
     PREPARED = "prepared"
     ACTIVE = "active"
@@ -41,7 +41,7 @@ class SummaryState(StrEnum):
 
 
 class Summary(Base):
-    """One version of a session's summary, beside the log and never instead of it."""
+    """A version of a session's summary, beside the log and never instead of the log."""
 
     __tablename__ = "summary"
     __table_args__ = (
@@ -84,12 +84,12 @@ class Summary(Base):
 
 
 STAND_IN = "stand-in"
-"""The method of a summary that the built-in model made because the chosen one did not: only until it does."""
+"""Method of a summary by the built-in model, standing in until the chosen model succeeds."""
 
 
 @dataclass(frozen=True)
 class SummaryText:
-    """A summary as its readers need it."""
+    """A summary for readers."""
 
     version: int
     generation: int
@@ -106,13 +106,13 @@ class SummaryText:
 
     @property
     def stands_in(self) -> bool:
-        """Whether it only stands in for one by the chosen model."""
+        """True when the summary only stands in for the chosen model's summary."""
         return self.method == STAND_IN
 
 
 @dataclass(frozen=True)
 class NewSummary:
-    """A summary that was made, judged, and is to be stored."""
+    """A made and judged summary, to be stored."""
 
     generation: int
     base_version: int | None
@@ -146,15 +146,15 @@ TEXT_COLUMNS = (
 
 
 def find_active(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
-    """The summary in force, or None."""
+    """Find the summary in force; returns None without a summary."""
     return _newest(db, tenant_id, session_id, SummaryState.ACTIVE)
 
 
 def find_basis(db: Transaction, tenant_id: UUID, session_id: str) -> SummaryText | None:
-    """What the next summary builds on, so that nothing is summarized twice: the prepared, else the active.
+    """Find the base of the next summary, so that nothing is summarized twice: the prepared, else the active.
 
-    One that only stands in is no basis, but the one below it is: the chosen model reads for itself what was
-    covered meanwhile.
+    A stand-in is no base, but the version below a stand-in is: the chosen model reads the messages covered
+    meanwhile for itself.
     """
     newest = _newest(db, tenant_id, session_id, SummaryState.PREPARED, SummaryState.ACTIVE)
     if newest is None or not newest.stands_in or newest.base_version is None:
@@ -189,7 +189,7 @@ def _newest(db: Transaction, tenant_id: UUID, session_id: str, *states: SummaryS
 
 
 def read_summary(cells: Cells, session_id: str, row: Sequence[Any]) -> SummaryText:
-    """A summary of a row of `TEXT_COLUMNS`."""
+    """Build a summary from a row of `TEXT_COLUMNS`."""
     found = SummaryText(*row)
     return replace(found, text=_open(cells, session_id, found.version, found.text))
 
@@ -203,11 +203,11 @@ def store_summary(
 ) -> int | None:
     """Store a summary as the next version, prepared or in force, by compare-and-set.
 
-    Nothing is written where the session was reset or erased meanwhile, or where another summary than
-    the base is the newest: the result is out of date.
+    Nothing is written when the session was reset or erased meanwhile, or when the newest summary is not the
+    base: the result is out of date.
 
     Returns:
-        The version, or None where it was out of date.
+        The version, or None for an outdated result.
     """
     session = _lock(db, tenant_id, session_id)
     basis = find_basis(db, tenant_id, session_id)
@@ -275,7 +275,7 @@ def _update_session(db: Transaction, tenant_id: UUID, session_id: str, values: M
 
 
 def drop_prepared(db: Transaction, tenant_id: UUID, session_id: str) -> None:
-    """Take a prepared summary back: what it was made of has changed, or is gone."""
+    """Withdraw a prepared summary: the source has changed or is gone."""
     _supersede(db, tenant_id, session_id, SummaryState.PREPARED)
     _update_session(db, tenant_id, session_id, NOTHING_PREPARED)
 
@@ -284,7 +284,7 @@ def activate_prepared(db: Transaction, tenant_id: UUID, session_id: str, *, gene
     """Put the prepared summary in force, by compare-and-set.
 
     Returns:
-        Its version; None where there is none of this generation any more.
+        The version; None without a prepared summary of this generation.
     """
     session = _lock(db, tenant_id, session_id)
     if session is None or session.generation != generation:
@@ -305,11 +305,12 @@ def _next_version(tenant_id: UUID, session_id: str) -> Any:
 
 
 def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version: int) -> bool:
-    """Put one version in force and take the present one out, with the session's counters.
+    """Put a version in force and the present version out of force, with the session's counters.
 
-    The caller sees to it that recall knows the messages that leave the window. A version that was prepared on
-    another is taken out as well. The caller holds the session's row. False: there is no such version of this
-    generation, or its text was rejected.
+    The caller makes sure that recall knows the messages leaving the window, and holds the session's row. A
+    version prepared on another version is put out of force as well. Returns False for a missing version of
+    this
+    generation, or a rejected text.
     """
     session = _lock(db, tenant_id, session_id)
     of_session = (Summary.tenant_id == tenant_id, Summary.session_id == session_id)
@@ -339,7 +340,7 @@ def activate_version(db: Transaction, tenant_id: UUID, session_id: str, version:
 
 
 def retire_summaries(db: Transaction, tenant_id: UUID, session: SessionState) -> None:
-    """Take every summary of earlier generations out of force."""
+    """Put every summary of earlier generations out of force."""
     db.execute(
         update(Summary)
         .where(
@@ -353,7 +354,7 @@ def retire_summaries(db: Transaction, tenant_id: UUID, session: SessionState) ->
 
 
 def list_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> list[Summary]:
-    """Every version, newest first."""
+    """List every version, newest first."""
     rows = db.execute(
         select(Summary.__table__)
         .where(Summary.tenant_id == tenant_id, Summary.session_id == session_id)
@@ -369,10 +370,10 @@ def list_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> list[Su
 def refused_through(
     db: Transaction, tenant_id: UUID, session: SessionState, *, prompt_version: str
 ) -> int | None:
-    """Where the newest summary ends, if it was refused after the last turn, on what is still the newest base.
+    """Find the end of the newest summary, if refused after the last turn on the present base.
 
-    To ask for the same at once would be refused again. A new turn is a new attempt, even where it does not
-    move the end: of a long history the oldest part alone is read, and that stays what it is.
+    An immediate retry would be refused again. A new turn is a new attempt, even with the same end: of a long
+    history only the oldest part is read, and the part stays the same.
     """
     newest = (
         select(Summary.to_seq, Summary.state, Summary.base_version, Summary.created_at)

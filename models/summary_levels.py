@@ -1,4 +1,4 @@
-"""Older versions of a summary: a few of many are kept, and the kept ones still join without a gap."""
+"""Older versions of a summary: some are kept, and the kept versions still join without a gap."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,32 +12,32 @@ from models.summary import Summary, SummaryState
 
 
 def thin_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Delete the versions that are no longer kept, in the transaction that stored the newest one.
+    """Delete the versions no longer kept, in the transaction that stored the newest version.
 
-    What is in force, what is prepared after it, and the base of the newest version always stay. A version
-    whose base goes is given the base's base and all that the base had added: so from any version a reader
-    gets down to the first message, and every message is in exactly one step. The caller holds the
-    session's row.
+    The version in force, a version prepared on top, and the base of the newest version always stay. A version
+    with a deleted base is given the base's base and everything added by the base: so a reader gets from any
+    version
+    down to the first message, and every message is in exactly one step. The caller holds the session's row.
 
     Returns:
-        How many versions were deleted.
+        Number of deleted versions.
     """
     return _delete(db, tenant_id, session_id, _thinned)
 
 
 def keep_newest(db: Transaction, tenant_id: UUID, session_id: str, *, most: int) -> int:
-    """Delete the versions behind the newest ones, with the care of `thin_summaries`.
+    """Delete the versions behind the newest versions, with the care of `thin_summaries`.
 
-    The caller holds the session's row, so that none is put in force meanwhile.
+    The caller holds the session's row, so that no version is put in force meanwhile.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
+        tenant_id: The tenant of the session.
         session_id: The session.
-        most: How many stay, >= 1; those that always stay may be more.
+        most: Number of kept versions, >= 1; the always kept versions may be more.
 
     Returns:
-        How many versions were deleted.
+        Number of deleted versions.
     """
     return _delete(db, tenant_id, session_id, lambda rows: set(sorted(rows)[:-most]))
 
@@ -83,7 +83,7 @@ def _always_kept(rows: Rows) -> set[int]:
 
 
 def _joined(row: Any, rows: Rows, gone: set[int]) -> tuple[int | None, int]:
-    """Step over the bases that go. Returns the first one that stays, and what is covered beyond it."""
+    """Skip the deleted bases. Returns the first remaining base, and the tokens covered beyond the base."""
     base, covered = row.base_version, row.covered_tokens
     while base in gone:
         covered += rows[base].covered_tokens
@@ -92,13 +92,13 @@ def _joined(row: Any, rows: Rows, gone: set[int]) -> tuple[int | None, int]:
 
 
 def added_ranges(summaries: Sequence[Summary]) -> dict[int, tuple[int, int]]:
-    """Say which messages each version added to the one that it builds on.
+    """Compute the messages added by each version to the base.
 
     Args:
         summaries: All versions of a session.
 
     Returns:
-        The first and the last message, by version.
+        First and last message, by version.
     """
     ends = {summary.version: summary.to_seq for summary in summaries}
     return {

@@ -1,4 +1,4 @@
-"""The finished chunks of a summary under way."""
+"""Finished chunks of a summary under way."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from models.text_keys import Cells
 
 
 class SummaryPart(Base):
-    """A finished chunk of a summary under way: a crash resumes after it."""
+    """A finished chunk of a summary under way: after a crash, work resumes behind the chunk."""
 
     __tablename__ = "summary_part"
     __table_args__ = (ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),)
@@ -27,7 +27,7 @@ class SummaryPart(Base):
 
 
 def find_part(db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes) -> str | None:
-    """The text that was already made of this input, or None."""
+    """Find the text made earlier of the same input; returns None without a text."""
     cells = Cells(db, tenant_id)
     row = db.execute(
         select(SummaryPart.input_sha256, SummaryPart.text).where(
@@ -42,7 +42,7 @@ def find_part(db: Transaction, tenant_id: UUID, session_id: str, input_sha256: b
 def keep_part(
     db: Transaction, tenant_id: UUID, session_id: str, input_sha256: bytes, *, content: str, tokens: int
 ) -> None:
-    """Keep a finished chunk; a second one of the same input changes nothing."""
+    """Store a finished chunk; a second chunk of the same input changes nothing."""
     cells = Cells(db, tenant_id)
     digest = cells.digest(input_sha256)
     row = upsert(SummaryPart).values(
@@ -56,7 +56,7 @@ def keep_part(
 
 
 def drop_parts(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Forget the chunks of a session: their summary is done, or is not wanted any more. Returns how many."""
+    """Delete the chunks of a session: the summary is done, or no longer wanted. Returns the chunk count."""
     return db.execute(
         delete(SummaryPart).where(SummaryPart.tenant_id == tenant_id, SummaryPart.session_id == session_id)
     ).rowcount

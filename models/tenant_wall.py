@@ -1,7 +1,7 @@
-"""How the second wall is built: a role, a policy on every table that knows tenants, and what it may do there.
+"""Building of the second wall: a role, a policy on every tenant table, and the role's rights.
 
-It is no migration: it is there only where it is wanted, and each table is locked for itself. It is built
-again after each migration, and until then new tables are closed to the role.
+The wall is no migration: it exists only when wanted, and each table is locked on its own. The wall is built
+again after each migration; until then new tables are closed to the role.
 """
 
 import time
@@ -15,19 +15,20 @@ from models.row_security import ROLE, SETTING, VIEWS
 
 POLICY = "keep_to_tenant"
 BUILDING = 4_168_711_303
-"""Any constant: two builders take it in turn."""
+"""Advisory lock key: two builders take turns."""
 
 # In a subquery it is read once a statement instead of once a row; unset and emptied, it equals nothing.
 _ROWS = f"tenant_id = (select nullif(current_setting('{SETTING}', true), '')::uuid)"
 
 EVERYTHING = "select, insert, update, delete"
 GRANTED = {"tenant": "select, update", "api_key": None, "recall_passage": None}
-"""What the role may do with tables where it is less than everything."""
+"""Rights of the role on tables with less than all rights."""
 
 SEEN_THROUGH_VIEWS = ("recall_passage",)
-"""Tables that are searched by arrays. Behind a policy no index serves such a search: Postgres trusts no
-operator of arrays to keep a secret. A view of the owner's, in front of the table in the role's search path,
-filters by the same words, and the index serves."""
+"""Tables searched by arrays. Behind a policy no index serves such a search: Postgres trusts no array operator
+to keep a secret. A view of the owner, before the table in the role's search path, filters by the same
+condition and can use the index.
+"""
 
 LOCK_TRIES = 20
 LOCK_PAUSE_S = 0.25
@@ -57,15 +58,16 @@ _TABLES = text("""
 
 
 def raise_wall(db: Connection) -> list[str]:
-    """Hold every table that knows tenants to them; doing it again adds what is missing.
+    """Hold every tenant table to tenants; a second run adds missing parts.
 
-    Each table is locked for an instant and by itself, so it never waits for a call that waits for it.
+    Each table is locked for an instant and on its own, so the wall never waits for a call that waits for the
+    wall.
 
     Args:
-        db: A connection of the tables' owner, each statement for itself.
+        db: A connection of the tables' owner in autocommit.
 
     Returns:
-        The tables that were not held before.
+        The newly held tables.
     """
     db.execute(text("select pg_advisory_lock(:key)"), {"key": BUILDING})
     db.execute(text("set lock_timeout = '500ms'"))
@@ -92,7 +94,7 @@ create or replace view {VIEWS}.{{name}} as select * from public.{{name}} where {
 
 
 def _grant(db: Connection, table: Any) -> None:
-    """Open a table to the role: last, so that one that the wall does not hold yet is closed."""
+    """Open a table to the role, as the last step, so that a table not yet held is closed."""
     allowed = GRANTED.get(table.relname, EVERYTHING if table.has_tenants else "select")
     if allowed is not None:
         db.execute(text(f"grant {allowed} on public.{table.relname} to {ROLE}"))
@@ -109,7 +111,7 @@ def _steps(table: Any) -> list[str]:
 
 
 def _do(db: Connection, steps: Iterable[str]) -> None:
-    """Do each, a few times where somebody holds the table: whoever waits for a lock makes others wait."""
+    """Run each step, with retries on a locked table: a waiter for a lock makes others wait."""
     for step in steps:
         for tries_left in reversed(range(LOCK_TRIES)):
             try:

@@ -1,4 +1,4 @@
-"""Which columns hold text that is sealed, and sealing or opening them in place, a few rows at a time."""
+"""Columns with sealed text, and sealing or opening in place, a few rows at a time."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from models.text_keys import Cells, TextUnavailableError
 
 
 class Form(StrEnum):
-    """What a cell holds, and in SQL, whether it is sealed."""
+    """Form of a cell's contents; also selects the SQL test for a sealed cell."""
 
     TEXT = "text"
     BYTES = "bytes"
@@ -35,14 +35,14 @@ _SEALED = {
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column of text, and what names its cells.
+    """A column of text, and the key of the cells.
 
     Attributes:
-        table: Its table.
-        name: Its own name.
-        row: The columns that name a row beside the tenant, in the order in which its cells are bound to them.
-        key: The columns of the table's key beside the tenant, by which a row is found again.
-        form: How a sealed cell is told from another.
+        table: The table.
+        name: The column.
+        row: The columns, beside the tenant, bound to the sealed cell, in the order of binding.
+        key: The columns of the table's key beside the tenant, for finding a row again.
+        form: Form of the contents, for recognizing a sealed cell.
     """
 
     table: str
@@ -53,7 +53,7 @@ class TextColumn:
 
     @property
     def cell(self) -> str:
-        """The name to which its cells are bound."""
+        """Name bound to the cells."""
         return f"{self.table}.{self.name}"
 
 
@@ -108,7 +108,7 @@ COLUMNS = (
     TextColumn("prior_set", "blob", _SET, _SET, Form.BYTES),
     TextColumn("learning_state", "state", ("name",), ("name",), Form.BYTES),
 )
-"""All but finished chunks of summaries, which are forgotten where they are of the other kind."""
+"""All columns except finished chunks of summaries; chunks of the other kind are deleted."""
 
 _CAST = {Form.OBJECT: "cast(:changed as jsonb)", Form.TERMS: "cast(:changed as text[])"}
 
@@ -116,7 +116,7 @@ _CAST = {Form.OBJECT: "cast(:changed as jsonb)", Form.TERMS: "cast(:changed as t
 def find_cells(
     db: Transaction, tenant_id: UUID, column: TextColumn, *, sealed: bool, most: int
 ) -> Sequence[Any]:
-    """Rows whose cell is sealed, or is not, locked until the transaction ends; busy ones stay out."""
+    """Find rows with a sealed or unsealed cell, locked until the transaction ends; busy rows stay out."""
     names = ", ".join(dict.fromkeys((*column.row, *column.key)))
     condition = _SEALED[column.form].format(name=column.name)
     wanted = condition if sealed else f"not {condition}"
@@ -137,15 +137,15 @@ def sealed_page(
     row: Sequence[Any] = (),
     most: int,
 ) -> Sequence[Any]:
-    """Rows whose cell is sealed, in the order of their keys.
+    """Load rows with a sealed cell, in the order of the keys.
 
     Args:
         db: A transaction.
-        tenant_id: Whose rows.
-        column: Which column.
-        after: The key of the row that they follow; empty begins.
-        row: The key of the only row that is meant, which is locked; empty for all.
-        most: The most rows.
+        tenant_id: The tenant of the rows.
+        column: The column.
+        after: Key of the row before the page; empty for the first page.
+        row: Key of the only wanted row, to be locked; empty for all.
+        most: Maximum number of rows.
     """
     names = ", ".join(dict.fromkeys((*column.row, *column.key)))
     ordered = ", ".join(column.key)
@@ -163,7 +163,7 @@ def sealed_page(
 
 
 def opens(cells: Cells, column: TextColumn, row: Mapping[str, Any]) -> bool:
-    """Whether the sealed cell of a row opens with the tenant's key."""
+    """Check whether the sealed cell of a row opens with the tenant's key."""
     try:
         open_cell(cells, column, row)
     except TextUnavailableError:
@@ -172,11 +172,11 @@ def opens(cells: Cells, column: TextColumn, row: Mapping[str, Any]) -> bool:
 
 
 def open_cell(cells: Cells, column: TextColumn, row: Mapping[str, Any]) -> Any:
-    """What the sealed cell of a row holds.
+    """Decrypt the sealed cell of a row.
 
     Raises:
-        TextForgottenError: It was sealed with a key that was forgotten.
-        TextUnavailableError: The tenant's key is not at hand, or the cell is of another place.
+        TextForgottenError: The sealing key was forgotten.
+        TextUnavailableError: The tenant's key is not available, or the text belongs to another cell.
     """
     return _OPEN[column.form](cells, column.cell, row["stored"], [row[name] for name in column.row])
 
@@ -184,20 +184,20 @@ def open_cell(cells: Cells, column: TextColumn, row: Mapping[str, Any]) -> Any:
 def change_cells(
     db: Transaction, tenant_id: UUID, column: TextColumn, *, to: Literal["sealed", "plain"], most: int
 ) -> int:
-    """Seal some cells of a column that are not, or open some that are.
+    """Seal some unsealed cells of a column, or open some sealed cells.
 
     Args:
         db: A transaction; the rows are locked until it ends.
-        tenant_id: Whose cells.
-        column: Which column.
-        to: What they become.
-        most: The most rows.
+        tenant_id: The tenant of the cells.
+        column: The column.
+        to: New form of the cells.
+        most: Maximum number of rows.
 
     Returns:
-        How many were changed; fewer than `most` where nothing is left that nobody holds.
+        Number of changed cells; fewer than `most` when no unlocked cell is left.
 
     Raises:
-        TextUnavailableError: The tenant's key is not at hand; nothing was changed.
+        TextUnavailableError: The tenant's key is not available; nothing was changed.
     """
     cells = Cells(db, tenant_id)
     rows = find_cells(db, tenant_id, column, sealed=to == "plain", most=most)
@@ -259,7 +259,7 @@ def _seal_digest(cells: Cells, cell: str, stored: Any, place: Sequence[object]) 
 
 
 def _forget_digest(cells: Cells, cell: str, stored: Any, place: Sequence[object]) -> bytes:
-    """Nobody can turn it back: the turn, if it is sent again, counts as the same."""
+    """Drop a keyed digest, as nobody can undo the keying: a turn sent again counts as the same."""
     del cells, cell, stored, place
     return b""
 
@@ -288,7 +288,7 @@ def _filled(column: TextColumn) -> str:
 
 
 def count_cells(db: Transaction, tenant_id: UUID, column: TextColumn) -> tuple[int, int]:
-    """How many cells of a tenant are sealed, and how many are stored as they are."""
+    """Count a tenant's sealed and plain cells."""
     sealed = _SEALED[column.form].format(name=column.name)
     statement = f"""
         select count(*) filter (where {sealed}), count(*) filter (where not {sealed})
@@ -307,7 +307,7 @@ _STALE = text(
 
 
 def find_stale_indexes(db: Transaction, tenant_id: UUID, *, keyed: bool, most: int) -> list[str]:
-    """Sessions with an index of recall whose terms are hashed the other way."""
+    """Find sessions with a recall index with terms hashed the other way."""
     return list(db.execute(_STALE, {"tenant_id": tenant_id, "keyed": keyed, "most": most}).scalars())
 
 
@@ -317,7 +317,7 @@ _MARK_INDEX = text(
 
 
 def mark_index(db: Transaction, tenant_id: UUID, session_id: str, *, keyed: bool) -> None:
-    """Say how the terms of a session's indexes are hashed from now on; they hold none at this moment."""
+    """Record the new hashing of a session's index terms; the indexes are empty at this moment."""
     db.execute(_MARK_INDEX, {"tenant_id": tenant_id, "session_id": session_id, "keyed": keyed})
 
 
@@ -327,5 +327,5 @@ _DROP_PARTS = text(
 
 
 def drop_other_parts(db: Transaction, tenant_id: UUID, *, sealed: bool) -> int:
-    """Forget finished chunks that are not sealed, or those that are: their summary makes them again."""
+    """Delete unsealed, or sealed, finished chunks: the summary makes the chunks again."""
     return db.execute(_DROP_PARTS, {"tenant_id": tenant_id, "sealed": sealed}).rowcount

@@ -1,4 +1,4 @@
-"""Counting a tenant's stored text: what is sealed, what of it nobody can read here and why, what is plain."""
+"""Count of a tenant's stored text: sealed, unreadable with the reason, and plain."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from models.text_forgotten import find_uncleared
 from models.text_keys import NO_KEY, Cells, TextForgottenError, TextUnavailableError
 
 AT_ONCE = 1_000
-"""Cells that are held in memory at a time."""
+"""Number of cells in memory at a time."""
 
 
 class Unreadable(StrEnum):
-    """Why a sealed text cannot be read here."""
+    """Reason for an unreadable sealed text."""
 
     FORGOTTEN = "key forgotten"
     NOT_HERE = "key not here"
@@ -26,12 +26,12 @@ class Unreadable(StrEnum):
 
 @dataclass(frozen=True)
 class CountedCells:
-    """The cells of a column.
+    """Cells of a column.
 
     Attributes:
-        sealed: Those that are sealed and can be read.
-        unreadable: Those that are sealed and cannot, by why.
-        plain: Those that are stored as they are.
+        sealed: Number of readable sealed cells.
+        unreadable: Number of unreadable sealed cells, by reason.
+        plain: Number of plain cells.
     """
 
     sealed: int
@@ -42,16 +42,16 @@ class CountedCells:
 def count_text(
     db: Transaction, tenant_id: UUID, columns: Sequence[TextColumn], *, by_opening: bool = False
 ) -> dict[str, CountedCells]:
-    """Count the cells of these columns, by column.
+    """Count the cells of columns, by column.
 
-    Without the tenant's key no sealed text can be read. With it each one is tried only where some may be of
-    a key that was forgotten: that reads all of them. Digests hold no text, and are taken for readable.
+    Without the tenant's key no sealed text can be read. With the key, each cell is tried only if some cells
+    may belong to a forgotten key, since a trial reads all cells. Digests hold no text, and count as readable.
 
     Args:
         db: A transaction.
-        tenant_id: Whose text.
-        columns: Which columns.
-        by_opening: Whether each one is tried in any case.
+        tenant_id: The tenant of the text.
+        columns: The columns.
+        by_opening: True to try each cell in any case.
     """
     cells = Cells(db, tenant_id)
     by_opening = by_opening or bool(find_uncleared(db, tenant_id))
@@ -67,7 +67,7 @@ def count_text(
 
 
 def _why_none(cells: Cells) -> Unreadable | None:
-    """Why nothing that is sealed can be read; None where the key is at hand."""
+    """Find the reason for the missing key; returns None with a key."""
     try:
         cells.reading_key()
     except TextUnavailableError as error:

@@ -1,4 +1,4 @@
-"""Which keys of tenants' texts were forgotten: what they sealed is gone, also where rows are left of it."""
+"""Forgotten keys of tenants' texts: text sealed with a forgotten key is gone, even with rows left."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,7 +12,7 @@ from models.session import Transaction
 
 
 class ForgottenTextKey(Base):
-    """That a tenant's key was forgotten, by when it was made; never the key itself."""
+    """A forgotten key of a tenant, by the time of making; never the key itself."""
 
     __tablename__ = "text_key_forgotten"
     __table_args__ = (CheckConstraint("cleared_at >= forgotten_at", name="cleared_after_forgotten"),)
@@ -41,23 +41,23 @@ _CLEARED = text(
 
 
 def delete_key(db: Transaction, tenant_id: UUID) -> bool:
-    """Delete a tenant's key and remember that it was forgotten. False: it has none.
+    """Delete a tenant's key and record the deletion. Returns False without a key.
 
-    It waits for the transactions that seal with a key, of any tenant, and whoever seals next waits for it.
-    Readers do not.
+    The deletion waits for the sealing transactions of any tenant, and later sealing waits for the deletion.
+    Readers do not wait.
 
     Raises:
-        OperationalError: One of them took longer than the lock timeout; nothing was changed.
+        OperationalError: A sealing transaction took longer than the lock timeout; nothing was changed.
     """
     db.execute(text("lock table text_key in exclusive mode"))
     return db.execute(_FORGET, {"tenant_id": tenant_id}).rowcount == 1
 
 
 def find_uncleared(db: Transaction, tenant_id: UUID) -> Sequence[datetime]:
-    """When the forgotten keys were made of which sealed text may still be there."""
+    """Find the making times of forgotten keys with possibly remaining sealed text."""
     return db.execute(_UNCLEARED, {"tenant_id": tenant_id}).scalars().all()
 
 
 def note_cleared(db: Transaction, tenant_id: UUID, made_at: Sequence[datetime]) -> None:
-    """Remember that nothing is left that these keys sealed."""
+    """Record that no text sealed with the keys is left."""
     db.execute(_CLEARED, {"tenant_id": tenant_id, "made_at": list(made_at)})

@@ -1,4 +1,4 @@
-"""The key of each tenant's text, wrapped by a master key of the environment, and the cells that it seals."""
+"""Key of each tenant's text, wrapped by a master key of the environment, and the sealed cells."""
 
 import json
 import time
@@ -23,7 +23,7 @@ from models.text_settings import has_masters, seals, text_settings
 Content = TypeVar("Content", str, bytes)
 
 MOST_KEPT = 10_000
-"""Tenants whose keys a process keeps; all are forgotten when there are more."""
+"""Number of tenants with cached keys in a process; beyond the number the cache is cleared."""
 
 
 class WrappedTextKey(Base):
@@ -40,13 +40,13 @@ class WrappedTextKey(Base):
 
 
 class TextUnavailableError(AfterturnError):
-    """A stored text cannot be read, or written safely, with the keys at hand. Nothing is lost by waiting."""
+    """A stored text cannot be read or safely written with the available keys. Nothing is lost by waiting."""
 
     code = "text-key-unavailable"
 
 
 class TextForgottenError(TextUnavailableError):
-    """A stored text was sealed with a key that was forgotten: it counts as gone, like what is erased."""
+    """A stored text was sealed with a forgotten key: the text counts as gone, like erased text."""
 
     code = "not-found"
 
@@ -71,11 +71,11 @@ BROKEN = (
 
 @dataclass
 class Cells:
-    """Seals and opens the text of one tenant within one transaction; its key is read when it is needed.
+    """Sealing and opening of a tenant's text within a transaction; the key is read when needed.
 
     Attributes:
         db: The transaction of the rows.
-        tenant_id: Whose rows.
+        tenant_id: The tenant of the rows.
     """
 
     db: Transaction
@@ -86,10 +86,10 @@ class Cells:
     _is_plain: bool = field(default=False, repr=False)
 
     def seal(self, column: str, content: str, *row: object) -> str:
-        """A text as it is stored in a column of the row with this key.
+        """Seal a text for storing in a column of the row with this key.
 
         Raises:
-            TextUnavailableError: The tenant's key does not open with the keys at hand.
+            TextUnavailableError: The tenant's key does not open with the available master keys.
         """
         if not seals():
             self._check_plain()
@@ -98,15 +98,15 @@ class Cells:
 
     @staticmethod
     def plain(content: str) -> str:
-        """A text as it is stored without a key."""
+        """Prepare a text for storing without a key."""
         return keep_plain(content)
 
     def open(self, column: str, stored: str, *row: object) -> str:
-        """The text of what is stored there.
+        """Decrypt a stored text.
 
         Raises:
-            TextForgottenError: It was sealed with a key that was forgotten.
-            TextUnavailableError: The tenant's key is not at hand, or the text is not of this place.
+            TextForgottenError: The sealing key was forgotten.
+            TextUnavailableError: The tenant's key is not available, or the text belongs to another cell.
         """
         if not stored.startswith(MARK):
             return stored
@@ -115,33 +115,33 @@ class Cells:
         return self._opened(lambda key: key.open(stored, (column, self.tenant_id, *row)))
 
     def seal_if(self, column: str, content: str | None, *row: object) -> str | None:
-        """The same of a text that may be missing."""
+        """Seal an optional text."""
         return None if content is None else self.seal(column, content, *row)
 
     def seal_json(self, column: str, value: Any, *row: object) -> Any:
-        """An object or a list as a column of JSON stores it: sealed, it is a string."""
+        """Seal an object or a list for a JSON column: the sealed value is a string."""
         if not seals():
             self._check_plain()
             return value
         return self.seal(column, json.dumps(value), *row)
 
     def open_json(self, column: str, stored: Any, *row: object) -> Any:
-        """The object or the list of what is stored there."""
+        """Decrypt a stored object or list."""
         return json.loads(self.open(column, stored, *row)) if isinstance(stored, str) else stored
 
     def open_if(self, column: str, stored: str | None, *row: object) -> str | None:
-        """The same of a text that may be missing."""
+        """Decrypt an optional text."""
         return None if stored is None else self.open(column, stored, *row)
 
     def seal_bytes(self, column: str, data: bytes, *row: object) -> bytes:
-        """Bytes of our own as they are stored; sealed ones begin with the mark, others must not."""
+        """Seal our own bytes for storing; sealed bytes begin with the mark, plain bytes must not."""
         if not seals():
             self._check_plain()
             return data
         return MARK.encode() + self._writing().seal_bytes(data, (column, self.tenant_id, *row))
 
     def open_bytes(self, column: str, stored: bytes, *row: object) -> bytes:
-        """The bytes of what is stored there."""
+        """Decrypt stored bytes."""
         mark = MARK.encode()
         if not stored.startswith(mark):
             return stored
@@ -149,28 +149,28 @@ class Cells:
         return self._opened(lambda key: key.open_bytes(sealed, (column, self.tenant_id, *row)))
 
     def digest(self, digest: bytes) -> bytes:
-        """A digest of a text as it is stored: nobody without the key can test which text it is of."""
+        """Key a digest of a text for storing: without the key nobody can test a text against the digest."""
         if not seals():
             self._check_plain()
             return digest
         return _keyed(self._writing(), digest) if digest else digest
 
     def digests(self, digest: bytes) -> tuple[bytes, ...]:
-        """Every way in which a digest may be stored."""
+        """Return every stored form of a digest."""
         key = self.key_at_hand()
         return (digest, _keyed(key, digest)) if key else (digest,)
 
     def key_at_hand(self) -> TextKey | None:
-        """The tenant's key; None where there are no master keys, or the tenant has none yet."""
+        """Return the tenant's key; None without master keys, or before the tenant's first key."""
         if self._key is None and has_masters():
             self._key = find_key(self.db, self.tenant_id)
         return self._key
 
     def naming_key(self) -> TextKey | None:
-        """The key by which something stored may be named; None where the tenant has none.
+        """Return the key for naming stored things; None for a tenant without a key.
 
         Raises:
-            TextUnavailableError: It has one, and this process has no key at all.
+            TextUnavailableError: The tenant has a key, and this process has no key at all.
         """
         key = self.key_at_hand()
         if key is None:
@@ -178,11 +178,11 @@ class Cells:
         return key
 
     def reading_key(self) -> TextKey:
-        """The key that something stored needs.
+        """Return the key needed by stored text.
 
         Raises:
-            TextForgottenError: It was forgotten, and the tenant has no other.
-            TextUnavailableError: It is not at hand.
+            TextForgottenError: The key was forgotten, and the tenant has no other key.
+            TextUnavailableError: The key is not available.
         """
         key = self.key_at_hand()
         if key is None:
@@ -192,7 +192,7 @@ class Cells:
         return key
 
     def anew(self) -> "Cells":
-        """The same with the key that the database has now: another process may have made it anew."""
+        """Read the key from the database again: another process may have made a new key."""
         keep_no_longer(self.tenant_id)
         self._key, self._is_anew = None, True
         return self
@@ -213,10 +213,10 @@ class Cells:
         return self._forgot
 
     def writing_key(self) -> TextKey | None:
-        """The key that new rows are written with; None where they are written as they are.
+        """Return the key for new rows; None when new rows are plain.
 
         Raises:
-            TextUnavailableError: The tenant's key does not open with the keys at hand.
+            TextUnavailableError: The tenant's key does not open with the available master keys.
         """
         if seals():
             return self._writing()
@@ -224,7 +224,7 @@ class Cells:
         return None
 
     def _check_plain(self) -> None:
-        """Where there is no key at all, refuse to store plain text beside what others have sealed."""
+        """Refuse to store plain text beside text sealed by others, in a process without any key."""
         if not self._is_plain and not has_masters():
             check_unprotected(self.db, self.tenant_id)
         self._is_plain = True
@@ -235,13 +235,13 @@ class Cells:
 
 
 def _keyed(key: TextKey, digest: bytes) -> bytes:
-    """One byte longer than the digest, by which it is known."""
+    """Key a digest; the result is a byte longer than a plain digest, for recognition."""
     return MARK.encode() + key.hash_bytes(digest)
 
 
 @dataclass(frozen=True)
 class _Kept:
-    """A key, when it was made, and until when it is not looked for again."""
+    """A cached key, with the time of making and the end of caching."""
 
     key: TextKey
     made_at: datetime
@@ -259,10 +259,10 @@ _SELECT = """
     """
 _FIND = text(_SELECT)
 _HOLD = text(f"{_SELECT} and not exists (select from text_key where false for key share)")
-"""Until the transaction ends no key is deleted, and one that is being deleted is waited for.
+"""No key is deleted until the transaction ends; a deletion under way is waited for.
 
-What is locked is the table, as far as who deletes asks for, and no row: a tenant's intakes at once would all
-write to that one row.
+The lock is on the table, conflicting only with a deletion, and on no row: with a row lock, all intakes of a
+tenant at once would write to the same row.
 """
 
 _MAKE = text(
@@ -272,13 +272,13 @@ _MAKE = text(
 
 
 def find_key(db: Transaction, tenant_id: UUID) -> TextKey | None:
-    """The key of a tenant's text; None where it has none.
+    """Find the key of a tenant's text; returns None without a key.
 
-    It is kept for a while, though never before it is committed: a key that a rollback takes back must seal
-    nothing that stays.
+    The key is cached for a while, though never before the commit: a rolled-back key must seal nothing
+    lasting.
 
     Raises:
-        TextUnavailableError: It does not open with the master keys at hand.
+        TextUnavailableError: The key does not open with the available master keys.
     """
     kept = _kept.get(tenant_id)
     if kept and kept.until > time.monotonic():
@@ -297,13 +297,13 @@ def _keep(tenant_id: UUID, row: Row[Any]) -> TextKey:
 
 
 def hold_key(db: Transaction, tenant_id: UUID) -> TextKey:
-    """The key that a transaction seals with; it is not forgotten before the transaction ends.
+    """Return the sealing key of a transaction; the key is not forgotten before the transaction ends.
 
-    A key that is kept here and was forgotten meanwhile seals nothing: the tenant gets a new one. The database
-    is asked once a transaction.
+    A cached key forgotten meanwhile seals nothing: the tenant gets a new key. The database is asked once a
+    transaction.
 
     Raises:
-        TextUnavailableError: It does not open with the master keys at hand.
+        TextUnavailableError: The key does not open with the available master keys.
     """
     begun = db.get_nested_transaction() or db.get_transaction()
     held = _held.setdefault(begun, {}) if begun else {}
@@ -324,14 +324,14 @@ def _held_key(db: Transaction, tenant_id: UUID) -> TextKey | None:
 
 
 def has_key(db: Transaction, tenant_id: UUID) -> bool:
-    """Whether a tenant has a key, at hand or not."""
+    """Check whether a tenant has a key, available or not."""
     return db.execute(_FIND, {"tenant_id": tenant_id}).one_or_none() is not None
 
 
 def check_unprotected(db: Transaction, tenant_id: UUID) -> None:
-    """Refuse to go on where a tenant's text is sealed and this process has no key at all.
+    """Raise if a tenant's text is sealed and this process has no key at all.
 
-    That it is not is kept for as long as a key is.
+    A negative result is cached for as long as a key.
 
     Raises:
         TextUnavailableError: The tenant has a key.
@@ -346,10 +346,10 @@ def check_unprotected(db: Transaction, tenant_id: UUID) -> None:
 
 
 def make_key(db: Transaction, tenant_id: UUID) -> TextKey:
-    """Give a tenant its key with this transaction; whoever comes second finds the first one's.
+    """Make a tenant's key in this transaction; a concurrent second maker finds the first key.
 
     Raises:
-        TextUnavailableError: There is one already that does not open.
+        TextUnavailableError: An existing key does not open.
     """
     master_id, wrapped = wrap(tenant_id, TextKey.new())
     db.execute(_MAKE, {"tenant_id": tenant_id, "master_id": master_id, "wrapped": wrapped})
@@ -360,7 +360,7 @@ def make_key(db: Transaction, tenant_id: UUID) -> TextKey:
 
 
 def wrap(tenant_id: UUID, key: TextKey) -> tuple[str, bytes]:
-    """Seal a tenant's key with the first master key. Returns that one's id as well."""
+    """Seal a tenant's key with the first master key. Returns the master key's id and the sealed key."""
     master_id, secret = next(iter(text_settings().masters.items()))
     return master_id, TextKey(secret).seal_bytes(key.secret, _place(tenant_id))
 
@@ -369,7 +369,7 @@ def unwrap(tenant_id: UUID, master_id: str, wrapped: bytes) -> TextKey:
     """Open a tenant's key.
 
     Raises:
-        TextUnavailableError: Its master key is not at hand, or is another one of the same name.
+        TextUnavailableError: The master key is not available, or is another key of the same name.
     """
     secret = text_settings().masters.get(master_id)
     if secret is None:
@@ -385,12 +385,12 @@ def _place(tenant_id: UUID) -> tuple[object, ...]:
 
 
 def keep_no_longer(tenant_id: UUID) -> None:
-    """Read a tenant's key anew the next time that it is needed here."""
+    """Drop a tenant's key from the cache, to be read again when needed."""
     _kept.pop(tenant_id, None)
 
 
 def forget_keys() -> None:
-    """Keep no tenant's key any longer in this process, and read the settings again."""
+    """Clear the cached keys of this process, and read the settings again."""
     _kept.clear()
     _held.clear()
     _unprotected.clear()

@@ -1,4 +1,4 @@
-"""Whether this process has the master keys that the stored keys of tenants need."""
+"""Check of this process' master keys against the stored keys of tenants."""
 
 from typing import Any
 
@@ -19,21 +19,21 @@ _BY_MASTER = text(
 
 
 def find_masters(db: Transaction) -> dict[str, tuple[int, bool]]:
-    """The master keys that tenants' keys are wrapped by, as far as any tenant has one.
+    """Find the master keys of the stored tenant keys.
 
     Args:
-        db: A connection that sees every tenant.
+        db: A connection with access to every tenant.
 
     Returns:
-        By the master key's id, of how many tenants it wraps the key, and whether this process opens them:
-        it is tried with one of them.
+        {master key id: (number of wrapped tenant keys, True if this process opens the keys)}, tested with a
+        single tenant key.
     """
     rows = db.execute(_BY_MASTER).all()
     return {row.master_id: (row.tenants, _opens(row)) for row in rows}
 
 
 def find_missing_masters(db: Transaction) -> list[str]:
-    """The ids of the master keys that are missing here, or are not the right ones."""
+    """List the ids of missing or wrong master keys."""
     return [master_id for master_id, (_, opens) in find_masters(db).items() if not opens]
 
 

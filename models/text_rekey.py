@@ -1,4 +1,4 @@
-"""Keying what artifacts were read for, or taking the tenant's key out of it again, a few rows at a time."""
+"""Keying the focus cache, or removing the tenant's key again, a few rows at a time."""
 
 from typing import Any, Literal
 from uuid import UUID
@@ -33,17 +33,17 @@ _MOVE = text(
             and other.language = :language)
     """  # noqa: S608
 )
-"""Where the same was asked meanwhile, that one stays."""
+"""If an equal entry was requested meanwhile, the new entry stays."""
 
 
 def rekey_readings(db: Transaction, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int) -> int:
-    """Give some entries of the focus cache the other kind of key, and seal their words for the new place.
+    """Change some entries of the focus cache to the other kind of key, and seal the words for the new cell.
 
     Returns:
-        How many; fewer than `most` where nothing is left that nobody holds.
+        Number of entries; fewer than `most` when no unlocked entry is left.
 
     Raises:
-        TextUnavailableError: The tenant's key is not at hand; nothing was changed.
+        TextUnavailableError: The tenant's key is not available; nothing was changed.
     """
     cells = Cells(db, tenant_id)
     asked = {"tenant_id": tenant_id, "keyed": to == "plain", "most": most}

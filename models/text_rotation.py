@@ -1,4 +1,4 @@
-"""What an operator does with the keys of stored text: rotate them, seal and unseal rows, forget one."""
+"""Operators' actions on the keys of stored text: rotate, seal and unseal rows, forget."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -21,7 +21,7 @@ from models.text_settings import seals, text_settings
 from models.work import WorkKind, want
 
 AT_ONCE = 200
-"""Rows of one transaction: they are held for some milliseconds."""
+"""Number of rows in a transaction: locked for some milliseconds."""
 
 Transactions = Callable[[], AbstractContextManager[Transaction]]
 
@@ -29,18 +29,19 @@ Transactions = Callable[[], AbstractContextManager[Transaction]]
 def rotate_keys(transactions: Transactions, *, most: int = AT_ONCE) -> Iterator[int]:
     """Wrap every tenant's key with the first master key; no text is touched.
 
-    In short transactions: stopped anywhere, every key opens, and the next call goes on. Readers and writers
-    of text do not wait for it.
+    The work runs in short transactions: stopped anywhere, every key opens, and the next call goes on. Readers
+    and writers of text do not wait.
 
     Args:
-        transactions: Opens one.
-        most: Keys of one transaction, >= 1.
+        transactions: Opens a transaction.
+        most: Number of keys in a transaction, >= 1.
 
     Yields:
-        After each transaction, how many were wrapped anew.
+        Number of newly wrapped keys, after each transaction.
 
     Raises:
-        TextUnavailableError: One does not open with the master keys at hand; its transaction changed nothing.
+        TextUnavailableError: A key does not open with the available master keys; the transaction changed
+            nothing.
     """
     changed = most
     while changed == most:
@@ -72,23 +73,23 @@ def _rotate_some(db: Transaction, most: int) -> int:
 def change_rows(
     transactions: Transactions, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int = AT_ONCE
 ) -> Iterator[tuple[str, int]]:
-    """Seal all rows of a tenant, or open them, in short transactions; stopped anywhere, it goes on later.
+    """Seal or open all rows of a tenant in short transactions; stopped anywhere, a later call goes on.
 
-    Indexes of recall begin anew, since their terms are hashed another way: recall finds less until they are
-    made again, which is asked for in the same transaction.
+    Recall indexes begin anew with the other hashing of terms: recall finds less until the indexes are made
+    again, as requested in the same transaction.
 
     Args:
-        transactions: Opens one.
-        tenant_id: Whose rows.
-        to: What they become.
-        most: Rows of one transaction, >= 1.
+        transactions: Opens a transaction.
+        tenant_id: The tenant of the rows.
+        to: New form of the rows.
+        most: Number of rows in a transaction, >= 1.
 
     Yields:
-        After each transaction, what it changed and how many.
+        Changed column and number of rows, after each transaction.
 
     Raises:
-        ValueError: New rows are written the other way, so that it would not end.
-        TextUnavailableError: The tenant's key is not at hand.
+        ValueError: New rows are written the other way, so that the work would not end.
+        TextUnavailableError: The tenant's key is not available.
     """
     if (to == "sealed") is not seals():
         raise ValueError(f"rows become {to} only where new ones do")
@@ -111,7 +112,7 @@ def change_rows(
 def _rekey(
     transactions: Transactions, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int
 ) -> Iterator[tuple[str, int]]:
-    """Key what can be moved to another key; what is planned for a context is made again."""
+    """Move entries to the other kind of key; plans for a context are deleted and made again."""
     with transactions() as db:
         drop_other_questions(db, tenant_id, keyed=to == "sealed")
     changed = most
@@ -134,13 +135,13 @@ def _rewind(transactions: Transactions, tenant_id: UUID, *, keyed: bool, most: i
 
 
 def forget_text_key(db: Transaction, tenant_id: UUID) -> bool:
-    """Delete a tenant's key: its sealed text is lost, save to backups that hold it. False: it has none."""
+    """Delete a tenant's key: sealed text is lost, except in backups with the key. False without a key."""
     keep_no_longer(tenant_id)
     return delete_key(db, tenant_id)
 
 
 def list_text_tenants(db: Transaction) -> list[tuple[UUID, str, str | None]]:
-    """Every tenant with its name and the master key that wraps its key."""
+    """List every tenant with the name and the master key of the tenant's key."""
     rows = db.execute(
         select(Tenant.tenant_id, Tenant.name, WrappedTextKey.master_id)
         .outerjoin(WrappedTextKey, WrappedTextKey.tenant_id == Tenant.tenant_id)

@@ -1,4 +1,4 @@
-"""The keys that protect stored text, as the environment names them."""
+"""Keys that protect stored text, from the environment."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ from models.cipher import KEY_BYTES
 
 
 class TextSettings(BaseSettings):
-    """Which master keys there are, and whether new text is sealed."""
+    """Available master keys, and the sealing of new text."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
@@ -37,10 +37,10 @@ class TextSettings(BaseSettings):
 
     @property
     def masters(self) -> Mapping[str, bytes]:
-        """The master keys by their ids, the one that writes first.
+        """Master keys by id, the writing key first.
 
         Raises:
-            ValueError: A key is no key; it is named by its id and not shown.
+            ValueError: A key is malformed; the message names the id and does not show the key.
         """
         listed = [entry.strip() for entry in self.text_keys.get_secret_value().split(",") if entry.strip()]
         named = [_read(entry) for entry in listed]
@@ -65,16 +65,16 @@ def _read(entry: str) -> tuple[str, bytes]:
 
 @lru_cache
 def text_settings() -> TextSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return TextSettings()
 
 
 def seals() -> bool:
-    """Whether new text is sealed."""
+    """Check whether new text is sealed."""
     return has_masters() and text_settings().text_sealing
 
 
 @lru_cache
 def has_masters() -> bool:
-    """Whether there is any key at all."""
+    """Check whether there is any master key."""
     return bool(text_settings().masters)

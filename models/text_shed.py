@@ -1,4 +1,4 @@
-"""Removing what nobody can read any more, once a tenant's key is gone: it counts as erased."""
+"""Removal of unreadable text after the loss of a tenant's key: the text counts as erased."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -28,22 +28,22 @@ Rows = Sequence[Mapping[str, Any]]
 def shed_unreadable(
     transactions: Transactions, tenant_id: UUID, *, most: int = AT_ONCE
 ) -> Iterator[tuple[str, int]]:
-    """Remove all of a tenant that was sealed with a key that is gone, in short transactions.
+    """Remove all text of a tenant sealed with a lost key, in short transactions.
 
-    What was sealed with the tenant's present key, or is not sealed, stays. A session goes whole where
-    nothing of it can be read; of others, the turns go that cannot. Stopped anywhere, the next call goes on.
+    Text sealed with the tenant's present key, or unsealed, stays. A wholly unreadable session is erased; from
+    other sessions, the unreadable turns are removed. Stopped anywhere, the next call goes on.
 
     Args:
-        transactions: Opens one.
-        tenant_id: Whose rows.
-        most: Rows of one transaction, >= 1.
+        transactions: Opens a transaction.
+        tenant_id: The tenant of the rows.
+        most: Number of rows in a transaction, >= 1.
 
     Yields:
-        After each transaction that removed something, of which column and how many cells.
+        Column and number of cells, after each transaction with a removal.
 
     Raises:
-        TextUnavailableError: The tenant has a key that is not at hand: all that it sealed would be taken
-            for lost.
+        TextUnavailableError: The tenant has a key not available here: all text sealed with the key would be
+            taken for lost.
     """
     with transactions() as db:
         forgotten = find_uncleared(db, tenant_id)
@@ -76,11 +76,11 @@ def _shed(
 
 
 _OF_SESSIONS = frozenset({"message", "summary", "recall_passage"})
-"""Tables whose rows are written by whoever holds their session."""
+"""Tables with rows written under the lock of the session."""
 
 
 def _held(db: Transaction, tenant_id: UUID, column: TextColumn, lost: Rows) -> Rows:
-    """Hold these rows, and read them again: what was stored anew meanwhile stays."""
+    """Lock the rows, and read the rows again: text stored anew meanwhile stays."""
     if column.table in _OF_SESSIONS:
         lock_existing(db, tenant_id, _sessions(lost))
     rows = [
@@ -92,9 +92,9 @@ def _held(db: Transaction, tenant_id: UUID, column: TextColumn, lost: Rows) -> R
 
 
 def _unreadable(db: Transaction, tenant_id: UUID, column: TextColumn, page: Rows) -> Rows:
-    """Those of these rows that the tenant's key does not open.
+    """Filter the rows not opened by the tenant's key.
 
-    The key is looked up after the rows were read: whoever seals a row stores its key with it, or before.
+    The key is looked up after the rows were read: a row is stored together with the sealing key, or after.
     """
     if not page:
         return ()
@@ -122,13 +122,13 @@ _TURNS_OF = text(
 _FORGET_TURNS = text(
     "delete from turn where tenant_id = :tenant_id and session_id = :session_id and turn_id = any(:turn_ids)"
 )
-"""So that they are stored anew if they are sent again."""
+"""A second delivery of the turns is then stored anew."""
 
 _EMPTY = text(
     "update message set body = '{}', speaker = null "
     "where tenant_id = :tenant_id and session_id = :session_id and seq = any(:seqs)"
 )
-"""So that their pairs can be looked for: what they said cannot be read."""
+"""Empty bodies allow the search for pairs; the words cannot be read."""
 
 
 def _shed_messages(db: Transaction, tenant_id: UUID, lost: Rows) -> None:
@@ -184,7 +184,7 @@ _Shed = Callable[[Transaction, UUID, Rows], None]
 
 
 def _rows_of(table: str, change: str) -> _Shed:
-    """Change or delete each of these rows of a table, by its key."""
+    """Build a function that changes or deletes rows of a table, by key."""
     key = next(column.key for column in COLUMNS if column.table == table)
     found = " and ".join(f"{name} = :{name}" for name in key)
     statement = text(f"{change} where tenant_id = :tenant_id and {found}")
@@ -234,7 +234,7 @@ _SHED: Mapping[tuple[str, str], _Shed] = {
     ("prior_set", "blob"): _rows_of("prior_set", "delete from prior_set"),
     ("learning_state", "state"): _rows_of("learning_state", "delete from learning_state"),
 }
-"""What becomes of rows that hold a cell that nobody can read, by its column; digests hold no text."""
+"""Removal of rows with an unreadable cell, by column; digests hold no text."""
 
 _STALE_DIGESTS = text(
     """
@@ -244,4 +244,4 @@ _STALE_DIGESTS = text(
             and message.body !~ E'^\\\\x02[0-9]')
     """
 )
-"""Of turns that were opened and whose digest was not yet: sent again, they count as the same."""
+"""Clears the digest of opened turns with a still keyed digest: a second delivery counts as the same."""

@@ -1,7 +1,7 @@
-"""Traces: spans that follow a turn from its request through due work to the summary that it brings about.
+"""Traces: spans that follow a turn from the request through due work to the resulting summary.
 
-Where they are off, which is the default, the library is not even imported. Between processes a trace goes by
-the row of the work and never by the broker. A span holds names, ids and numbers, and no text of anybody.
+With traces off, the default, the library is not even imported. Between processes a trace goes by the row of
+the work and never by the broker. A span holds names, ids and numbers, and no text of anybody.
 """
 
 import atexit
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 MOST_WAITING = 2_048
-"""Spans that wait to be sent; of more, the newest are dropped."""
+"""Number of spans waiting to be sent; beyond the number, the newest are dropped."""
 
 _FORMAT_PARTS = 4
 
@@ -33,16 +33,16 @@ _role = {"name": "afterturn"}
 
 
 class Span(Protocol):
-    """What can be said of a step while it runs."""
+    """Facts to note about a step while the step runs."""
 
     def tell(self, **attributes: Value | None) -> None:
-        """Note facts; None says nothing."""
+        """Note facts; None is ignored."""
 
     def fail(self, kind: str) -> None:
-        """Note that the step failed, and of what kind."""
+        """Note a failure of the step, and the kind."""
 
     def rename(self, name: str) -> None:
-        """Call the step something else: what it is was not known at its start."""
+        """Rename the step, for a name unknown at the start."""
 
 
 class _NoSpan:
@@ -70,7 +70,7 @@ class _RealSpan:
                 self._span.set_attribute(_dotted(name), value)
 
     def fail(self, kind: str) -> None:
-        """Note the kind; texts of errors may repeat what somebody said."""
+        """Note the kind; error messages may repeat somebody's words."""
         from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415
 
         self._span.set_attribute("error.type", kind)
@@ -82,12 +82,12 @@ class _RealSpan:
 
 
 def _dotted(name: str) -> str:
-    """`gen_ai__usage__input_tokens` is gen_ai.usage.input_tokens."""
+    """Replace double underscores by dots: `gen_ai__usage__input_tokens` becomes gen_ai.usage.input_tokens."""
     return name.replace("__", ".")
 
 
 def name_process(role: str) -> None:
-    """Say what this process is there for: the service that its spans belong to."""
+    """Name the service of this process' spans by the role."""
     _role["name"] = f"afterturn-{role}"
 
 
@@ -97,13 +97,13 @@ _OFF = nullcontext(NO_SPAN)
 def span(
     name: str, *, kind: str = "internal", parent: str | None = None, **attributes: Value | None
 ) -> AbstractContextManager[Span]:
-    """Make a step a span of the present trace, or of the one that a parent names.
+    """Make a step a span of the present trace, or of a parent's trace.
 
     Args:
-        name: Of few: no ids.
+        name: A name out of few: no ids.
         kind: `internal`, `server`, `client`, `producer` or `consumer`.
-        parent: W3C traceparent of the step that brought this one about; None for the present one.
-        attributes: What is known already; two underscores stand for a dot.
+        parent: W3C traceparent of the causing step; None for the present step.
+        attributes: Known facts; two underscores stand for a dot.
     """
     return _begun(name, kind, parent, attributes) if tracing_settings().traces else _OFF
 
@@ -131,7 +131,7 @@ def _begun(
 
 
 def annotate(**attributes: Value | None) -> None:
-    """Note facts of the present span, whoever began it."""
+    """Note facts of the present span, from any starter."""
     if tracing_settings().traces:
         from opentelemetry.trace import get_current_span  # noqa: PLC0415
 
@@ -139,7 +139,7 @@ def annotate(**attributes: Value | None) -> None:
 
 
 def present_trace() -> str | None:
-    """The present step as a W3C traceparent; None where there is none, or traces are off."""
+    """Return the present step as a W3C traceparent; None without a step, or with traces off."""
     if not tracing_settings().traces:
         return None
     from opentelemetry.trace import get_current_span  # noqa: PLC0415
@@ -149,14 +149,14 @@ def present_trace() -> str | None:
 
 
 def add_trace(_logger: object, _method: str, event: Any) -> Any:
-    """Name the present trace in a line of the log; for structlog."""
+    """Add the present trace's id to a log line; for structlog."""
     if (trace := present_trace()) is not None:
         event["trace_id"] = trace.split("-")[1]
     return event
 
 
 def close_traces() -> None:
-    """Send what waits, within the time that sending may take; a later span begins anew."""
+    """Send the waiting spans, within the time limit of sending; a later span begins anew."""
     if _provider.cache_info().currsize:
         _provider(os.getpid()).shutdown()
         _tracer.cache_clear()
@@ -170,7 +170,7 @@ def _tracer(pid: int) -> "Tracer":
 
 @cache
 def _provider(_pid: int) -> "TracerProvider":
-    """Made by each process for itself, after any fork: it sends from a thread."""
+    """Make the provider of a process, after any fork: the provider sends from a thread."""
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
@@ -196,7 +196,7 @@ def _provider(_pid: int) -> "TracerProvider":
 
 
 def _exporter(collector: str, timeout_s: float) -> Any:
-    """Sends spans, and says in the log when that begins to fail and when it works again: once each."""
+    """Make an exporter that logs the start of failures and the recovery: once each."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import SpanExportResult  # noqa: PLC0415
 
@@ -217,7 +217,7 @@ def _exporter(collector: str, timeout_s: float) -> Any:
 
 
 def _context_of(parent: str | None) -> "Context | None":
-    """The context that a traceparent names; None, the present one, where it is none or names nothing."""
+    """Build the context of a traceparent; None, the present context, for a missing or malformed parent."""
     if parent is None or len(parent.split("-")) < _FORMAT_PARTS:
         return None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Whether and where traces are told."""
+"""Settings of tracing: on or off, and the collector."""
 
 import os
 from functools import lru_cache
@@ -28,7 +28,7 @@ class TracingSettings(BaseSettings):
 
     @property
     def collector(self) -> str:
-        """Where spans are sent."""
+        """Address for sending spans."""
         if self.traces_endpoint:
             return self.traces_endpoint
         whole, base = (os.environ.get(name, "") for name in STANDARD)
@@ -37,5 +37,5 @@ class TracingSettings(BaseSettings):
 
 @lru_cache
 def tracing_settings() -> TracingSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return TracingSettings()

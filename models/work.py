@@ -1,4 +1,4 @@
-"""Due work: what is to be done, who has it, and how it went. This table is the queue."""
+"""Due work: tasks, leases and results. This table is the queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -44,13 +44,13 @@ from models.work_loss import LossRules, count_end
 __all__ = ["WorkKind", "WorkState"]
 
 WAKE_CHANNEL = "due_work"
-"""Where a NOTIFY wakes the dispatcher for work that somebody waits for."""
+"""Channel of the NOTIFY that wakes the dispatcher for awaited work."""
 
 _BUSY = {"fillfactor": 70, "autovacuum_vacuum_scale_factor": 0.01, "autovacuum_vacuum_cost_delay": 0}
 
 
 class DueWork(Base):
-    """One piece of work per (kind, key); an event that asks for it again finds this row."""
+    """A piece of work for a (kind, key); a repeated request finds the same row."""
 
     __tablename__ = "due_work"
     __table_args__ = (
@@ -144,7 +144,7 @@ class DueWork(Base):
 
 @dataclass(frozen=True)
 class Claim:
-    """A lease on a piece of work: whoever holds the token may finish it, nobody else."""
+    """A lease on a piece of work: only the holder of the token may finish the work."""
 
     work_id: int
     tenant_id: UUID
@@ -160,11 +160,12 @@ class Claim:
 def want(
     db: Transaction, tenant_id: UUID, kind: WorkKind, key: str, *, delay_s: float = 0, awaited: bool = False
 ) -> None:
-    """Ask for work, in the transaction of the event that makes it due.
+    """Request work, in the transaction of the event that makes the work due.
 
-    Ten events in a row make one piece of work: an earlier due time stays. Work that is running
-    notices at its end that it is wanted again. Dead work is tried once more, and has not all its tries again.
-    Work that rests is not due before its rest is over, whoever waits for it.
+    Ten events in a row make one piece of work: an earlier due time stays. Running work notices a repeated
+    request at its end. Dead work gets a single further try, not all tries again. Resting work is not due
+    before the end
+    of the rest, for any waiting caller.
     """
     want_each(db, tenant_id, kind, [key], delay_s=delay_s, awaited=awaited)
 
@@ -178,7 +179,7 @@ def want_each(
     delay_s: float = 0,
     awaited: bool = False,
 ) -> None:
-    """Ask for work on several keys at once; see `want`."""
+    """Request work on several keys at once; see `want`."""
     values = {
         "tenant_id": tenant_id,
         "kind": kind.value,
@@ -195,7 +196,7 @@ _WAKE = select(func.pg_notify(WAKE_CHANNEL, bindparam("kind", type_=Text)))
 
 @lru_cache
 def _wish(awaited: bool) -> Insert:
-    """The statement of `want`, built once: to build it each time costs more than to run it."""
+    """Build the statement of `want` once: building costs more than running."""
     asked = select(
         bindparam("tenant_id", type_=Uuid),
         bindparam("kind", type_=Text),
@@ -232,7 +233,7 @@ def _wish(awaited: bool) -> Insert:
 
 
 def _after_rest(due_at: ColumnElement[datetime]) -> ColumnElement[datetime]:
-    """No earlier than the rest ends; NULL is no rest, and `greatest` passes it over."""
+    """Move a due time to the end of the rest; NULL is no rest, and `greatest` passes NULL over."""
     return func.greatest(due_at, DueWork.rests_until)
 
 
@@ -244,7 +245,7 @@ NOT_WAITING = dict.fromkeys(("waits_for", "waits_since", "waits_for_models"))
 def claim(
     db: Transaction, work_id: int, *, lease_s: float, max_crashes: int, rules: LossRules | None = None
 ) -> Claim | None:
-    """Lease a piece of work, or None where it is not due, leased by another, or dead; see `claim_next`."""
+    """Lease a piece of work; returns None for work not due, leased by another, or dead; see `claim_next`."""
     row = db.execute(
         update(DueWork)
         .where(
@@ -261,10 +262,10 @@ def claim(
 
 
 def leased(*, lease_s: float, max_crashes: int, rules: LossRules | None = None) -> dict[str, Any]:
-    """What a claim makes of a row: leased, or dead where it has crashed too often.
+    """Build the values of a claimed row: leased, or dead after too many crashes.
 
-    The counters are raised here, before the work starts: a worker that dies in it cannot raise them.
-    The rules say who takes it, and how a lease that ran out is judged; without, each was a crash.
+    The counters are raised here, before the work starts: a worker that dies in the work cannot raise
+    counters. The rules name the taker and judge an expired lease; without rules, each expiry was a crash.
     """
     expired = DueWork.state == WorkState.RUNNING
     dies, counted = count_end(DueWork, expired, lease_s=lease_s, max_crashes=max_crashes, rules=rules)
@@ -282,13 +283,13 @@ def leased(*, lease_s: float, max_crashes: int, rules: LossRules | None = None) 
 
 
 def claim_of(row: Row[Any]) -> Claim:
-    """The lease that a row holds which was claimed just now."""
+    """Build the lease from a just claimed row."""
     found = {one.name: getattr(row, one.name) for one in fields(Claim)}
     return Claim(**{**found, "kind": WorkKind(row.kind)})
 
 
 def renew(db: Transaction, held: Claim, *, lease_s: float) -> bool:
-    """Extend a lease between two steps of long work. False: it was lost, stop."""
+    """Extend a lease between two steps of long work. False: the lease was lost, stop."""
     renewed = db.execute(
         update(DueWork)
         .where(DueWork.work_id == held.work_id, DueWork.lease == held.lease)
@@ -308,10 +309,10 @@ def hold(db: Transaction, held: Claim) -> bool:
 
 
 def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | None = None) -> bool:
-    """End the work well, in the transaction that writes its result.
+    """End the work well, in the transaction that writes the result.
 
-    What was asked for while it ran makes it ready again, and so does `again_in_s`: there is more to do.
-    False: the lease was lost, and nothing was changed.
+    A request during the run makes the work ready again, and so does `again_in_s`: there is more to do. False:
+    the lease was lost, and nothing was changed.
     """
     again = DueWork.wanted > DueWork.claimed if again_in_s is None else true()
     done = db.execute(
@@ -336,7 +337,7 @@ def finish(db: Transaction, held: Claim, outcome: str, *, again_in_s: float | No
 
 
 def forget_done(db: Transaction, held: Claim) -> None:
-    """Delete work that was done once and for all; called after `finish`. What is wanted again stays."""
+    """Delete work done once and for all; call after `finish`. Work requested again stays."""
     db.execute(delete(DueWork).where(DueWork.work_id == held.work_id, DueWork.state == WorkState.IDLE))
 
 
@@ -350,10 +351,10 @@ def put_off(
     own: str | None = None,
     rest_s: float = 0,
 ) -> bool:
-    """Try again later; with `max_attempts`, give up there and leave the work dead and visible.
+    """Retry the work later; with `max_attempts`, give up at the limit and leave the work dead and visible.
 
-    Without it the work waits for ever: an outage or a cap is not the work's fault, and its count
-    of attempts stays as it was. An error that quotes others also comes in our `own` words: it is sealed.
+    Without a limit the work waits for ever: an outage or a cap is not the work's fault, and the count of
+    attempts stays the same. An error with quoted text is sealed and also given in our `own` words.
     """
     if own is not None:
         error = seal_error(db, held.tenant_id, held.work_id, error, own=own)
@@ -379,7 +380,7 @@ def put_off(
 
 
 def find_work(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> DueWork | None:
-    """One piece of work as it stands, or None where nothing ever asked for it."""
+    """Find a piece of work; returns None for work never requested."""
     named = (DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key)
     row = db.execute(select(DueWork.__table__).where(*named)).one_or_none()
     return DueWork(**readable(db, row._mapping)) if row else None  # noqa: SLF001 (SQLAlchemy's public mapping view)

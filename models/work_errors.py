@@ -1,4 +1,4 @@
-"""Errors of work and of calls: what quotes others is sealed, and opened for whoever reads it."""
+"""Errors of work and of calls: quoted text is sealed, and opened for readers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,14 +15,14 @@ UNREADABLE = "what was said of it is sealed with a key that is not at hand here"
 
 
 def seal_error(db: Transaction, tenant_id: UUID, work_id: int, error: str, *, own: str) -> str:
-    """An error that may repeat what somebody said, as it is stored.
+    """Seal an error with possibly quoted text, for storing.
 
     Args:
         db: A transaction.
-        tenant_id: Whose work.
-        work_id: Which work.
-        error: All that is known; it is cut to 500 characters.
-        own: The same in our own words, which stand where nothing can be sealed.
+        tenant_id: The tenant of the work.
+        work_id: The work.
+        error: The whole error; cut to 500 characters.
+        own: The error in our own words, stored when sealing is impossible.
     """
     try:
         return Cells(db, tenant_id).seal("due_work.last_error", error[:MOST_CHARS], work_id)
@@ -31,7 +31,7 @@ def seal_error(db: Transaction, tenant_id: UUID, work_id: int, error: str, *, ow
 
 
 def seal_detail(db: Transaction, tenant_id: UUID, call_id: UUID, detail: str | None) -> str | None:
-    """What a provider said of a call, as the ledger stores it; None where nothing can be sealed."""
+    """Seal a provider's words about a call for the ledger; returns None when sealing is impossible."""
     try:
         return Cells(db, tenant_id).seal_if("llm_call.detail", detail, call_id)
     except TextUnavailableError:
@@ -39,7 +39,7 @@ def seal_detail(db: Transaction, tenant_id: UUID, call_id: UUID, detail: str | N
 
 
 def readable(db: Transaction, row: Mapping[str, Any] | RowMapping) -> dict[str, Any]:
-    """The columns of a piece of work with its error opened; one that does not open says so."""
+    """Decrypt the error in the columns of a piece of work; an unreadable error is replaced by a note."""
     work = {str(name): value for name, value in row.items()}
     error = work["last_error"]
     if error is not None and is_sealed(error):

@@ -1,10 +1,10 @@
-"""What can be due, and where a piece of it stands."""
+"""Kinds and states of due work."""
 
 from enum import StrEnum
 
 
 class WorkKind(StrEnum):
-    """What can be due; also the key's first part, so renaming one strands its rows."""
+    """Kind of due work; also the key's first part, so a renamed kind strands the rows."""
 
     SUMMARIZE = "summarize"
     RECALL = "recall"
@@ -18,7 +18,7 @@ class WorkKind(StrEnum):
 
 
 class WorkState(StrEnum):
-    """Where a piece of work stands."""
+    """State of a piece of work."""
 
     READY = "ready"
     RUNNING = "running"

@@ -1,9 +1,11 @@
-"""Work whose lease ran out: did it kill its worker, or did the worker go for reasons of its own?
+"""Expired leases: did the work kill the worker, or was the worker lost for other reasons?
 
-Only where a worker's process died alone is its work the likely cause: the pool around it lived on and could
-reach the database all the while. A pool that is gone as well was restarted, evicted or lost its machine; a
-database that was away let every lease run out. Such a loss is counted apart, and only many of them in a row
-end the work: it may be what takes the whole pool down.
+Work is the likely cause only if the worker's process died alone: the pool around the process lived on and
+could reach the database all the while. A pool gone as well was restarted, evicted or lost the machine; a
+database
+outage lets every lease expire. Such a loss is counted apart, and only many losses in a row end the work: the
+work
+may be the cause of the whole pool's death.
 """
 
 from dataclasses import dataclass
@@ -19,13 +21,13 @@ from models.session import Transaction
 
 @dataclass(frozen=True)
 class LossRules:
-    """Who takes a lease, and how the end of one that ran out is judged.
+    """The taker of a lease, and the rules for judging an expired lease.
 
     Attributes:
-        holder: The pool of the worker that takes it, as its heartbeat names it.
-        renew_s: How often a lease is renewed, and a pool shows that it is there.
-        max_losses: Work that was lost so often for reasons that nobody knows is dead.
-        rest_s: How long dead work rests before it may be tried again.
+        holder: Pool of the taking worker, as named in the heartbeat.
+        renew_s: Seconds between renewals of a lease, and between signs of a pool.
+        max_losses: Number of unexplained losses of dead work.
+        rest_s: Rest of dead work before another try, in seconds.
     """
 
     holder: str
@@ -42,14 +44,14 @@ _ALONE = f"""exists (
     and pool_since <= {_RENEWED}
     and (instance = :loss_taker or pool_seen_at >= {_RENEWED} + :loss_renew)
 )"""
-"""The pool was there before the last renewal, after the next one was missed, and in between.
+"""The pool was there before the last renewal, after the next missed renewal, and in between.
 
-The pool that takes the work is there, however late it could say so.
+The pool that takes the work is there, even with a late sign.
 """
 
 
 class Counted(Protocol):
-    """The columns of work that the end of a lease changes."""
+    """Columns of work changed by the end of a lease."""
 
     crashes: Any
     losses: Any
@@ -64,17 +66,17 @@ def count_end(
     max_crashes: int,
     rules: LossRules | None,
 ) -> tuple[ColumnElement[bool], dict[str, Any]]:
-    """Count the end of a lease, in the statement that takes the work anew.
+    """Count the end of a lease, in the statement that takes the work again.
 
     Args:
-        work: Its table.
-        expired: Whether a lease ran out.
-        lease_s: How long the lease was.
-        max_crashes: Work that crashed so often is dead.
-        rules: How it is judged; None: each was a crash, as is each of older code.
+        work: Table of the work.
+        expired: Condition for an expired lease.
+        lease_s: Length of the lease, in seconds.
+        max_crashes: Number of crashes of dead work.
+        rules: Rules of judgement; None: each expiry was a crash, as in older code.
 
     Returns:
-        Whether the work is dead by it, and the columns that change.
+        Condition for dead work, and the changed columns.
     """
     if rules is None:
         crashes = work.crashes + case((expired, 1), else_=0)
@@ -97,13 +99,13 @@ def _bound(condition: str, lease_s: float, rules: LossRules) -> TextClause:
 
 
 def show_pool(db: Transaction, instance: str, *, gap_s: float, anew: bool = False) -> None:
-    """Say that the processes of a worker have a parent, which reaches the database.
+    """Record that a worker's parent process is alive and reaches the database.
 
     Args:
         db: A transaction.
-        instance: The worker, as its heartbeat names it.
-        gap_s: After a longer silence nobody can tell what went on meanwhile.
-        anew: Whether the parent has only just started.
+        instance: The worker, as named in the heartbeat.
+        gap_s: Longest silence, in seconds, within a continuous life of the pool.
+        anew: True if the parent has only just started.
     """
     silent = "pool_seen_at is null or pool_seen_at < now() - :gap or :anew"
     since = text(f"case when {silent} then now() else pool_since end").bindparams(

@@ -1,4 +1,4 @@
-"""The rest of work whose results were refused: noted, ended, forgotten from outside."""
+"""Rest of work with refused results: noted, ended, forgotten from outside."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -10,7 +10,7 @@ from models.work import Claim, DueWork, WorkKind
 
 
 def rest(db: Transaction, held: Claim, because: str, *, seconds: float) -> None:
-    """Note that what the work made was refused, and let it rest; called before its end is written."""
+    """Note a refused result, and let the work rest; call before the end of the work is written."""
     db.execute(
         _of(held).values(
             refusals=DueWork.refusals + 1,
@@ -24,12 +24,12 @@ _RESTED = {"refusals": 0, "rests_until": None, "refused_because": None}
 
 
 def end_rest(db: Transaction, held: Claim) -> None:
-    """Forget earlier refusals: what the work made is good."""
+    """Clear earlier refusals after a good result."""
     db.execute(_of(held).values(_RESTED))
 
 
 def forget_refusals(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str) -> None:
-    """Forget earlier refusals from outside: what was refused is not asked for any more."""
+    """Clear earlier refusals from outside: the refused result is not wanted any more."""
     db.execute(
         update(DueWork)
         .where(DueWork.tenant_id == tenant_id, DueWork.kind == kind, DueWork.key == key)
