@@ -136,6 +136,29 @@ def tokens_between(
     ).scalar_one()
 
 
+PAUSE_TURNS = 50
+"""Among so many of a session's newest turns a pause is looked for."""
+
+_PAUSES = text(
+    """
+    select coalesce(bool_or(pause > make_interval(secs => :longer_than_s)), false) from (
+        select received_at - lag(received_at) over (order by turn_index) as pause from (
+            select turn_index, received_at from turn
+            where tenant_id = :tenant_id and session_id = :session_id
+            order by turn_index desc limit :most
+        ) as newest
+    ) as pauses
+    """
+)
+
+
+def has_pauses(db: Transaction, tenant_id: UUID, session_id: str, *, longer_than_s: float) -> bool:
+    """Say whether one of a session's newest turns came in so long after the one before it."""
+    asked = {"longer_than_s": longer_than_s, "most": PAUSE_TURNS}
+    found = db.execute(_PAUSES, {"tenant_id": tenant_id, "session_id": session_id, **asked})
+    return bool(found.scalar_one())
+
+
 @dataclass(frozen=True)
 class LoggedTurn:
     """A turn as it was stored.

@@ -49,9 +49,6 @@ class PlanningSettings(BaseSettings):
     artifact_price_share: float = Field(
         0.25, ge=0, le=1, description="The price of a summarizer's token, as a share of an answering model's."
     )
-    artifact_plan_ahead: bool = Field(
-        default=True, description="Whether a turn's end has the next context planned."
-    )
 
     @field_validator("model_overrides", mode="before")
     @classmethod

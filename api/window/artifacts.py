@@ -54,8 +54,8 @@ class Room:
     @property
     def for_artifacts(self) -> int:
         """What history leaves, and a share at least; of what nobody attached no more than another share."""
-        room = room_for_artifacts(self.whole, self.raw, share=planning_settings().artifact_room_share)
-        return min(room, int(self.whole * self.most_share))
+        least = planning_settings().artifact_room_share
+        return room_for_artifacts(self.whole, self.raw, share=least, most_share=self.most_share)
 
 
 @dataclass(frozen=True)

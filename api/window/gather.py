@@ -20,7 +20,7 @@ from context.budget import Budget
 from context.emergency import certify_left_out
 from context.outgoing import RefusedBefore
 from context.planning.deterministic import Wanted
-from context.planning.room import canonical_tokens
+from context.planning.room import canonical_tokens, most_share_of_old
 from context.planning.standing import standing_question
 from context.recall.offer import NO_OFFER
 from context.recall.question import find_question
@@ -31,9 +31,6 @@ from models.freshness import Standing
 from models.planning_settings import planning_settings
 from models.session import reading
 from models.tracing import span
-
-ARTIFACT_TOKENS = 1_500
-"""What artifacts of earlier turns may take of a small window, whatever share of it that is."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +222,6 @@ def _history_tokens(sought: Sought, notes: Notes | None) -> int:
 
 def _room(sought: Sought, notes: Notes | None, messages: Sequence[Message]) -> Room:
     whole = _history_tokens(sought, notes)
-    most = max(planning_settings().artifact_most_share, min(ARTIFACT_TOKENS / max(whole, 1), 1.0))
+    most = most_share_of_old(whole, planning_settings().artifact_most_share)
     raw = sum(message.tokens for message in messages)
     return Room(whole, raw, 1.0 if sought.request.attachments else most)

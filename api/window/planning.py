@@ -16,6 +16,7 @@ from context.focus import nearest, normalise
 from context.planning.brought import dump_brought
 from context.planning.decision import PlanningChoice, PlanningReason, should_use_llm_planning
 from context.planning.deterministic import Wanted, plan_by_rule
+from context.planning.room import fits_whole
 from context.planning.stored import for_question, load_plan
 from models.artifact_plan import (
     PlanKey,
@@ -73,6 +74,10 @@ class Planning(Protocol):
     @property
     def wait_ms(self) -> int:
         """How long the caller waits."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the turn goes on, so that its next request asks the same again."""
 
     @property
     def by_rule(self) -> bool:
@@ -150,7 +155,7 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
     )
     if not choice.use:
         return Planned(by_rule, choice)
-    cannot = _cannot(question)
+    cannot = _cannot(question, artifacts, known)
     if cannot or question.session is None:
         return Planned(by_rule, choice, fallback=cannot)
     attached = _attached(artifacts)
@@ -171,15 +176,22 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
         plan = for_question(load_plan(near.plan, by_rule, attached=attached), question.wanted)
         return Planned(plan, choice, by_model=True, fallback="near-question", call_ids=near.call_ids)
     if row is None or row.state is PlanState.WANTED:
-        return Planned(by_rule, choice, fallback="not-ready")
+        return Planned(by_rule, choice, fallback="not-ready" if _is_in_time(question) else "too-late")
     return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
 
 
-def _cannot(question: Planning) -> str:
+def _cannot(question: Planning, artifacts: Sequence[Artifact], known: Known) -> str:
     """Why no model is asked for a plan; empty where one can be."""
     if question.by_rule:
         return "in-shadow"
+    if fits_whole(artifacts, known.old, question.budget_tokens):
+        return "fits-whole"
     return "session-not-stored" if question.session is None else ""
+
+
+def _is_in_time(question: Planning) -> bool:
+    """Whether a plan that is asked for now is there for the caller, or for the next request of its turn."""
+    return question.goes_on or question.wait_ms > 0
 
 
 def _ask(
@@ -187,12 +199,15 @@ def _ask(
 ) -> PlanRow | None:
     """The plan as it stands; asked for where it is not there, and waited for where the caller waits.
 
-    One that failed is asked for anew by a caller that waits, after a while, and once another model plans.
+    A question that this request answers is not asked again: its plan would come too late. One that failed is
+    asked for anew by a caller that waits, after a while, and once another model plans.
     The question may hold words of stored messages: once those are changed or erased, it is not asked.
     """
     session_id = session.session_id
     found = _find(question.tenant_id, key)
-    if question.is_trial or (found is not None and not _is_asked(question, key, found)):
+    if question.is_trial or not _is_in_time(question):
+        return found
+    if found is not None and not _is_asked(question, key, found):
         return found
     try:
         with hinting() as db:

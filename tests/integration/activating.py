@@ -79,6 +79,7 @@ class Chat(Room):
         with session.transaction() as db:
             for table, columns in (
                 ("session", ("last_turn_at",)),
+                ("turn", ("received_at",)),
                 ("due_work", ("due_at", "rests_until", "finished_at")),
                 ("summary", ("created_at", "activated_at")),
             ):

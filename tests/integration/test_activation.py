@@ -34,9 +34,11 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 @pytest.fixture
 def chat(client: TestClient, tenant_id: UUID, settings: pytest.MonkeyPatch) -> Chat:  # noqa: ARG001
-    """A session of four turns."""
+    """A session of four turns, that paused once."""
     talk = Chat(client, tenant_id)
-    talk.say(4)
+    talk.say()
+    talk.pass_by(301)
+    talk.say(3)
     return talk
 
 
@@ -54,6 +56,18 @@ def test_a_summary_made_early_waits_and_history_stays_raw(prepared: Chat) -> Non
     assert answer["certificate"]["tail"] == [1, 8]
     assert answer["utilization"]["cache"]["prepared_through"] == 6
     assert answer["utilization"]["cache"]["activation"] is None
+
+
+def test_a_session_without_pauses_is_summarized_once_when_history_presses(
+    client: TestClient, tenant_id: UUID, settings: pytest.MonkeyPatch
+) -> None:
+    del settings
+    chat = Chat(client, tenant_id)
+    chat.say(4)
+    assert chat.work_off() == "nothing to do"
+    chat.say(2)
+    assert chat.work_off() == "activated version 1: pressure"
+    assert chat.states == [ACTIVE]
 
 
 def test_a_cold_cache_puts_it_in_force_without_another_call(prepared: Chat) -> None:

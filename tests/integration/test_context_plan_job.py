@@ -40,6 +40,14 @@ def further_step(question: str) -> dict[str, Any]:
     }
 
 
+class Agent(Platform):
+    """A platform whose requests answer a call: their plans are there for the next step."""
+
+    def ask(self, question: str = "And now?", **fields: Any) -> dict[str, Any]:
+        """The answer to a further step of a turn that began with a question."""
+        return super().ask(question, **{**further_step(question), **fields})
+
+
 AGENT: dict[str, Any] = {
     "tools": [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
 }
@@ -55,7 +63,7 @@ def server() -> Iterator[ScriptedServer]:
 @pytest.fixture
 def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Platform:
     server.reset()
-    made = Platform(client, tenant_id, server)
+    made = Agent(client, tenant_id, server)
     made.turn("Read both reports.", long_report(), long_report("The night shift paints the crane blue."))
     return made
 
@@ -113,7 +121,7 @@ def test_the_next_request_follows_the_models_plan_and_says_what_it_cost(platform
     made = plan(look_up("A1", "MSKU-481516"), leave_out("A2"))
     done = platform.do(WorkKind.CONTEXT_PLAN, "s1", made, llm_prices=PRICES)
     assert done == "ready: 1 of 1"
-    answer = platform.ask(CRANES, **SMALL)
+    answer = Platform.ask(platform, CRANES, **SMALL)
     assert used(answer)["llm_planning_used"] is True
     assert used(answer)["planning_fallback"] is None
     assert strategies(answer) == ["rag_extract", "exclude"]
@@ -194,7 +202,7 @@ def test_what_is_attached_again_is_shown_whatever_the_plan_leaves_out(platform: 
     platform.ask(CRANES, attachments=attached, **SMALL)
     platform.do(WorkKind.CONTEXT_PLAN, "s1", plan(leave_out("A1"), leave_out("A2")))
     assert 'from="attached to this message"' in platform.server.requests[0].body["messages"][-1]["content"]
-    answer = platform.ask(CRANES, attachments=attached, **SMALL)
+    answer = Platform.ask(platform, CRANES, attachments=attached, **SMALL)
     assert used(answer)["llm_planning_used"] is True
     assert strategies(answer)[1] == "exclude"
     assert attached[0]["attachment_id"] in shown_artifacts(answer)
@@ -362,45 +370,17 @@ def ready_plans() -> list[str]:
         return list(db.execute(text("select question from artifact_plan where state = 'ready'")).scalars())
 
 
-def test_after_the_turn_the_next_context_is_planned_ahead(platform: Platform) -> None:
-    platform.ask("Hello.", **SMALL)
-    platform.turn(CRANES, long_report("The crane in hall two fell silent."))
-    platform.do(WorkKind.ARTIFACT, newest_artifact())
-    made = plan(look_up("A1", "crane"), leave_out("A2"), leave_out("A3"))
-    platform.do(WorkKind.CONTEXT_PLAN, "s1", made)
-    assert CRANES in ready_plans()
-    answer = platform.ask("Yes, please go on.", **SMALL)
-    assert (used(answer)["llm_planning_used"], used(answer)["planning_fallback"]) == (True, None)
+def test_where_all_artifacts_fit_whole_nothing_is_planned(platform: Platform) -> None:
+    answer = platform.ask(CRANES, context_window=200_000, max_tokens=500, wait_ms=1)
+    assert used(answer)["planning_fallback"] == "fits-whole"
+    assert set(strategies(answer)) <= {"include_full", "exclude"}
+    assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is None
 
 
-@pytest.mark.parametrize(
-    ("window", "how"),
-    [
-        ({"context_window": 200_000, "max_tokens": 500}, {}),
-        (SMALL, {"context_planner_model": "extractive"}),
-        (SMALL, {"planning": planning_settings().model_copy(update={"artifact_plan_ahead": False})}),
-    ],
-    ids=["all of it fits", "no model plans", "switched off"],
-)
-def test_nothing_is_planned_ahead_where_it_does_not_pay(
-    platform: Platform, window: dict[str, Any], how: dict[str, Any]
-) -> None:
-    platform.ask("Hello.", **window)
-    with session.transaction() as db:
-        db.execute(text("delete from artifact_plan"))
-    platform.do(WorkKind.ARTIFACT, newest_artifact(), **how)
-    with session.reading() as db:
-        assert db.execute(text("select count(*) from artifact_plan")).scalar() == 0
-
-
-def test_a_turn_that_goes_on_is_not_planned_ahead(platform: Platform) -> None:
-    platform.ask("Hello.", **SMALL)
-    platform.turn(CRANES, long_report("It fell silent."), end=False)
-    with session.transaction() as db:
-        db.execute(text("delete from artifact_plan"))
-    platform.do(WorkKind.ARTIFACT, newest_artifact())
-    with session.reading() as db:
-        assert db.execute(text("select count(*) from artifact_plan")).scalar() == 0
+def test_a_plan_that_would_come_too_late_is_not_asked_for(platform: Platform) -> None:
+    answer = Platform.ask(platform, CRANES, **SMALL)
+    assert used(answer)["planning_fallback"] == "too-late"
+    assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is None
 
 
 def test_a_model_never_sees_what_a_report_says_as_an_order(platform: Platform) -> None:

@@ -15,7 +15,7 @@ from models.artifact_plan import AGAIN_AFTER_S
 from models.heartbeat import beat
 from models.work import WorkKind
 from tests.integration.reading import Platform, long_report
-from tests.integration.test_context_plan_job import CRANES, SMALL, leave_out, look_up, plan
+from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -32,7 +32,7 @@ def server() -> Iterator[ScriptedServer]:
 def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Platform:
     """A session whose plan failed: the planner refused once."""
     server.reset()
-    made = Platform(client, tenant_id, server)
+    made = Agent(client, tenant_id, server)
     made.turn("Read both reports.", long_report(), long_report("The night shift paints the crane blue."))
     made.ask(CRANES, **SMALL)
     made.do(WorkKind.CONTEXT_PLAN, "s1", Step(Mode.REFUSAL))
@@ -89,7 +89,7 @@ def test_another_planner_is_asked(platform: Platform) -> None:
 def test_a_plan_that_failed_for_want_of_a_planner_is_made_once_there_is_one(
     client: TestClient, tenant_id: UUID, server: ScriptedServer
 ) -> None:
-    platform = Platform(client, tenant_id, server)
+    platform = Agent(client, tenant_id, server)
     platform.turn("Read both reports.", long_report(), long_report("The night shift paints the crane blue."))
     plans_now("extractive")
     platform.ask(CRANES, **SMALL)

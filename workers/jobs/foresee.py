@@ -2,20 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from context.extract import INDEX_VERSION, PassageIndex
 from context.focus import normalise
 from context.planning.deterministic import Wanted
+from context.planning.room import canonical_tokens, fits_whole, most_share_of_old, room_for_artifacts
 from context.planning.standing import standing_question
 from context.planning.whole import asks_for_all
 from context.precompute.predict import Prediction, bears_on, open_points, predict_focuses
 from context.precompute.topics import find_topics
+from context.types import Role
 from models.artifact import load_passages
 from models.artifact_attachment import load_attachments
 from models.artifact_origin import ArtifactText, Origin, find_origin, load_text
+from models.artifact_use import find_old, load_uses
 from models.freshness import find_standing
 from models.habits import likely_focuses
-from models.history import load_newest
+from models.history import load_newest, load_oldest
+from models.planning_settings import PlanningSettings
 from models.session import Transaction, reading
 from models.session_state import SessionState
 from models.work import Claim
@@ -34,9 +39,10 @@ class Known:
         passages: Its prepared index, as bytes; None where there is none.
         session: The session that used it last; None where no session uses it.
         is_kept: Whether a session uses it, or somebody uploaded it.
-        question: What the turn that used it last asks.
+        question: What the turn that used it last asks; empty once it was answered.
         open_work: What that session's summary leaves open.
         mined: What artifacts of its tool were read for, with shares.
+        fits_whole: Whether a window of that session shows all of its artifacts as they are.
     """
 
     artifact: ArtifactText
@@ -46,9 +52,10 @@ class Known:
     question: str = ""
     open_work: Sequence[str] = ()
     mined: Sequence[tuple[str, float]] = ()
+    fits_whole: bool = False
 
 
-def look_up(held: Claim) -> Known | None:
+def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
     """Read what is known of an artifact; None where it is gone.
 
     The session is read before its messages: what changes between the two makes what is asked in its words
@@ -69,14 +76,45 @@ def look_up(held: Claim) -> Known | None:
             passages,
             standing.session,
             is_kept=True,
-            question=_question_of(db, held, origin),
+            question=_question_of(db, held, origin, standing.session),
             open_work=open_points(standing.summary.text) if standing.summary else (),
             mined=likely_focuses(db, held.tenant_id, origin.tool) if origin.tool else (),
+            fits_whole=_fits_whole(db, held.tenant_id, standing.session, planning),
         )
 
 
-def _question_of(db: Transaction, held: Claim, origin: Origin) -> str:
-    """What the turn asks, by the words under which a request of it looks for a summary."""
+def _fits_whole(db: Transaction, tenant_id: UUID, session: SessionState, planning: PlanningSettings) -> bool:
+    """Whether the session's next request could show its artifacts whole, by the room of the last one."""
+    uses = load_uses(
+        db, tenant_id, session.session_id, after_seq=session.start_seq, newest=planning.artifact_newest
+    )
+    artifacts = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact}
+    fixed = session.system_tokens + session.tools_tokens + session.summary_tokens
+    whole = canonical_tokens(session.budget.input_tokens, session.model or "") - fixed
+    room = room_for_artifacts(
+        whole,
+        session.raw_tokens,
+        share=planning.artifact_room_share,
+        most_share=most_share_of_old(whole, planning.artifact_most_share),
+    )
+    return fits_whole(list(artifacts.values()), find_old(uses), room)
+
+
+def _question_of(db: Transaction, held: Claim, origin: Origin, session: SessionState) -> str:
+    """What the turn asks, by the words under which a request of it looks for a summary.
+
+    Once the turn has its answer, the next request asks something else.
+    """
+    later = load_oldest(
+        db,
+        held.tenant_id,
+        origin.session_id,
+        after_seq=origin.seq,
+        up_to_seq=session.last_seq,
+        most=TURN_MESSAGES,
+    )
+    if any(message.role is Role.ASSISTANT and not message.call_ids for message in later):
+        return ""
     messages = load_newest(
         db,
         held.tenant_id,
@@ -89,7 +127,12 @@ def _question_of(db: Transaction, held: Claim, origin: Origin) -> str:
 
 
 def predict(known: Known, index: PassageIndex, settings: PrecomputeSettings) -> list[Prediction]:
-    """Name the focuses that may be asked for; a question for all of the artifact is the general one."""
+    """Name the focuses that may be asked for; a question for all of the artifact is the general one.
+
+    What is shown whole is read for none.
+    """
+    if known.fits_whole:
+        return []
     artifact, most = known.artifact, settings.artifact_focuses
     vocabulary = frozenset(index.vocabulary) if known.open_work else frozenset()
 

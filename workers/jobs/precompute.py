@@ -21,7 +21,6 @@ from models.session import Transaction, reading, transaction
 from models.work import Claim, finish, hold
 from workers.jobs.foresee import Known, look_up, predict
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.plan_ahead import plan_ahead
 from workers.jobs.reading import Complete, Reader, input_cap, read_for, summary_tokens
 from workers.settings import PrecomputeSettings
 
@@ -36,7 +35,7 @@ class _Means:
         complete: Asks a model.
         llm: Which models, and their windows.
         settings: How much is read and written ahead.
-        planning: What a summary must be worth, and whether the next context is planned too.
+        planning: What a summary must be worth.
         ttl_s: How long a summary is kept, in seconds, > 0.
     """
 
@@ -59,8 +58,7 @@ def precompute_artifact(
     """Index an artifact and have it summarized for what it will probably be read for, likeliest first.
 
     No transaction is open while a model answers. Each summary is stored by itself, under the lease, and only
-    where its wish still stands: an erased session's question answers nobody. At the end, the session's next
-    context is planned where that pays.
+    where its wish still stands: an erased session's question answers nobody.
 
     Returns:
         What came of it.
@@ -70,7 +68,7 @@ def precompute_artifact(
         LlmFailure: The model did not answer; the wishes that are left stay.
     """
     by = _Means(complete, llm, settings, planning or planning_settings(), ttl_s)
-    known = look_up(held)
+    known = look_up(held, by.planning)
     if known is None:
         return _finish(held, "the artifact is gone")
     index = _prepare_index(held, known)
@@ -81,7 +79,7 @@ def precompute_artifact(
     outcome = f"ready: {ready} of {len(wishes)}"
     if len(wishes) == by.settings.artifact_wishes or not current:
         return _finish(held, outcome, again_in_s=0)
-    return _finish_and_plan(held, outcome, known, by)
+    return _finish(held, outcome)
 
 
 def _prepare_index(held: Claim, known: Known) -> PassageIndex:
@@ -182,15 +180,4 @@ def _finish(held: Claim, outcome: str, *, again_in_s: float | None = None) -> st
     with transaction() as db:
         if not finish(db, held, outcome, again_in_s=again_in_s):
             raise LeaseLostError
-    return outcome
-
-
-def _finish_and_plan(held: Claim, outcome: str, known: Known, by: _Means) -> str:
-    """End the work and ask for the plan in one transaction; in words of a changed session, for none."""
-    with transaction() as db:
-        current = _is_current(db, held.tenant_id, known)
-        if not finish(db, held, outcome):
-            raise LeaseLostError
-        if known.session is not None and current:
-            plan_ahead(db, held.tenant_id, known.session, known.question, settings=by.planning, llm=by.llm)
     return outcome

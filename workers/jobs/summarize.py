@@ -11,10 +11,12 @@ from context.activation import (
     ActivationSettings,
     Moment,
     choose_activation,
+    is_cold,
     prepare_thresholds,
 )
 from context.compression import Load, Thresholds, Trigger, count_ready, find_trigger, plan_cut
 from context.gate import GateSettings
+from context.prompt_cache import cache_ttl_s
 from context.prompts import PROMPT_VERSION
 from context.riding import Ride
 from context.types import Message
@@ -24,7 +26,7 @@ from llm.settings import EXTRACTIVE, LlmSettings
 from models.budget import BudgetDeniedError
 from models.counting import Counted, count
 from models.freshness import Standing, find_standing
-from models.history import load_oldest
+from models.history import has_pauses, load_oldest
 from models.provider import ProviderParkedError
 from models.recall import is_indexed
 from models.rollback import is_rolled_back
@@ -171,10 +173,11 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
         refused_to = refused_through(db, held.tenant_id, session, prompt_version=PROMPT_VERSION)
         is_known = is_indexed(db, held.tenant_id, session, through_seq=session.prepared_seq)
         is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
+        pauses = _pauses(db, held, standing, activation)
     load = _load_of(session, basis, messages, stands_in=stands_in, more=more)
     trigger = find_trigger(load if stands_in else session.load, standing.budget, thresholds)
     pressed = trigger is not None
-    early = prepare_thresholds(thresholds, activation, pressed=pressed)
+    early = prepare_thresholds(thresholds, activation, pressed=pressed) if pauses else thresholds
     segment = _choose_segment(standing, basis, messages, early, load)
     if isinstance(segment, Segment) and segment.cut.to_seq == refused_to:
         segment = "refused before; waits for a new turn"
@@ -184,6 +187,18 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
     why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
     is_full = trigger in {Trigger.TOKENS, Trigger.LEFT_OUT}
     return _Task(segment, waiting, Activation.PRESSURE if stands_in else why, session.summarized_seq, is_full)
+
+
+def _pauses(db: Transaction, held: Claim, standing: Standing, activation: ActivationSettings) -> bool:
+    """Whether the session pauses for so long that its cache gets cold: what is prepared waits for that alone.
+
+    A session that never did is summarized once, when history presses.
+    """
+    session = standing.session
+    if is_cold(Moment(session.model, standing.idle_s), activation):
+        return True
+    ttl_s = cache_ttl_s(session.model, activation.cache_ttl_s)
+    return has_pauses(db, held.tenant_id, held.key, longer_than_s=ttl_s)
 
 
 def _load_of(
