@@ -13,7 +13,7 @@ from models import session
 from models.work import WorkKind
 from tests.integration.reading import PLAIN, Platform, long_report
 from tests.integration.sealing import tables_with_traces
-from tests.integration.test_context_plan_job import CRANES, SMALL, leave_out, look_up, plan, used
+from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan, used
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def server() -> Iterator[ScriptedServer]:
 @pytest.fixture
 def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Platform:
     server.reset()
-    made = Platform(client, tenant_id, server)
+    made = Agent(client, tenant_id, server)
     made.turn("Read the report.", long_report())
     return made
 

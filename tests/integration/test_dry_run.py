@@ -45,9 +45,11 @@ def look_then_ask(tenant_id: UUID, ask: Callable[..., Any], **request: Any) -> A
 
 @pytest.fixture
 def chat(client: TestClient, tenant_id: UUID) -> Chat:
-    """A session whose window is full enough for a summary to be prepared, which waits."""
+    """A session that paused, and whose window is full enough for a summary to be prepared, which waits."""
     talk = Chat(client, tenant_id)
-    talk.say(26, context_window=10_000)
+    talk.say(25, context_window=10_000)
+    talk.pass_by(301)
+    talk.say(1, context_window=10_000)
     assert talk.work_off(Model()) == "prepared version 1"
     return talk
 

@@ -163,7 +163,7 @@ def test_a_context_counts_who_planned_its_artifacts(app: Any, chat: Chat) -> Non
         path, json={**request, "context_window": 3_000, "max_tokens": 300, "attachments": [document]}
     )
     assert answer.status_code == 200, answer.text
-    assert scrape(app).value("artifact_planning_total", outcome="not-ready") == 1
+    assert scrape(app).value("artifact_planning_total", outcome="too-late") == 1
 
 
 def test_a_conversation_leaves_its_numbers(app: Any, chat: Chat) -> None:

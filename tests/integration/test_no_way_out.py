@@ -133,6 +133,8 @@ def test_a_server_that_a_conversation_names_is_never_called(platform: Platform, 
     assert summarize(platform)
     with session.reading() as db:
         [artifact_id] = db.execute(text("select distinct artifact_id from artifact_use")).scalars()
+    wish = {"focus": f"what {at} says"}
+    assert client.put(f"/v1/artifacts/{artifact_id}/summaries", json=wish).status_code == 202
     platform.do(WorkKind.ARTIFACT, artifact_id, Step(Mode.OK, f"- See {at}/notes."))
     assert len(platform.server.requests) >= 2
     assert canary.heard() == 0

@@ -14,14 +14,16 @@ from tests.integration.activating import Chat
 
 @pytest.fixture
 def chat(client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch) -> Iterator[Chat]:
-    """A session of four turns, with a summary that waits for a cold cache."""
+    """A session of four turns that paused once, with a summary that waits for a cold cache."""
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_MESSAGE_COUNT", "10")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_SHARE", "0")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_TOKENS", "0")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_KEEP_MESSAGES", "2")
     compression_settings.cache_clear()
     talk = Chat(client, tenant_id)
-    talk.say(4)
+    talk.say()
+    talk.pass_by(301)
+    talk.say(3)
     assert talk.work_off() == "prepared version 1"
     yield talk
     compression_settings.cache_clear()

@@ -93,7 +93,9 @@ def by_number(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("by_number")
 def test_a_prepared_summary_takes_effect_in_shadow_and_the_answer_stays_raw(chat: Chat) -> None:
     switch(chat.tenant_id, Part.SUMMARIES)
-    chat.say(25)
+    chat.say(24)
+    chat.pass_by(3_600)
+    chat.say()
     assert chat.work_off().startswith("prepared")
     chat.pass_by(3_600)
     answer = chat.read(**WIDE)
