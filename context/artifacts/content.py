@@ -1,4 +1,4 @@
-"""What is known of a text by its content alone: its id, and the beginning and end that stand for it."""
+"""Facts read from a text's content alone: its id, and a preview of beginning and end."""
 
 import hashlib
 import re
@@ -15,28 +15,28 @@ _ID_HEX = 32
 _HEAD_SHARE = 2 / 3
 _MARKER_ROOM = 48
 _LINE_SHARE = 0.3
-"""A cut moves to a line's end where that costs no more than this share of its room."""
+"""Largest share of the room given up to move a cut to a line's end."""
 
 
 def artifact_id_of(content: str) -> str:
-    """Name a content: the same text has the same id, wherever it comes from.
+    """Name a content: the same text always has the same id.
 
     Args:
         content: Any text; lone surrogates are taken as they are.
 
     Returns:
-        `art_` and the first 32 hex digits of the SHA-256 of its UTF-8 bytes.
+        `art_` and the first 32 hex digits of the SHA-256 of the UTF-8 bytes.
     """
     return ID_PREFIX + hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_HEX]
 
 
 def is_artifact_id(value: object) -> bool:
-    """Whether a value has the shape of an artifact's id."""
+    """Say whether a value has the shape of an artifact's id."""
     return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 def count_lines(content: str) -> int:
-    """Count the lines of a text: 0 for an empty one; a line break at the end opens no line."""
+    """Count the lines of a text: 0 for an empty text; a line break at the end opens no line."""
     return content.count("\n") + (not content.endswith("\n")) if content else 0
 
 
@@ -48,8 +48,8 @@ def preview_of(content: str, max_chars: int = PREVIEW_CHARS) -> str:
         max_chars: The most characters of the answer, >= 1.
 
     Returns:
-        The text itself where it fits, without embedded files; else its head, a line that says how much is
-        left out, and its tail. The head alone where there is no room for three things.
+        The whole text if short enough, without embedded files; else its head, a line with the omitted length,
+        and its tail. The head alone if there is no room for three parts.
     """
     if len(content) <= max_chars:
         return drop_encoded(content)

@@ -10,7 +10,7 @@ from itertools import chain
 from context.artifacts.types import ContentKind
 
 WHOLE_CHARS = 5_000_000
-"""JSON up to this length is decoded to be sure; of a longer text its ends alone tell."""
+"""Length up to which JSON is decoded for certainty; of a longer text only the ends are checked."""
 
 _HEAD_CHARS = 48_000
 _MIDDLE_CHARS = 8_000
@@ -27,7 +27,7 @@ _LEVEL = r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL|SEVER
 _PLACE = r"\S{1,200}?[:(]\d+[:,]\d+[:)]{1,2}\s*(?:-\s*)?(?:fatal )?(?:error|warning|note|info)\b"
 _LOG_LINE = re.compile(rf"\s{{0,4}}(?:{_STAMP}|{_LEVEL}|\S{{1,40}}\s+{_LEVEL})")
 _VERDICT = re.compile(_PLACE)
-"""A compiler's place in a file, and what is wrong there."""
+"""A compiler's place in a file, with the fault there."""
 
 _DIFF_HUNK = re.compile(r"@@+ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _DIFF_LINE = re.compile(
@@ -69,14 +69,14 @@ _MARKDOWN = {
 
 
 def kind_of(text: str) -> ContentKind:
-    """Tell how a text is built.
+    """Tell the kind of a text.
 
     Args:
-        text: Any text. Up to `WHOLE_CHARS` characters, one that is written like JSON is decoded; beyond that
-            and for all other kinds, 64,000 characters of its beginning, middle and end decide.
+        text: Any text. A text that looks like JSON is decoded up to `WHOLE_CHARS` characters; beyond that
+            length and for all other kinds, 64,000 characters of the beginning, middle and end decide.
 
     Returns:
-        The kind; `TEXT` where nothing else is certain.
+        The kind; `TEXT` if nothing else is certain.
     """
     if _is_json(text):
         return ContentKind.JSON
@@ -100,7 +100,7 @@ def kind_of(text: str) -> ContentKind:
 
 
 def _sample(text: str) -> list[str]:
-    """Take whole lines of the beginning, the middle and the end; a very long one by its beginning."""
+    """Take whole lines of the beginning, the middle and the end; of a very long line the beginning."""
     if len(text) <= _HEAD_CHARS + 2 * _MIDDLE_CHARS:
         return [line[:_MAX_LINE_CHARS] for line in text.split("\n")]
     middle = len(text) // 2
@@ -130,7 +130,7 @@ def _is_json(text: str) -> bool:
 
 
 def _are_json_lines(lines: Sequence[str]) -> bool:
-    """Several lines, each an object or an array of its own; one that was cut short cannot be judged."""
+    """Say whether several lines are each an object or an array; lines cut short are not judged."""
     judged = [line for line in lines if len(line) < _MAX_LINE_CHARS] or lines
     judged = judged[:: max(1, len(judged) // _MOST_JSON_LINES)]
     if len(lines) < 2 or not all(line.lstrip("\ufeff ")[:1] in {"{", "["} for line in lines):  # noqa: PLR2004
@@ -139,7 +139,7 @@ def _are_json_lines(lines: Sequence[str]) -> bool:
 
 
 def _without_numbers(lines: list[str]) -> list[str]:
-    """Take off the line numbers that a reader of files puts before each line."""
+    """Strip the line numbers put before each line by a file reader."""
     numbers = [_NUMBERED.match(line) for line in lines]
     if _share(lines, map(bool, numbers)) < 0.8:  # noqa: PLR2004
         return lines
@@ -163,7 +163,7 @@ def _is_html(lines: Sequence[str]) -> bool:
 
 
 def _is_log(lines: Sequence[str]) -> bool:
-    """Most entries begin with a time, a level or a compiler's verdict; indented lines continue one."""
+    """Say whether most entries begin with a time, a level or a compiler's verdict, indented lines aside."""
     entries = [line for line in lines if not line[:1].isspace()]
     if sum(_VERDICT.match(line) is not None for line in entries) >= max(2, 0.6 * len(entries)):
         return True
@@ -179,7 +179,7 @@ def _is_table(lines: Sequence[str]) -> bool:
 
 
 def _has_columns(lines: Sequence[str], *, least: int) -> bool:
-    """The same number of short cells in nearly every line, whatever separates them."""
+    """Say whether nearly every line has the same number of short cells, with any separator."""
     for separator in ("\t", ",", ";", "|"):
         if separator not in lines[0]:
             continue
@@ -202,12 +202,12 @@ def _rows(lines: Sequence[str], separator: str) -> list[list[str]]:
 
 
 def _pairs(rows: Sequence[Sequence[str]], separator: str) -> bool:
-    """Two columns are a table where a comma or semicolon is not followed by a blank, as it is in prose."""
+    """Say whether two columns are a table: no blank after the comma or semicolon, unlike prose."""
     return separator in ",;" and len(rows[0]) == 2 and not any(row[-1][:1].isspace() for row in rows)  # noqa: PLR2004
 
 
 def _reads_like_prose(rows: Sequence[Sequence[str]], separator: str) -> bool:
-    """Commas in sentences and in code are followed by blanks nearly always; in tables they seldom are."""
+    """Say whether blanks follow nearly all commas, as in sentences and code, and seldom in tables."""
     if separator != ",":
         return False
     cells = [cell for row in rows for cell in row[1:]]
@@ -217,7 +217,7 @@ def _reads_like_prose(rows: Sequence[Sequence[str]], separator: str) -> bool:
 
 
 def _outside_fences(lines: Sequence[str]) -> tuple[list[str], int]:
-    """The lines that stand in no fence, and how many fences there are."""
+    """Return the lines outside fences, and the number of fences."""
     outside, inside, fences = [], False, 0
     for line in lines:
         if _FENCE.match(line):
@@ -233,7 +233,7 @@ def _marks(lines: Sequence[str]) -> Counter[str]:
 
 
 def _is_document(lines: Sequence[str]) -> bool:
-    """Headings or fences around words that are no code: Markdown, however much code it quotes."""
+    """Say whether headings or fences surround prose: Markdown, with any amount of quoted code."""
     outside, fences = _outside_fences(lines)
     marks = _marks(outside)
     headings = marks["heading"]

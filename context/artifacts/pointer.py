@@ -1,4 +1,4 @@
-"""The pointer that stays in a message where a large tool result was: what it is, and how it is read."""
+"""Pointer left in a message in place of a large tool result: description, and how to read the result."""
 
 import re
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Described:
-    """What a pointer says of an artifact.
+    """Description of an artifact in a pointer.
 
     Attributes:
-        artifact_id: Its id.
-        tool: The tool that returned it; empty where it is not known.
-        kind: How its text is built.
+        artifact_id: The artifact's id.
+        tool: The tool that returned the artifact; empty if unknown.
+        kind: The kind of text.
         chars: Length of the whole, >= 0.
-        lines: Its lines, >= 0.
-        tokens: Its cost in the canonical count, >= 0.
-        preview: Its beginning and end.
+        lines: The number of lines, >= 0.
+        tokens: The cost in the canonical count, >= 0.
+        preview: The beginning and end.
     """
 
     artifact_id: str
@@ -41,14 +41,14 @@ class Described:
 
 
 def write_pointer(described: Described, span: tuple[int, int] | None = None) -> str:
-    """Write the pointer that takes the place of a text.
+    """Write a pointer to replace a text.
 
     Args:
-        described: What is known of the artifact.
-        span: Which characters of it stood here; None for all of them.
+        described: The description of the artifact.
+        span: The replaced characters of the artifact; None for all.
 
     Returns:
-        A block that ends at its own tag only.
+        A block closed by its own tag only.
     """
     tool = _UNSAFE.sub("_", described.tool)[:_MAX_NAME_CHARS]
     named = f' tool="{tool}"' if tool else ""
@@ -60,7 +60,7 @@ def write_pointer(described: Described, span: tuple[int, int] | None = None) -> 
 
 
 def write_continuation(artifact_id: str, span: tuple[int, int]) -> str:
-    """Write what takes the place of a further text of a result whose first one became the pointer."""
+    """Write a replacement for a further text of a result, after the pointer in the first text."""
     return f'<{POINTER_TAG} id="{artifact_id}"{_part(span)}>\n{_CLOSING}'
 
 

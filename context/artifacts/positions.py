@@ -1,4 +1,4 @@
-"""The texts of tool results in a message, and a message with other texts in their places."""
+"""Texts of tool results in a message, for reading and replacing."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +17,11 @@ class ResultTexts:
     """The words of one tool result.
 
     Attributes:
-        place: Which result of its message it is, from 0.
-        call_id: The call that it answers.
-        name: The tool, where the message names it.
-        texts: Its texts that are not empty, in order: one, or one for each text part.
-        flagged: Whether it says that the call failed; None where it does not say.
+        place: The number of the result in its message, from 0.
+        call_id: The answered call.
+        name: The tool, if named by the message.
+        texts: The non-empty texts, in order: one text, or one for each text part.
+        flagged: True if the result reports a failed call; None if the result does not say.
     """
 
     place: int
@@ -32,23 +32,23 @@ class ResultTexts:
 
     @property
     def failed(self) -> bool:
-        """Whether the call failed, by what the result says of itself, else by its first words."""
+        """True if the call failed, by the result's own flag, else by its first words."""
         return looks_failed(pointer_words(self.texts[0])) if self.flagged is None else self.flagged
 
 
 Rewrite = Callable[[ResultTexts], Sequence[str]]
-"""Gives for a result's texts as many texts that take their places."""
+"""Maps a result's texts to as many replacements."""
 
 
 def read_results(message: Message) -> list[ResultTexts]:
-    """List the results of a message that have words.
+    """List the results of a message with words.
 
     Args:
         message: A message in any wire format.
 
     Returns:
-        One entry a result, in order. Words of people and models, media, and the results of tools that the
-        provider ran itself are not among them.
+        One entry a result, in order. Words of people and models, media, and results of tools run by the
+        provider itself are left out.
     """
     found: list[ResultTexts] = []
 
@@ -61,14 +61,14 @@ def read_results(message: Message) -> list[ResultTexts]:
 
 
 def rewrite_results(message: Message, rewrite: Rewrite) -> JsonObject:
-    """Put other words into the results of a message; everything else is the same, in the same order.
+    """Replace the words in the results of a message; everything else stays, in the same order.
 
     Args:
         message: A message in any wire format.
-        rewrite: Asked once for each result that has words.
+        rewrite: Called once for each result with words.
 
     Returns:
-        A new body, or the message's own where it has no results.
+        A new body, or the unchanged body of a message without results.
     """
     if not message.answer_ids:
         return message.body

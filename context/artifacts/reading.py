@@ -1,4 +1,4 @@
-"""A reading of an artifact: the text that stands for it in one window, and what that text is."""
+"""Reading of an artifact: the text shown in one window, and the kind of text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from context.artifacts.types import Artifact, ProcessingStrategy
 
 
 class How(StrEnum):
-    """What a reading is."""
+    """Kinds of readings."""
 
     FULL = "full"
     EXACT = "exact"
@@ -26,19 +26,19 @@ STRATEGY_OF = {
 
 @dataclass(frozen=True)
 class Reading:
-    """A text that stands for an artifact.
+    """A text shown in place of an artifact.
 
     Attributes:
-        how: The whole, a summary for the very focus, a summary for a near one, or an extract.
+        how: The whole, a summary for the very focus, a summary for a near focus, or an extract.
         text: The text.
-        tokens: Its cost, >= 0, in the count in which the budget is.
-        focus: What a summary was made for; empty for the general one.
-        similarity: How near that focus is to the wanted one, 0 to 1; 1 for everything but a near reading.
-        call_ids: The model calls that made it, for their cost.
-        places: Where an extract's passages stand, such as `lines 10-24`.
-        tokens_wide: Its cost in the second count; None where it was not counted.
-        is_partial: Whether a summary was made of passages that were chosen for its focus, not of the whole.
-        other_summarizer: Whether another model or prompt made it than makes such summaries now.
+        tokens: The cost, >= 0, in the count of the budget.
+        focus: The focus of a summary; empty for the general summary.
+        similarity: Similarity between a near focus and the wanted focus, 0 to 1; 1 for other readings.
+        call_ids: The model calls behind the text, for their cost.
+        places: The places of an extract's passages, such as `lines 10-24`.
+        tokens_wide: The cost in the second count; None if not counted.
+        is_partial: True if a summary was made of passages chosen for its focus, not of the whole.
+        other_summarizer: True if the model or prompt behind the summary is no longer the current choice.
     """
 
     how: How
@@ -55,13 +55,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class UsedArtifact:
-    """An artifact as a window shows it.
+    """An artifact as shown by a window.
 
     Attributes:
-        artifact: Which one.
-        reading: What stands for it; its text disarmed.
-        tokens: What it costs with its label, >= 0.
-        stale_by: The message whose call changed what this shows; None where it is still so.
+        artifact: The artifact.
+        reading: The reading shown; text disarmed.
+        tokens: The cost with the label, >= 0.
+        stale_by: The message whose call changed the artifact's subject; None if nothing changed.
     """
 
     artifact: Artifact

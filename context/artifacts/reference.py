@@ -1,11 +1,11 @@
-"""Read a pointer: which artifact it names, and the words that it shows."""
+"""Reading of a pointer: the named artifact, and the preview."""
 
 import re
 from dataclasses import dataclass
 
 POINTER_TAG = "stored_result"
 PREVIEW_MARK = "\n\n"
-"""Stands between what a pointer says and the preview that it shows."""
+"""Separator between the words of a pointer and its preview."""
 
 _OPENING = re.compile(
     rf'<{POINTER_TAG} id="(art_[0-9a-f]{{32}})"(?: part="(\d{{1,10}})-(\d{{1,10}})")?(?: [^<>\n]{{0,300}})?>'
@@ -17,12 +17,12 @@ _LEFT_OUT = re.compile(r"^\[\.\.\. (\d+) characters left out \.\.\.\]$", re.MULT
 
 @dataclass(frozen=True)
 class Reference:
-    """What a pointer points at.
+    """Target of a pointer.
 
     Attributes:
         artifact_id: The artifact.
-        start: The first character that stood here; None where the whole artifact stood here.
-        end: The end of it, not included.
+        start: The first replaced character; None if the whole artifact was replaced.
+        end: The end, not included.
     """
 
     artifact_id: str
@@ -30,7 +30,7 @@ class Reference:
     end: int | None = None
 
     def read(self, content: str) -> str | None:
-        """Cut what stood here out of the artifact's content; None where it is too short for that."""
+        """Cut the replaced part out of the artifact's content; None if the content is too short."""
         if self.start is None or self.end is None:
             return content
         return content[self.start : self.end] if self.start <= self.end <= len(content) else None
@@ -39,14 +39,14 @@ class Reference:
 def read_pointer(text: str) -> Reference | None:
     """Read a text that is a pointer and nothing else.
 
-    The text proves nothing: whoever wrote it may have made it up. It names an artifact; whether that may be
-    read here is for the caller to know, by what was stored with the message, never by the text.
+    The text proves nothing: anybody may have made up a pointer. The caller must check by the data stored with
+    the message, never by the text, whether the named artifact may be read here.
 
     Args:
         text: A text of a tool result.
 
     Returns:
-        What it points at; None for any other text.
+        The target; None for any other text.
     """
     opening = _opening(text)
     if opening is None:
@@ -56,14 +56,14 @@ def read_pointer(text: str) -> Reference | None:
 
 
 def pointer_words(text: str) -> str:
-    """Take from pointers the words of the results that they stand for, for summaries and searches.
+    """Extract from pointers the words of the replaced results, for summaries and searches.
 
     Args:
         text: The words of a tool result; several texts of one result joined by line breaks.
 
     Returns:
-        The text, each pointer in it replaced by its preview, with the artifact's id where that says what is
-        left out. What nobody but a pointer's writer wrote goes.
+        The text, each pointer replaced by its preview, with the artifact's id in the note about the omitted
+        part. Words added by the pointer's writer are dropped.
     """
     if f"<{POINTER_TAG} " not in text:
         return text

@@ -1,4 +1,4 @@
-"""The region of a window that shows artifacts: each labelled with what it is, all of it data."""
+"""Region of a window for artifacts: each with a label, all of it data."""
 
 from collections.abc import Sequence
 
@@ -22,10 +22,10 @@ def render_region(used: Sequence[UsedArtifact]) -> str:
     """Write artifacts as the content of one user message.
 
     Args:
-        used: What the window shows, in order.
+        used: The shown artifacts, in order.
 
     Returns:
-        One region that is closed by its own tag only; empty where nothing is shown.
+        One region, closed only by the region's tag; empty if nothing is shown.
     """
     if not used:
         return ""
@@ -34,18 +34,18 @@ def render_region(used: Sequence[UsedArtifact]) -> str:
 
 
 def frame() -> str:
-    """The region without any artifact: what it costs beyond them."""
+    """Return the region without any artifact, to count the cost of the frame."""
     return f"<{REGION_TAG}>\n{_HEAD}\n\n</{REGION_TAG}>"
 
 
 def label(one: UsedArtifact) -> str:
-    """Write what stands before an artifact's text: its id, its source and what the text is.
+    """Write the label before an artifact's text: id, source and kind of reading.
 
     Args:
-        one: The artifact and its reading.
+        one: The artifact and the reading.
 
     Returns:
-        A tag that opens the block, and a sentence.
+        An opening tag of the block, and a sentence.
     """
     artifact = one.artifact
     title = f' title="{attribute(artifact.title, _MAX_SOURCE_CHARS)}"' if artifact.title else ""
@@ -61,7 +61,7 @@ def label(one: UsedArtifact) -> str:
 
 
 def closing() -> str:
-    """What stands after an artifact's text."""
+    """Return the closing after an artifact's text."""
     return _END
 
 

@@ -1,4 +1,4 @@
-"""Simple shell commands: which file one of them shows or changes."""
+"""Simple shell commands: the file shown or changed by a command."""
 
 import re
 import shlex
@@ -15,12 +15,12 @@ _MAX_CHARS = 20_000
 
 @dataclass(frozen=True)
 class FileCommand:
-    """A command that is about one file.
+    """A command about one file.
 
     Attributes:
-        path: The file, after the folder that the command enters.
-        part: Which part is shown, such as `lines=1,40`; empty for all of it.
-        writes: Whether it changes the file.
+        path: The file, after the folder entered by the command.
+        part: The shown part, such as `lines=1,40`; empty for all of the file.
+        writes: True if the command changes the file.
     """
 
     path: str
@@ -29,13 +29,13 @@ class FileCommand:
 
 
 def read_command(command: str) -> FileCommand | None:
-    """Tell which file a command shows or changes.
+    """Find the file shown or changed by a command.
 
     Args:
         command: A shell command of any kind.
 
     Returns:
-        The file; None where the command does anything more, or nothing that is known here.
+        The file; None if the command does anything more, or nothing known here.
     """
     if len(command) > _MAX_CHARS:
         return None

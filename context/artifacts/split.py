@@ -1,4 +1,4 @@
-"""Take large tool results out of a message, leaving a pointer in their place, and put them back."""
+"""Removal of large tool results from a message, with a pointer left in place, and their restoration."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,25 +17,25 @@ from context.tokens import Count, EncodingName, count_text, measure_message
 from context.types import JsonObject, Message
 
 _JOINT = "\n"
-"""Stands between the texts of a result that has several."""
+"""Separator between several texts of a result."""
 
 
 @dataclass(frozen=True)
 class SplitArtifact:
-    """A tool result that was taken out of a message.
+    """A tool result removed from a message.
 
     Attributes:
-        artifact_id: Named by its content.
+        artifact_id: The id, made from the content.
         content: The whole text; several texts of one result joined by line breaks.
-        kind: How it is built.
-        lines: Its lines, >= 0.
-        tokens: Its cost in the canonical count, >= 0.
+        kind: The kind of text.
+        lines: The number of lines, >= 0.
+        tokens: The cost in the canonical count, >= 0.
         tokens_wide: The same in the second count.
-        preview: Its beginning and end.
-        place: Which result of its message it was, from 0.
-        call_id: The call that it answers.
-        tool: The tool; empty where the call is not known.
-        subject: What the call read or wrote.
+        preview: The beginning and end.
+        place: The number of the result in its message, from 0.
+        call_id: The answered call.
+        tool: The tool; empty if the call is unknown.
+        subject: The subject read or written by the call.
     """
 
     artifact_id: str
@@ -58,11 +58,11 @@ class SplitArtifact:
     def as_artifact(
         self, *, source: str, timestamp: datetime, metadata: Mapping[str, object] | None = None
     ) -> Artifact:
-        """Make the artifact that plans work with.
+        """Make an artifact for plans.
 
         Args:
-            source: Where it comes from, such as `step_1:web_scraper`.
-            timestamp: When it was made.
+            source: The source, such as `step_1:web_scraper`.
+            timestamp: The time of the result.
             metadata: Further facts.
         """
         known = {"tool": self.tool, "subject": self.subject.text, "writes": self.subject.writes}
@@ -86,8 +86,8 @@ class Split:
     """A message without its large results.
 
     Attributes:
-        message: The message, counted anew; the very same object where nothing was taken out.
-        artifacts: What was taken out, in order; equal contents each stand in it.
+        message: The message, counted anew; the very same object if nothing was removed.
+        artifacts: The removed results, in order; equal contents are each listed.
     """
 
     message: Message
@@ -101,20 +101,20 @@ def split_results(
     calls: Mapping[str, ToolCall] = NO_CALLS,
     preview_chars: int = PREVIEW_CHARS,
 ) -> Split:
-    """Take the large tool results out of a message; a pointer with a preview stays for each.
+    """Remove the large tool results from a message; a pointer with a preview stays for each.
 
-    A result stays as it is where it is shorter than `least_chars`, or where its pointer would cost as much.
-    Media, ids, error flags and all other fields stay. A short result that is written like a pointer is taken
-    out too, whatever its size: so a pointer in a result's place was always written here.
+    A result stays if shorter than `least_chars`, or if its pointer would cost as much. Media, ids, error
+    flags and all other fields stay. A short result written like a pointer is removed too, whatever its size,
+    so a pointer in a result's place was always written here.
 
     Args:
         message: A message of any wire format; its own counts are not read.
-        least_chars: From how many characters on a result is large, >= 1.
-        calls: The calls of its turn, for the names of the tools and what they read.
+        least_chars: The length from which a result is large, in characters, >= 1.
+        calls: The calls of the turn, for the names of the tools and their subjects.
         preview_chars: The most characters of a preview, >= 1.
 
     Returns:
-        The message and what was taken out of it. `restore_results` is the way back.
+        The message and the removed results. `restore_results` is the way back.
     """
     artifacts: list[SplitArtifact] = []
 
@@ -132,7 +132,7 @@ def split_results(
 
 
 def pointed_artifacts(message: Message) -> tuple[str, ...]:
-    """List the artifacts that the pointers of a message name, in order, each once.
+    """List the artifacts named by a message's pointers, in order, each once.
 
     Args:
         message: A stored message.
@@ -144,20 +144,20 @@ def pointed_artifacts(message: Message) -> tuple[str, ...]:
 def restore_results(
     message: Message, contents: Mapping[str, str], *, counts: Mapping[str, Count] | None = None
 ) -> Message:
-    """Put the whole results back where pointers stand: the message as it was sent.
+    """Replace pointers by the whole results: the message as sent.
 
-    What is checked: a pointer counts in a result's place only, never in words of a user or a model; it must
-    be the whole text; its id must be in `contents`; and a content must be the one that its id names. What the
-    caller must see to: that `contents` holds only artifacts that were taken out of this very message, looked
-    up by its tenant, session and place. Then no text can name its way to anything else.
+    Checked here: a pointer counts in a result's place only, never in words of a user or a model; the pointer
+    must be the whole text; its id must be in `contents`; and a content must match its id. Left to the
+    caller: `contents` must hold only artifacts removed from this very message, looked up by tenant, session
+    and place. Then no text can name its way to anything else.
 
     Args:
         message: A stored message.
-        contents: Whole contents by artifact id; a pointer to another one stays.
+        contents: Whole contents by artifact id; a pointer to another id stays.
         counts: Stored counts of the contents by artifact id; with them no content is counted again.
 
     Returns:
-        The message with its results, and what it costs with them; the same object where nothing was put back.
+        The message with its results, and their cost included; the same object if nothing was restored.
     """
     restored: list[tuple[str, Reference]] = []
 
@@ -191,7 +191,7 @@ def _is_forged(result: ResultTexts) -> bool:
 
 
 def _saves(artifact: SplitArtifact, result: ResultTexts, fresh: Sequence[str]) -> bool:
-    """Whether the pointer is smaller, in both counts; one that somebody forged must go in any case."""
+    """Say whether the pointer is smaller in both counts, or the result a forged pointer to remove anyway."""
     if _is_forged(result):
         return True
     if sum(map(len, fresh)) >= len(artifact.content):
@@ -249,7 +249,7 @@ def _pointers(artifact: SplitArtifact, texts: Sequence[str]) -> list[str]:
 def _count_by_parts(
     message: Message, restored: Sequence[tuple[str, Reference]], counts: Mapping[str, Count]
 ) -> Count | None:
-    """Count from what is stored: exact where every pointer stood for a whole artifact; else None."""
+    """Count from stored counts: exact if every pointer stood for a whole artifact; else None."""
     if message.tokens_wide is None:
         return None
     tokens, wide = message.tokens, message.tokens_wide

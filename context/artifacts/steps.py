@@ -1,4 +1,4 @@
-"""A conversation with the tool calls behind each message, and the artifacts that they left."""
+"""Conversation with the tool calls behind each message, and the resulting artifacts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,16 +22,16 @@ NO_STORED: Mapping[str, Artifact] = {}
 
 @dataclass(frozen=True)
 class ReasoningStepRecord:
-    """One tool call and what came of it.
+    """One tool call and its result.
 
     Attributes:
-        step: Its number among the steps of its message, from 1.
-        tool: The tool; empty where no call is known for the result.
+        step: The number among the steps of the message, from 1.
+        tool: The tool; empty if no call is known for the result.
         arguments: The call's arguments, as JSON text.
-        output: The result's words, or the pointer to the artifact that holds them.
+        output: The result's words, or the pointer to the artifact.
         call_id: The call's id.
-        seq: Where the result stands in the log; 0 while it is not stored.
-        failed: Whether the result reports a failure; None where it does not say.
+        seq: The result's place in the log; 0 while not stored.
+        failed: True if the result reports a failure; None if the result does not say.
     """
 
     step: int
@@ -44,7 +44,7 @@ class ReasoningStepRecord:
 
     @property
     def subject(self) -> Subject:
-        """What the call read or wrote."""
+        """The subject read or written by the call."""
         failed = looks_failed(self.output) if self.failed is None else self.failed
         return subject_of(self.tool, self.arguments, failed=failed)
 
@@ -55,9 +55,9 @@ class ConversationMessage:
 
     Attributes:
         role: `system`, `user` or `assistant`.
-        content: Its words; empty for steps that have led to no words yet.
-        reasoning_steps: The calls whose results came since the assistant's words before it, in order.
-        sequence_number: Its place in the log; None while it is not stored.
+        content: The words; empty for steps without words so far.
+        reasoning_steps: The calls with results since the assistant's previous words, in order.
+        sequence_number: The place in the log; None while not stored.
     """
 
     role: str
@@ -67,14 +67,14 @@ class ConversationMessage:
 
 
 def read_conversation(messages: Sequence[Message]) -> list[ConversationMessage]:
-    """Write stored messages as a conversation that keeps its steps.
+    """Write stored messages as a conversation with steps.
 
     Args:
         messages: Messages of any wire formats, in order.
 
     Returns:
-        Every message with words. A result belongs to the assistant's next words; where a user speaks
-        first, or nobody does, to an assistant message without words, at the last result's place.
+        Every message with words. A result belongs to the assistant's next words. If a user speaks first, or
+        nobody does, the result belongs to an assistant message without words, at the last result's place.
     """
     calls = read_calls(messages)
     conversation: list[ConversationMessage] = []
@@ -94,13 +94,13 @@ def read_conversation(messages: Sequence[Message]) -> list[ConversationMessage]:
 
 
 def read_accesses(messages: Sequence[Message]) -> list[Access]:
-    """List what the calls of messages read and wrote, for `find_superseded`.
+    """List the subjects read and written by the calls of messages, for `find_superseded`.
 
     Args:
         messages: Messages of any wire formats, in order; large results as pointers.
 
     Returns:
-        One entry a result whose call is known, in order.
+        One entry a result with a known call, in order.
     """
     calls = read_calls(messages)
     return [
@@ -121,10 +121,10 @@ def extract_artifacts_from_steps(
     """Make artifacts of the results of steps.
 
     Args:
-        steps: The steps of the turn that is still open.
-        timestamp: When they were made, for those that are not stored.
-        stored: Stored artifacts by id; a pointer to another one gives nothing.
-        least_chars: The shortest result that is an artifact, >= 1.
+        steps: The steps of the open turn.
+        timestamp: The time for results not yet stored.
+        stored: Stored artifacts by id; a pointer to another id gives nothing.
+        least_chars: The length of the shortest artifact, in characters, >= 1.
 
     Returns:
         Artifacts with sources such as `step_1:web_scraper`, each id once, at its last step's place.
@@ -170,14 +170,14 @@ def extract_artifacts_from_messages(
 def document_artifact(
     content: str, *, timestamp: datetime, title: str = "", source: str = "", kind: ContentKind | None = None
 ) -> Artifact:
-    """Make an artifact of a document that came with a request.
+    """Make an artifact of a document sent with a request.
 
     Args:
-        content: Its text.
-        timestamp: When it came in.
-        title: What people call it.
-        source: An address or file name; the source is `attachment:` and this, or the title.
-        kind: How it is built, where that is known better than its text tells.
+        content: The text.
+        timestamp: The time of arrival.
+        title: The document's common name.
+        source: An address or file name; the artifact's source is `attachment:` plus this value, or the title.
+        kind: The kind of text, if known better than from the text.
     """
     made = _measured(content, timestamp, kind)
     name = source or title or made.artifact_id
@@ -193,15 +193,15 @@ def document_artifact(
 def all_artifacts(
     current: Sequence[Artifact], historical: Sequence[Artifact], attached: Sequence[Artifact]
 ) -> list[Artifact]:
-    """Put the artifacts of all sources together, each id once.
+    """Merge the artifacts of all sources, each id once.
 
     Args:
-        current: Of the turn that is still open.
-        historical: Of earlier turns.
-        attached: Of this request.
+        current: Artifacts of the open turn.
+        historical: Artifacts of earlier turns.
+        attached: Artifacts of the request.
 
     Returns:
-        Them in this order; what is attached or current is not historical, whatever else it is.
+        The artifacts in this order; an attached or current artifact is never historical.
     """
     known: dict[str, Artifact] = {}
     for artifact in (*current, *historical):

@@ -1,4 +1,4 @@
-"""What a tool call reads or writes: a path, an address, a query, a record; spelled one way."""
+"""Subject of a tool call, spelled one way: a path, an address, a query, a record."""
 
 import hashlib
 import json
@@ -56,14 +56,14 @@ _TRACKING = re.compile(r"utm_\w+|fbclid|gclid|ref_src")
 
 @dataclass(frozen=True)
 class Subject:
-    """What a call is about.
+    """Subject of a call.
 
     Attributes:
         key: The thing, such as `path:src/app.py` or `url:https://example.org/a`; empty for nothing.
-        reading: How it is looked at: `read`, `list`, or the tool's own name, and what else the call says,
-            such as `read ref="v2"`; another shows other things.
-        part: Which part of it, such as `limit=50 offset=100`; empty for all of it.
-        writes: Whether the call changes it.
+        reading: The kind of access: `read`, `list`, or the tool's own name, with further arguments, such as
+            `read ref="v2"`; another kind shows other content.
+        part: The accessed part, such as `limit=50 offset=100`; empty for the whole.
+        writes: True if the call changes the thing.
     """
 
     key: str
@@ -73,7 +73,7 @@ class Subject:
 
     @property
     def text(self) -> str:
-        """All but `writes` as one text, to be stored; `parse_subject` reads it."""
+        """All fields but `writes` as one text, to be stored; `parse_subject` reads the text."""
         return _FIELD.join((self.key, self.reading, self.part)).rstrip(_FIELD)
 
 
@@ -81,11 +81,11 @@ UNKNOWN_SUBJECT = Subject("")
 
 
 def parse_subject(text: str, *, writes: bool = False) -> Subject:
-    """Read what `Subject.text` wrote.
+    """Read a text written by `Subject.text`.
 
     Args:
         text: The stored text.
-        writes: Stored beside it.
+        writes: The flag stored beside the text.
     """
     key, _, rest = text.partition(_FIELD)
     reading, _, part = rest.partition(_FIELD)
@@ -93,15 +93,15 @@ def parse_subject(text: str, *, writes: bool = False) -> Subject:
 
 
 def subject_of(tool_name: str, arguments: str | Mapping[str, Any], *, failed: bool = False) -> Subject:
-    """Tell what a call reads or writes, by the usual names of tools and arguments.
+    """Find the subject of a call, by the usual names of tools and arguments.
 
     Args:
         tool_name: The tool, in any spelling.
-        arguments: Its arguments, as JSON text or decoded; text that is no JSON is taken as the only argument.
-        failed: Whether the call failed: then it showed nothing, and makes no other reading old.
+        arguments: The arguments, as JSON text or decoded; text that is no JSON counts as the only argument.
+        failed: True if the call failed; a failed call showed nothing and makes no other reading old.
 
     Returns:
-        The subject. A call of an unknown kind is about itself: the same call again reads the same thing.
+        The subject. A call of an unknown kind is its own subject: the same call again reads the same thing.
     """
     found = _subject_of(tool_name, arguments)
     if not failed or found.writes:
@@ -137,7 +137,7 @@ def normal_path(path: str) -> str:
     """Spell a path one way: slashes, no `.` and no resolvable `..`, no end slash; case stays.
 
     Args:
-        path: A path as a call names it.
+        path: A path as named by a call.
     """
     plain = unicodedata.normalize("NFC", path.strip().removeprefix("file://")).replace("\\", "/")
     return posixpath.normpath(re.sub(r"/{2,}", "/", plain)) if plain else ""
@@ -146,10 +146,10 @@ def normal_path(path: str) -> str:
 def normal_url(url: str) -> str:
     """Spell an address one way: scheme and host small, no fragment, no tracking, parameters in order.
 
-    A fragment that is a route, such as `#/issues/5`, stays: it names another page.
+    A fragment with a route, such as `#/issues/5`, stays, because a route names another page.
 
     Args:
-        url: An address; what cannot be read as one is only stripped.
+        url: An address; an unreadable address is only stripped.
     """
     try:
         parts = urlsplit(url.strip())
@@ -167,14 +167,14 @@ def normal_url(url: str) -> str:
 
 
 def _url_key(url: str) -> tuple[str, str]:
-    """An address, and the part of it that a fragment names."""
+    """Return the key of an address, and the part named by a fragment."""
     fragment = url.strip().partition("#")[2]
     part = f"fragment={_canonical(fragment)}" if fragment and not fragment.startswith(_ROUTE) else ""
     return _key("url", normal_url(url)), part if len(part) <= _MAX_KEY_CHARS else _digest(part)
 
 
 def _path_key(path: str, values: Mapping[str, Any]) -> str:
-    """A path, and where it is: the same name in two repositories is two files."""
+    """Return the key of a path with its place: the same name in two repositories is two files."""
     places = {_spelled(name): value for name, value in values.items() if _spelled(name) in PLACES and value}
     spelled = normal_path(path)
     return _key("path", f"{spelled} in {_assigned(places)}" if places else spelled)
@@ -189,7 +189,7 @@ def _query_key(name: str, query: str) -> str:
 def _of_place(
     key: str, tool: tuple[list[str], str], values: Mapping[str, Any], subject: str, *, writes: bool
 ) -> Subject:
-    """A path or an address; a change of it is one whatever else the call says."""
+    """Return the subject of a call on a path or an address; for a change, further arguments do not count."""
     reading = _reading(*tool)
     if writes:
         return Subject(key, reading, _part(values), writes=True)
@@ -197,7 +197,7 @@ def _of_place(
 
 
 def _of_command(command: str) -> Subject:
-    """A shell command is about the one file that it shows or changes, else about itself."""
+    """Return the subject of a shell command: the one file shown or changed, else the command itself."""
     found = read_command(command)
     if found is None:
         return Subject(_key("command", " ".join(command.split())), "run")
@@ -206,7 +206,7 @@ def _of_command(command: str) -> Subject:
 
 
 def _of_record(tool_name: str, values: Mapping[str, Any], *, writes: bool) -> Subject:
-    """A record that is named by an id: whatever changes the same id makes a reading of it old."""
+    """Return a record named by an id, so that any change with the same id makes a reading old."""
     for name, value in values.items():
         if (
             _ID_KEY.match(name)
@@ -221,7 +221,7 @@ def _of_record(tool_name: str, values: Mapping[str, Any], *, writes: bool) -> Su
 
 
 def _inner_call(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """A tool that calls other tools is about what the one it calls is about."""
+    """Return the call inside a tool that calls other tools; the inner call has the subject."""
     name = next((values[key] for key in INNER_NAMES if isinstance(values.get(key), str)), "")
     given = next((values[key] for key in INNER_ARGUMENTS if values.get(key)), None)
     decoded = _decoded(given) if isinstance(given, str | Mapping) else None
@@ -252,7 +252,7 @@ def _first(values: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _find(values: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, str] | None:
-    """Find the first of these arguments that is a text, or a list that begins with one: its name and text."""
+    """Find the first named argument with a text, or with a list of texts: its name and text."""
     given = {name.casefold().replace("-", "_"): name for name in values}
     given |= {_spelled(name): name for name in values}
     for name in names:
@@ -273,7 +273,7 @@ def _is_url(text: str) -> bool:
 
 
 def _writes(words: list[str], values: Mapping[str, Any]) -> bool:
-    """The first verb decides; an argument that names the action decides before it."""
+    """Say whether a call writes, by an argument that names the action, else by the first verb of the tool."""
     for key in _VERB_KEYS:
         verb = values.get(key)
         if isinstance(verb, str) and key == "method" and verb.isalpha():
@@ -288,7 +288,7 @@ def _writes(words: list[str], values: Mapping[str, Any]) -> bool:
 
 
 def _reading(words: list[str], tool_name: str) -> str:
-    """Tools that show the same thing of a path or an address have one name."""
+    """Name the kind of access, one name for all tools that show the same thing of a path or an address."""
     if any(word in ABOUT for word in words):
         return "stat"
     if any(word in LISTING for word in words):
@@ -309,7 +309,7 @@ def _with_rest(
     *,
     without: AbstractSet[str] = frozenset(),
 ) -> str:
-    """How a thing is looked at: all that the call says beside it and the part of it."""
+    """Add the remaining arguments to the kind of access, without the subject and the part."""
     left_out = SAYING_NOTHING | without
     rest = {
         name: value
@@ -353,5 +353,5 @@ def _normal(text: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """Stands for what is too long to be a key."""
+    """Return a digest in place of a text too long for a key."""
     return "sha256-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

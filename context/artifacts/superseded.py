@@ -1,4 +1,4 @@
-"""Readings that a later call made old: the same thing read again, or changed since."""
+"""Readings made old by a later call: the same thing read again, or changed since."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class Access:
     """One call that read or wrote something.
 
     Attributes:
-        seq: Where its result stands in the log, >= 0; calls of one message in the list's order.
-        subject: What it read or wrote.
-        artifact_id: The artifact of its result; None where the result was small.
+        seq: The result's place in the log, >= 0; calls of one message in the list's order.
+        subject: The subject read or written.
+        artifact_id: The artifact of the result; None if the result was small.
     """
 
     seq: int
@@ -32,12 +32,12 @@ class Access:
 
 @dataclass(frozen=True)
 class Superseded:
-    """Why the result of an access is old.
+    """Reason for an old result.
 
     Attributes:
         reason: `read-again`: a later call read the same or more of the same thing. `changed`: a later call
-            changed it, so the reading is stale. `repeated`: the same content came again.
-        by_seq: Where the later call's result stands; the last one of several.
+            changed the thing, so the reading is stale. `repeated`: the same content came again.
+        by_seq: The place of the later call's result; the last of several.
     """
 
     reason: Reason
@@ -45,17 +45,17 @@ class Superseded:
 
 
 def find_superseded(accesses: Sequence[Access]) -> dict[int, Superseded]:
-    """Say which accesses are old, by their index.
+    """Find the old accesses, by index.
 
     A part of a thing is superseded by the same part or by the whole, never by another part. A result that
-    tells of a change is no reading: it is superseded by nothing but its own repetition. Where nothing is
-    known of a subject, only equal contents are told.
+    reports a change is no reading, and is superseded only by its own repetition. For an unknown subject, only
+    equal contents are found.
 
     Args:
-        accesses: All calls of a conversation whose subjects are known, in the order of the log.
+        accesses: All calls of a conversation with known subjects, in the order of the log.
 
     Returns:
-        The old ones; `read-again` before `changed` before `repeated` where several reasons hold.
+        The old accesses; of several reasons, `read-again` goes before `changed` before `repeated`.
     """
     later = _Later()
     found: dict[int, Superseded] = {}
@@ -69,13 +69,13 @@ def find_superseded(accesses: Sequence[Access]) -> dict[int, Superseded]:
 
 
 def superseded_artifacts(accesses: Sequence[Access]) -> dict[str, Superseded]:
-    """Say which artifacts are old: those that no access which is still good shows.
+    """Find the old artifacts, shown by no access that is still good.
 
     Args:
         accesses: As for `find_superseded`.
 
     Returns:
-        The reason of each one's last access; an artifact that came again is not old for that alone.
+        The reason of each artifact's last access; an artifact that came again is not old for that alone.
     """
     old = find_superseded(accesses)
     last: dict[str, Superseded | None] = {}
@@ -86,7 +86,7 @@ def superseded_artifacts(accesses: Sequence[Access]) -> dict[str, Superseded]:
 
 
 class _Later:
-    """What is known of the calls behind the one that is looked at."""
+    """Facts about the calls behind the current access."""
 
     def __init__(self) -> None:
         self._readings: dict[tuple[str, str, str], int] = {}

@@ -1,4 +1,4 @@
-"""The tags in which artifacts stand in a window, and how a text loses the power to write them."""
+"""Tags around artifacts in a window, and the disarming of texts that contain such tags."""
 
 from context.clip import one_line
 from context.wrappers import escape_tags

@@ -1,4 +1,4 @@
-"""The tool calls of a conversation, by id: what a result answers."""
+"""Tool calls of a conversation by id, to match results."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from context.types import Message
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One tool call as its message makes it.
+    """One tool call as made by its message.
 
     Attributes:
-        call_id: Its id.
+        call_id: The id.
         name: The tool.
-        arguments: Its arguments: JSON text, or whatever a model wrote in its place.
+        arguments: The arguments: JSON text, or any other text written by a model.
     """
 
     call_id: str
@@ -23,13 +23,13 @@ class ToolCall:
 
 
 def read_calls(messages: Iterable[Message]) -> dict[str, ToolCall]:
-    """List the calls of messages by their ids; of equal ids the last one counts.
+    """List the calls of messages by id; of equal ids the last counts.
 
     Args:
         messages: Messages of any wire format, in order.
 
     Returns:
-        The calls; those without an id are left out.
+        The calls; calls without an id are left out.
     """
     return {
         part.call_id: ToolCall(part.call_id, part.name, part.text)

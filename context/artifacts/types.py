@@ -1,4 +1,4 @@
-"""The values of artifacts: what they are, how each is to be used, how it was."""
+"""Values of artifacts: kind, decision, plan."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from enum import StrEnum
 
 
 class ArtifactType(StrEnum):
-    """Where an artifact comes from."""
+    """Origins of an artifact."""
 
     TOOL_RESULT = "tool_result"
     DOCUMENT = "document"
 
 
 class ContentKind(StrEnum):
-    """How an artifact's text is built, which decides where it may be cut."""
+    """Kinds of an artifact's text; the kind decides the possible cuts."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -27,7 +27,7 @@ class ContentKind(StrEnum):
 
 
 class ProcessingStrategy(StrEnum):
-    """What is done with an artifact in one window."""
+    """Treatment of an artifact in one window."""
 
     INCLUDE_FULL = "include_full"
     SUMMARIZE = "summarize"
@@ -37,21 +37,21 @@ class ProcessingStrategy(StrEnum):
 
 @dataclass(frozen=True)
 class Artifact:
-    """A tool result or document, as a plan sees it.
+    """A tool result or document, as seen by a plan.
 
     Attributes:
         artifact_id: `art_` and the first 32 hex digits of the content's SHA-256; one a tenant and content.
         artifact_type: Tool result or document.
-        kind: How its text is built.
+        kind: The kind of text.
         size_chars: Length of the whole text, >= 0.
-        tokens: Its cost in the canonical count, >= 0.
-        tokens_wide: The same in the second count; None where it was not counted.
-        source: Such as `step_1:web_scraper`, `history:msg_3:web_search` or `attachment:report.pdf`.
-        timestamp: When it was made, or came in.
-        preview: Its beginning, for a planner and for the pointer that stays in the message.
-        title: What people call it; empty for nothing.
-        content: The whole text; None where it was not loaded.
-        metadata: Facts beside it, such as `historical`, `tool`, `subject`, `seq`.
+        tokens: The cost in the canonical count, >= 0.
+        tokens_wide: The same in the second count; None if not counted.
+        source: A source such as `step_1:web_scraper`, `history:msg_3:web_search` or `attachment:report.pdf`.
+        timestamp: The time of making, or of arrival.
+        preview: The beginning, for a planner and for the pointer left in the message.
+        title: The common name; empty for none.
+        content: The whole text; None if not loaded.
+        metadata: Further facts, such as `historical`, `tool`, `subject`, `seq`.
     """
 
     artifact_id: str
@@ -69,21 +69,21 @@ class Artifact:
 
     @property
     def is_historical(self) -> bool:
-        """Whether it comes from an earlier turn."""
+        """True if the artifact comes from an earlier turn."""
         return bool(self.metadata.get("historical"))
 
 
 @dataclass(frozen=True)
 class ArtifactDecision:
-    """What is decided for one artifact.
+    """Decision for one artifact.
 
     Attributes:
-        artifact_id: Which one.
-        strategy: What is done with it.
+        artifact_id: The artifact.
+        strategy: The treatment.
         priority: 1 is the highest.
-        relevance_rationale: Why, in a few words.
-        summarization_focus: For `summarize`: what to read it for.
-        extraction_query: For `rag_extract`: what to look up.
+        relevance_rationale: The reason, in a few words.
+        summarization_focus: For `summarize`: the focus of the summary.
+        extraction_query: For `rag_extract`: the query to look up.
     """
 
     artifact_id: str
@@ -100,7 +100,7 @@ class ArtifactPlan:
 
     Attributes:
         artifacts: The decisions.
-        reasoning: Why, as the planner says it; empty for the deterministic one.
+        reasoning: The planner's reasons; empty for the deterministic plan.
     """
 
     artifacts: tuple[ArtifactDecision, ...]

@@ -1,12 +1,12 @@
 # ruff: noqa: E501, SIM905 - tables of words
-"""The words by which tools say what they do, and the names of arguments that narrow it."""
+"""Words for actions in the names of tools, and names of arguments to narrow an action."""
 
 PARTS = frozenset(
     "offset limit start end start_line end_line line_start line_end from to lines range view_range page "
     "page_number pages start_index end_index max_length head tail cursor section sheet cell selector depth "
     "cells".split()
 )
-"""Arguments that choose a part of what is read."""
+"""Arguments that choose a part of the subject."""
 
 READS = frozenset(
     "get read view open cat fetch show load find search list ls lookup look query scrape crawl browse visit "
@@ -19,7 +19,7 @@ WRITES = frozenset(
     "transfer submit".split()
 )
 SOMETIMES_WRITES = frozenset("book order post set record log commit copy cp run execute change".split())
-"""Verbs that are nouns, too: they count where a name has no other verb."""
+"""Verbs that are also nouns; counted if a name has no other verb."""
 
 READ_METHODS = frozenset({"get", "head", "options"})
 SAME_READING = frozenset(
@@ -40,24 +40,24 @@ INNER_ARGUMENTS = (
     "tool_args",
     "tool_arguments",
 )
-"""By these, a tool that calls other tools names the one it calls and what it gives to it."""
+"""Arguments for the call inside a tool that calls other tools."""
 
 PLACES = frozenset(
     "repo repository owner org organization host hostname server bucket project project_id workspace database container "
     "drive site account tenant registry namespace".split()
 )
-"""Arguments that say where a path is: the same path in another place is another thing, also for a change."""
+"""Arguments for the place of a path; the same path in another place is another thing, also for a change."""
 
 SAYING_NOTHING = frozenset(
     "description explanation reason rationale justification purpose thought thoughts security_risk timeout timeout_ms timeout_s "
     "timeout_seconds".split()
 )
-"""Arguments that change nothing of what is read."""
+"""Arguments without influence on the content read."""
 
 NEUTRAL = SAME_READING | frozenset(
     "file files content contents page pages web website site url link text document the a of from "
     "by tool fs filesystem mcp raw data resource".split()
 )
-"""The words of tools that show a path or an address as it is; any further word says that something else is shown."""
+"""Words of tools that show a path or an address unchanged; any further word means other content."""
 
 ABOUT = frozenset({"info", "stat", "status", "metadata", "exists", "size"})

@@ -1,4 +1,4 @@
-"""Extraction: the parts of an artifact that bear on a question, word for word, with their places."""
+"""Extraction: the parts of an artifact relevant to a question, word for word, with places."""
 
 from context.extract.choose import choose
 from context.extract.codec import BadIndexError

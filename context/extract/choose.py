@@ -1,4 +1,4 @@
-"""Choosing: which pieces of an artifact fill a budget with what bears on a question."""
+"""Choice of pieces: fill a budget with the pieces of an artifact relevant to a question."""
 
 import heapq
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from context.extract.ranking import Ranking, rank_pieces
 from context.extract.salience import STEPS, prior_of
 
 MARK_TOKENS = 4
-"""What the mark of a new place costs, about."""
+"""Approximate cost of the mark of a new place, in tokens."""
 
 _ENOUGH = 6.0
-"""So many pieces with a term halve what the next one's adds."""
+"""Number of pieces with a term that halves the value of the next piece."""
 _COVERAGE = 0.2
-"""The share of a piece's value that falls with what has been said of its terms."""
+"""Share of a piece's value that falls as its terms are covered."""
 _ALL_ARE_READ = 5_000
-"""In a longer text, only what has something of the question is weighed."""
+"""Number of pieces up to which all are weighed; of a longer text, only pieces with terms of the question."""
 _OPENS = 0.3
 _PER_STRETCH = 4
 _SAME = 1e-9
@@ -25,13 +25,13 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class _Taste:
-    """What makes one kind of text worth its tokens.
+    """Weights for one kind of text.
 
     Attributes:
-        cost_power: How much a short piece is preferred: 1 is value by token, 0 value alone.
-        next_to: What is added to a piece that goes on with one that is shown.
-        least: What scores below this share of the best has nothing to do with the question.
-        learns: Whether the rare words of the best pieces count too.
+        cost_power: Preference for short pieces: 1 is value by token, 0 value alone.
+        next_to: Bonus of a piece that continues a shown piece.
+        least: Share of the best score below which a piece is irrelevant to the question.
+        learns: True if the rare words of the best pieces count too.
     """
 
     cost_power: float
@@ -46,11 +46,11 @@ _RECORDS = _Taste(cost_power=0.4, next_to=0.05, least=0.05, learns=False)
 
 
 def choose(index: PassageIndex, query: str, *, budget_tokens: int, text: str = "") -> list[int]:
-    """Choose the pieces that an extract is made of.
+    """Choose the pieces of an extract.
 
     Args:
         index: The artifact's index.
-        query: What is asked; where it has no words that the text has, the extract is an outline.
+        query: The question; if it shares no words with the text, the extract is an outline.
         budget_tokens: The most tokens of the pieces, their frames and their marks, >= 0.
         text: The artifact; with it, the words around the question's own count too.
 
@@ -91,7 +91,7 @@ def choose_outline(index: PassageIndex, *, budget_tokens: int) -> list[int]:
 
 
 def _outline_value(index: PassageIndex, at: int) -> float:
-    """Prefer what opens a section, a function or a file."""
+    """Return the value in an outline: higher for the start of a section, a function or a file."""
     opens = at == 0 or index.innermost[at] != index.innermost[at - 1]
     return index.salience[at] / STEPS + _OPENS * opens + 0.01
 
@@ -103,7 +103,7 @@ def _taste(index: PassageIndex) -> _Taste:
 
 
 def _values(index: PassageIndex, ranking: Ranking, taste: _Taste) -> dict[int, float]:
-    """Weigh what is asked; in prose, also how much a piece tells of the whole."""
+    """Return the value of each piece for the question; in prose, also the weight in the whole text."""
     if not index.is_prose:
         return {at: score for at, score in ranking.scores.items() if score >= taste.least}
     lowest = prior_of(min(index.salience))
@@ -113,10 +113,10 @@ def _values(index: PassageIndex, ranking: Ranking, taste: _Taste) -> dict[int, f
 
 @dataclass
 class _Choice:
-    """Takes the piece that adds most for its cost, again and again, until nothing fits.
+    """Greedy choice of the piece with the most value for its cost, until nothing fits.
 
-    What a piece adds falls with what is taken, and its cost falls when a neighbour is: both are looked at
-    anew when its turn comes.
+    The value of a piece falls with the pieces taken, and its cost falls when a neighbour is taken; both are
+    computed anew at the piece's turn.
     """
 
     index: PassageIndex

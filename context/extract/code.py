@@ -1,4 +1,4 @@
-"""Code in any language: functions and classes, by indentation, or by braces where there is none."""
+"""Code in any language: functions and classes, by indentation, or by braces without indentation."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -37,14 +37,14 @@ class _Line(NamedTuple):
 
 
 def cut_code(text: str, sizes: Sizes) -> Cut:
-    """Cut code into whole functions and classes; the head of a large one is the frame of its parts."""
+    """Cut code into whole functions and classes; the head of a large unit is the frame of the parts."""
     knife = _Knife(text, sizes)
     knife.block(_lines(text), NO_FRAME, 0)
     return knife.cut
 
 
 class _Knife:
-    """Cuts a block into its units, and large units into theirs."""
+    """Cutter of a block into units, and of large units into smaller units."""
 
     def __init__(self, text: str, sizes: Sizes) -> None:
         self.cut = Cut([], [])
@@ -52,7 +52,7 @@ class _Knife:
         self._sizes = sizes
 
     def block(self, lines: Sequence[_Line], frame: int, level: int) -> None:
-        """Cut lines of one block; small units join with their neighbours."""
+        """Cut lines of one block; small units join with neighbours."""
         loose: list[Span] = []
         for unit in _units(self._text, lines):
             span = unit[0].start, unit[-1].end
@@ -117,7 +117,7 @@ def _head(unit: Sequence[_Line]) -> int:
 
 
 def _units(text: str, lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
-    """Go through what stands at the least depth, each with its body and with the comments that lead to it."""
+    """Yield the units at the least depth, each with body and leading comments."""
     least = min((line.depth for line in lines), default=0)
     start = 0
     leads = False

@@ -1,4 +1,4 @@
-"""A container of numbers and words: versioned, compressed, checked; nothing that is in it is ever run."""
+"""Container of numbers and words: versioned, compressed, checked; no content is ever executed."""
 
 import struct
 import sys
@@ -17,7 +17,7 @@ _LEVEL = 5
 
 
 class BadIndexError(AfterturnError, ValueError):
-    """The bytes are no index of this version, or are damaged: it has to be built anew."""
+    """Bytes damaged or of another version, so that the index has to be built anew."""
 
     code = "bad-index"
 
@@ -27,7 +27,7 @@ def pack_sections(sections: Sequence[bytes], *, version: int) -> bytes:
 
     Args:
         sections: At most 64.
-        version: Of their meaning, 0-65535.
+        version: The version of their meaning, 0-65535.
 
     Returns:
         A head with the version, the size and a checksum, and the compressed sections.
@@ -39,11 +39,11 @@ def pack_sections(sections: Sequence[bytes], *, version: int) -> bytes:
 
 
 def unpack_sections(data: bytes, *, version: int) -> list[bytes]:
-    """Read what `pack_sections` has written.
+    """Read sections written by `pack_sections`.
 
     Args:
         data: Any bytes.
-        version: The version that is understood.
+        version: The accepted version.
 
     Returns:
         The sections.
@@ -67,7 +67,7 @@ def unpack_sections(data: bytes, *, version: int) -> list[bytes]:
 
 
 def _inflate(data: bytes, size: int) -> bytes:
-    """Never more than was announced, whatever the bytes would grow to."""
+    """Decompress at most the announced size, however far the bytes would grow."""
     inflater = zlib.decompressobj()
     try:
         body = inflater.decompress(memoryview(data)[_HEAD.size :], size + 1)
@@ -99,7 +99,7 @@ def read_numbers(section: bytes, code: str) -> "array[int]":
     """Read numbers of one array type.
 
     Raises:
-        BadIndexError: The section does not hold a whole number of them.
+        BadIndexError: The section ends within a number.
     """
     numbers: array[int] = array(code)
     try:

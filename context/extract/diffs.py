@@ -13,7 +13,7 @@ _LONGEST_HEADER = 400
 
 
 def cut_diff(text: str, sizes: Sizes) -> Cut:
-    """Cut a diff: hunks are pieces, small ones of one file together; a large one's first line is a frame."""
+    """Cut a diff into hunks, small hunks of one file together; a large hunk's first line is a frame."""
     knife = _Knife(text, sizes)
     for line in lines_of(text):
         knife.take(line)
@@ -33,7 +33,7 @@ class _Knife:
         self._file = NO_FRAME
 
     def take(self, line: Span) -> None:
-        """Add a line, or begin anew with it."""
+        """Add a line to the current part, or begin a part with the line."""
         begins = self._begins(line)
         if begins:
             self._end_part()
@@ -41,13 +41,13 @@ class _Knife:
         self._part.append(line)
 
     def close(self) -> Cut:
-        """Give what was cut."""
+        """Return the pieces cut."""
         self._end_part()
         self._flush()
         return self._cut
 
     def _begins(self, line: Span) -> str:
-        """Inside a hunk, `--- a` may be a line that was removed: a header has a second line."""
+        """Name the kind of part begun by a line; inside a hunk, `--- a` needs a second header line."""
         if _HUNK.match(self._text, *line):
             return "hunk"
         goes_on = self._kind == "file" and _HEADER_GOES_ON.match(self._text, *line)

@@ -25,21 +25,21 @@ _FRAME = Piece._fields.index("frame")
 
 @dataclass(frozen=True)
 class PassageIndex:
-    """The pieces of one artifact, and which terms stand in which.
+    """The pieces of one artifact, and the pieces of each term.
 
     Attributes:
-        kind: What the text turned out to be.
-        is_prose: Whether it is running text, of one who tells.
+        kind: The kind found for the text.
+        is_prose: True for running text by a narrator.
         text_chars: The length of the text.
-        fingerprint: Tells the text from another, by samples of it.
+        fingerprint: Fingerprint of samples, to tell the text from others.
         pieces: In the order of the text.
         tokens: The count of each piece.
-        salience: What each piece is worth before anybody asks, 0-255: of prose `narrative`, else `topical`.
-        frames: What pieces need to be understood.
+        salience: Worth of each piece before any question, 0-255: of prose `narrative`, else `topical`.
+        frames: Text needed to understand pieces.
         frame_tokens: The count of each frame.
         vocabulary: All terms, sorted.
-        offsets: Where the postings of each term begin, and where the last ones end.
-        postings: For each term the first piece that has it, then the distances to the next ones.
+        offsets: The start of each term's postings, and the end of the last.
+        postings: For each term the first piece with the term, then the distances to the next pieces.
     """
 
     kind: ContentKind
@@ -61,7 +61,7 @@ class PassageIndex:
 
         Args:
             text: The whole text of an artifact.
-            kind: What it is said to be. JSON that is none, for one, is read as text.
+            kind: The declared kind. Invalid JSON, for example, is read as text.
 
         Returns:
             The index; without pieces for a blank text.
@@ -94,7 +94,7 @@ class PassageIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "PassageIndex":
-        """Read what `to_bytes` has written, in milliseconds.
+        """Read bytes written by `to_bytes`, in milliseconds.
 
         Args:
             data: Any bytes.
@@ -108,7 +108,7 @@ class PassageIndex:
         return cls(*read_index(data))
 
     def places(self, term: str) -> list[int]:
-        """List the pieces that have a term, in order; none for an unknown one."""
+        """List the pieces with a term, in order; empty for an unknown term."""
         at = bisect_left(self.vocabulary, term)
         if at == len(self.vocabulary) or self.vocabulary[at] != term:
             return []
@@ -116,14 +116,14 @@ class PassageIndex:
         return found if found[-1] < len(self.pieces) else []
 
     def frequency(self, term: str) -> int:
-        """Count the pieces that have a term."""
+        """Count the pieces with a term."""
         at = bisect_left(self.vocabulary, term)
         if at == len(self.vocabulary) or self.vocabulary[at] != term:
             return 0
         return self.offsets[at + 1] - self.offsets[at]
 
     def beginning_with(self, letters: str, *, limit: int) -> list[str]:
-        """List the first terms that begin with some letters, at most `limit`."""
+        """List the first terms with a certain beginning, at most `limit`."""
         at = bisect_left(self.vocabulary, letters)
         found = self.vocabulary[at : at + limit]
         return [term for term in found if term.startswith(letters)]
@@ -145,7 +145,7 @@ class PassageIndex:
         return chain[::-1]
 
     def fits(self, text: str) -> bool:
-        """Whether this is the index of a text."""
+        """Say whether the index belongs to a text."""
         return len(text) == self.text_chars and fingerprint_of(text) == self.fingerprint
 
 

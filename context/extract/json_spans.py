@@ -1,4 +1,4 @@
-"""JSON: records with their paths; what is no JSON after all is left to others."""
+"""JSON: records with their paths; invalid JSON is left to other cutters."""
 
 import json
 
@@ -10,11 +10,11 @@ def cut_json(text: str, sizes: Sizes) -> Cut | None:
     """Cut a JSON value, or a value a line, into records.
 
     Args:
-        text: What should be JSON.
-        sizes: How large pieces are.
+        text: Text expected to be JSON.
+        sizes: The sizes of pieces.
 
     Returns:
-        Pieces with their paths; None where the text is not JSON, or is nested too deep to be read.
+        Pieces with their paths; None if the text is not JSON, or is nested too deep to be read.
     """
     walk = Walk(text, sizes)
     if _is_json(text):

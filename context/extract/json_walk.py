@@ -1,4 +1,4 @@
-"""Walking through a JSON text: which spans are records, which are parts of one, and what their paths are."""
+"""Walk through a JSON text: spans of records, their parts, and their paths."""
 
 import json
 import re
@@ -19,21 +19,21 @@ _LONGEST_HEAD = 160
 
 @dataclass
 class _Open:
-    """A container that is not closed yet.
+    """A container not closed yet.
 
     Attributes:
-        start: Where it begins.
-        kind: `{`, `[`, or nothing for what holds the whole value.
-        path: Its place.
-        member: Where its current member begins, key included; -1 between members.
-        key: The key of the current member, as it is written.
+        start: The start.
+        kind: `{`, `[`, or nothing for the holder of the whole value.
+        path: The path.
+        member: The start of the current member, key included; -1 between members.
+        key: The key of the current member, as written.
         index: The number of the current element.
-        pieces: What has been cut of it.
-        group: Small neighbours that will be one piece; None where there are none.
-        first: The number and the key of the first of them.
-        last: The number and the key of the last of them.
-        head: Its first fields, before any container; None while there are none.
-        roots: The outermost frames of its pieces.
+        pieces: The pieces cut so far.
+        group: Small neighbours to join into one piece; None without any.
+        first: The number and the key of the first neighbour.
+        last: The number and the key of the last neighbour.
+        head: The first fields, before any container; None while there are none.
+        roots: The outermost frames of the pieces.
     """
 
     start: int
@@ -66,21 +66,21 @@ class _Open:
 
 
 class Walk:
-    """Cuts valid JSON in one pass, without recursion.
+    """Cutter of valid JSON in one pass, without recursion.
 
-    A value stays whole up to `sizes.whole` characters. Of a larger one the members are cut, small neighbours
+    A value stays whole up to `sizes.whole` characters. A larger value is cut into members, small neighbours
     joined.
     """
 
     def __init__(self, text: str, sizes: Sizes) -> None:
-        """Begin with a text that has been found to be valid."""
+        """Begin with a text known to be valid."""
         self._text = text
         self._sizes = sizes
         self._frames: list[Frame] = []
         self._pieces: list[Piece] = []
 
     def read(self, span: Span, path: str) -> None:
-        """Cut the value in a span of the text, whose place is `path`."""
+        """Cut the value in a span of the text; `path` is the place of the value."""
         outer = _Open(span[0], "", path)
         stack = [outer]
         for token in _TOKEN.finditer(self._text, *span):
@@ -89,7 +89,7 @@ class Walk:
         self._pieces += outer.pieces
 
     def cut(self) -> Cut:
-        """Give what was cut; frames in the order of the text, so that each stands after its parent."""
+        """Return the pieces; frames in the order of the text, so that each follows its parent."""
         order = sorted(range(len(self._frames)), key=lambda at: self._frames[at].start)
         place = {old: new for new, old in enumerate(order)} | {NO_FRAME: NO_FRAME}
         frames = [self._frames[old]._replace(parent=place[self._frames[old].parent]) for old in order]
@@ -130,7 +130,7 @@ class Walk:
             inside.head = group
 
     def _close(self, closed: _Open, parent: _Open, end: int) -> None:
-        """Keep a small container as a member of its parent; of a larger one, what was cut of it."""
+        """Keep a small container as a member of its parent; of a larger container, keep the pieces cut."""
         if end - closed.start <= self._sizes.whole:
             self._join(parent, (parent.member, end))
             return
@@ -153,7 +153,7 @@ class Walk:
         ]
 
     def _join(self, inside: _Open, span: Span) -> None:
-        """Add a small member to its neighbours, or begin with it anew."""
+        """Add a small member to its neighbours, or begin a group."""
         target = self._sizes.target
         if inside.group is not None:
             size = inside.group[1] - inside.group[0]
@@ -178,7 +178,7 @@ class Walk:
 
 
 def _shorter(path: str) -> str:
-    """Keep the end of a long path: it says most."""
+    """Keep the end of a long path, the most telling part."""
     return path if len(path) <= _LONGEST_PATH else f"$\u2026{path[-_LONGEST_PATH + 2 :]}"
 
 
@@ -195,7 +195,7 @@ def _split_string(text: str, span: Span, size: int) -> Iterator[Span]:
 
 
 def _outside_escape(text: str, at: int) -> int:
-    """Move to a place that no backslash is near before."""
+    """Move to a place without a backslash near before it."""
     slash = text.rfind("\\", at - _ESCAPE_CHARS, at)
     while slash >= 0 and slash > at - 2 * _ESCAPE_CHARS:
         at = slash

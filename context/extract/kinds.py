@@ -23,14 +23,14 @@ _KNIVES: dict[ContentKind, Callable[[str, Sizes], Cut | None]] = {
 
 
 def cut_text(text: str, kind: ContentKind) -> tuple[Cut, ContentKind]:
-    """Cut a text by what it is.
+    """Cut a text by kind.
 
     Args:
         text: The whole text.
-        kind: What it is said to be; HTML arrives as the text that it shows.
+        kind: The declared kind; HTML arrives as visible text.
 
     Returns:
-        What was cut, and what the text turned out to be: text, where it is not what was said.
+        The pieces, and the kind found: text, if the declared kind does not match.
     """
     sizes = sizes_for(text)
     knife = _KNIVES.get(kind)

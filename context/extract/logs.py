@@ -1,4 +1,4 @@
-"""Logs: entries with the lines that belong to them; what is logged again and again is shown once."""
+"""Logs: entries with their lines; repeated entries are shown once."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _SAMPLE_LINES = 300
 _STAMPED_SHARE = 0.3
 _SHORTEST_REPEAT = 12
 _REPEATS = 2
-"""An entry that comes again at least so often is folded."""
+"""Least number of repetitions to fold an entry."""
 
 
 def cut_log(text: str, sizes: Sizes) -> Cut:
@@ -31,11 +31,11 @@ def cut_log(text: str, sizes: Sizes) -> Cut:
 
     Args:
         text: The log.
-        sizes: How large pieces are.
+        sizes: The sizes of pieces.
 
     Returns:
-        Short entries join with their neighbours. What comes three times or more in the same words, its time
-        aside, is one piece: the first, which knows how often the others come.
+        The pieces; short entries join with their neighbours. An entry found three times or more in the same
+        words, time aside, is one piece: the first, with the number of repetitions.
     """
     seen = _count_entries(text)
     pieces: list[Piece] = []
@@ -62,7 +62,7 @@ def _loose_pieces(text: str, loose: list[Span], sizes: Sizes) -> list[Piece]:
 
 
 def _count_entries(text: str) -> dict[int, tuple[int, int]]:
-    """Say of each entry how often it comes again, and where last."""
+    """Count the repetitions of each entry, with the place of the last."""
     seen: dict[int, tuple[int, int]] = {}
     for entry in _entries(text):
         if key := _key(text, entry):
@@ -72,7 +72,7 @@ def _count_entries(text: str) -> dict[int, tuple[int, int]]:
 
 
 def _key(text: str, entry: Span) -> int:
-    """The same for entries that differ in their time alone; 0 for what is too short to be worth it."""
+    """Return a key equal for entries that differ in time alone; 0 for an entry too short to fold."""
     stamp = _TIME.match(text, *entry)
     words = text[stamp.end() if stamp else entry[0] : entry[1]]
     if len(words) < _SHORTEST_REPEAT:
@@ -81,7 +81,7 @@ def _key(text: str, entry: Span) -> int:
 
 
 def _entries(text: str) -> Iterator[Span]:
-    """Go through the entries: where most begin with a time, whatever follows belongs to the one before."""
+    """Yield the entries; if most begin with a time, other lines belong to the entry before."""
     stamped = _is_stamped(text)
     start = end = -1
     for line in lines_of(text):

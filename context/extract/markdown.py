@@ -1,4 +1,4 @@
-"""Markdown: sections under their headings, tables with their header rows, fenced code whole."""
+"""Markdown: sections under headings, tables with header rows, fenced code whole."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ _HEADER_ROWS = 2
 
 
 def cut_markdown(text: str, sizes: Sizes) -> Cut:
-    """Cut Markdown by its headings, paragraphs, tables and fences."""
+    """Cut Markdown by headings, paragraphs, tables and fences."""
     knife = _Knife(text, sizes)
     for block in read_blocks(text):
         knife.take(block)
@@ -19,7 +19,7 @@ def cut_markdown(text: str, sizes: Sizes) -> Cut:
 
 
 class _Heading:
-    """A heading that is open; it becomes a frame when a piece needs it."""
+    """An open heading, made into a frame when a piece needs it."""
 
     def __init__(self, block: Block, parent: "_Heading | None") -> None:
         self.level = block.level
@@ -28,7 +28,7 @@ class _Heading:
         self._frame = NO_FRAME
 
     def frame(self, frames: list[Frame]) -> int:
-        """Its place among the frames."""
+        """Return the heading's place among the frames."""
         if self._frame == NO_FRAME:
             parent = self.parent.frame(frames) if self.parent else NO_FRAME
             frames.append(Frame(*self._span, parent))
@@ -37,7 +37,7 @@ class _Heading:
 
 
 class _Knife:
-    """Joins small blocks of a section; of tiny sections too, under the heading that is above them all."""
+    """Joiner of small blocks of a section, and of tiny sections under a common heading."""
 
     def __init__(self, text: str, sizes: Sizes) -> None:
         self.cut = Cut([], [])
@@ -61,7 +61,7 @@ class _Knife:
             self.cut.pieces.extend(rows)
 
     def flush(self) -> None:
-        """Make pieces of what is loose: the first holds its heading, the others stand under it."""
+        """Make pieces of the loose blocks: the first holds the heading, the others stand under it."""
         for start, end in pack(self._loose, self._sizes.target):
             is_first = start == self._loose[0][0]
             self.cut.pieces.append(Piece(start, end, self._frame(self._above if is_first else self._heading)))

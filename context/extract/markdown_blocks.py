@@ -1,4 +1,4 @@
-"""The blocks of Markdown: headings, fences, tables and text, in one pass over its lines."""
+"""Blocks of Markdown in one pass over the lines: headings, fences, tables and text."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _LONGEST_HEADING = 300
 
 
 class BlockKind(StrEnum):
-    """What a block is."""
+    """Kinds of blocks."""
 
     HEADING = "heading"
     FENCE = "fence"
@@ -27,10 +27,10 @@ class Block(NamedTuple):
     """A block of Markdown.
 
     Attributes:
-        kind: What it is.
-        start: Where it begins.
-        end: Where it ends.
-        level: Of a heading, from 1; else 0.
+        kind: The kind of block.
+        start: The start.
+        end: The end.
+        level: The level of a heading, from 1; else 0.
     """
 
     kind: BlockKind
@@ -40,7 +40,7 @@ class Block(NamedTuple):
 
 
 def read_blocks(text: str) -> Iterator[Block]:
-    """Go through the blocks of a text; a fence that nothing closes goes to the end."""
+    """Yield the blocks of a text; an unclosed fence goes to the end."""
     block: Block | None = None
     fence = ""
     for line in lines_of(text):
@@ -81,5 +81,5 @@ def _kind(text: str, line: Span) -> BlockKind | None:
 
 
 def _is_underline(text: str, line: Span) -> bool:
-    """Short lines of `=` or `-` make a heading of the text above them."""
+    """Say whether a line of `=` or `-` is short enough to make a heading of the text above."""
     return line[1] - line[0] < _LONGEST_HEADING and _UNDERLINE.match(text, *line) is not None

@@ -1,4 +1,4 @@
-"""Ranking: how much each piece of an artifact says of a question, and how much is said around it."""
+"""Ranking of an artifact's pieces by a question, with the context around each piece."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,17 +17,17 @@ _REACH = {
     ContentKind.JSON: 60,
     ContentKind.TABLE: 20,
 }
-"""So many tokens away a mention counts e times less: rows and records hardly speak of their neighbours."""
+"""Distance in tokens at which a mention counts e times less; rows and records hardly mention neighbours."""
 _PROSE_REACH = 200
 _SCORED_WHOLE = 1_500
-"""Of a text with more pieces, only those with terms of the question and their neighbours are scored."""
+"""Number of pieces up to which all are scored; beyond, only pieces with a term, and neighbours."""
 _MOST_HITS = 500
 _AROUND = 2
 _MOST_FORMS = 4
 _SHORTEST_FORM = 4
 
 _LEARNED_FROM = 30
-"""So many of the best pieces teach the words that go with the question's."""
+"""Number of best pieces from which related words are learned."""
 _LEARNED_TERMS = 40
 _LEARNED_SHARE = 0.3
 _LEARNED_SATURATION = 20.0
@@ -38,12 +38,12 @@ _SHORTEST_LEARNED = 3
 
 @dataclass(frozen=True)
 class Ranking:
-    """The pieces that bear on a question.
+    """The pieces relevant to a question.
 
     Attributes:
-        scores: A score for each of them, in (0, 1]; the best has 1.
-        held: Which terms of the question each holds itself, the rarest first.
-        weights: The terms that occur, with weights that add up to 1.
+        scores: A score for each piece, in (0, 1]; the best has 1.
+        held: The question's terms in each piece, the rarest first.
+        weights: The terms found, with weights that add up to 1.
     """
 
     scores: Mapping[int, float]
@@ -57,10 +57,10 @@ def rank_pieces(index: PassageIndex, query: str, text: str = "") -> Ranking:
     Args:
         index: The artifact's index.
         query: The question.
-        text: The artifact; with it, the words that go with the question's own in its best pieces count too.
+        text: The artifact; with it, words related to the question's own in the best pieces count too.
 
     Returns:
-        The ranking; without pieces where the text has none of the question's words.
+        The ranking; without pieces if the text has no word of the question.
     """
     terms = query_terms(query)
     places = {term: _places(index, term) for term in terms}
@@ -83,7 +83,7 @@ def rank_pieces(index: PassageIndex, query: str, text: str = "") -> Ranking:
 
 
 def _places(index: PassageIndex, term: str) -> list[int]:
-    """List the pieces with a term, or with words that begin with one that the text does not have."""
+    """List the pieces with a term; for an unknown term, the pieces with words that begin with the term."""
     found = index.places(term)
     if found or len(term) < _SHORTEST_FORM:
         return found
@@ -92,7 +92,7 @@ def _places(index: PassageIndex, term: str) -> list[int]:
 
 
 def _held(places: Mapping[str, Sequence[int]], weights: Mapping[str, float]) -> dict[int, list[str]]:
-    """Say which terms each piece has; the rarest first, and once enough pieces are found, in those alone."""
+    """List the terms of each piece, the rarest first; once enough pieces are found, no piece is added."""
     held: dict[int, list[str]] = {}
     for term in weights:
         room = _MOST_HITS - len(held)
@@ -112,7 +112,7 @@ def _around(held: Iterable[int], pieces: int) -> list[int]:
 
 
 def _hits(index: PassageIndex, near: Sequence[int], held: Mapping[int, Sequence[str]]) -> list[Hit]:
-    """Place the pieces on the scale on which the ranking of conversations works."""
+    """Convert the pieces to the scale of the conversation ranking."""
     reach = _PROSE_REACH if index.is_prose else _REACH.get(index.kind, REACH_TOKENS)
     stretch = REACH_TOKENS / reach
     hits, start, before = [], 0.0, 0
@@ -127,7 +127,7 @@ def _hits(index: PassageIndex, near: Sequence[int], held: Mapping[int, Sequence[
 
 @dataclass(frozen=True)
 class _Learner:
-    """Lets the rare words of the best pieces speak for their surroundings, all together as one term."""
+    """Learner of rare words from the best pieces, all together counted as one term."""
 
     index: PassageIndex
     near: Sequence[int]
@@ -135,7 +135,7 @@ class _Learner:
     weights: Mapping[str, float]
 
     def add(self, scores: Sequence[float], text: str) -> list[float]:
-        """Mix what is learned into scores."""
+        """Mix the learned words into scores."""
         learned = self._terms(scores, text)
         total = sum(learned.values())
         if not total:
@@ -166,7 +166,7 @@ class _Learner:
         return {term: rated[term] for term in ranked[:_LEARNED_TERMS]}
 
     def _rarity(self, term: str) -> float:
-        """Nothing for words that stand once, nearly everywhere, or are no words."""
+        """Return the rarity of a term; 0 for terms found once or nearly everywhere, and for short terms."""
         used, pieces = self.index.frequency(term), len(self.index.pieces)
         if not 1 < used <= _COMMONEST * pieces or len(term) < _SHORTEST_LEARNED:
             return 0.0
@@ -174,7 +174,7 @@ class _Learner:
 
 
 def _spread(mentions: Sequence[float], centres: Sequence[float]) -> list[float]:
-    """Add up what is mentioned on both sides of each place, faded by distance."""
+    """Add up the mentions on both sides of each place, faded by distance."""
     reach = REACH_TOKENS * _LEARNED_REACH
     fades = [math.exp((a - b) / reach) for a, b in pairwise(centres)]
     sums = list(mentions)

@@ -1,4 +1,4 @@
-"""Rows that are stored by columns: read at once, and made into values only where one is looked at."""
+"""Rows stored by columns: read at once, with values made only on access."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar, overload
@@ -17,7 +17,7 @@ class Rows(Sequence[Row], Generic[Row]):
             columns: At least one.
 
         Raises:
-            ValueError: They differ in length.
+            ValueError: The columns differ in length.
         """
         if len({len(column) for column in columns}) != 1:
             raise ValueError("columns of different lengths")

@@ -1,4 +1,4 @@
-"""Salience: what each piece is worth before anybody asks, by the words of the whole text."""
+"""Salience: worth of each piece before any question, by the words of the whole text."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,11 +19,11 @@ _FAR = 3.0
 
 
 def topical(postings: Sequence[Sequence[int]], pieces: int) -> list[int]:
-    """Rate pieces by the words that the text uses often, though not everywhere.
+    """Rate pieces by the text's frequent words, unless found everywhere.
 
     Args:
-        postings: For each term the pieces that have it.
-        pieces: How many pieces there are.
+        postings: For each term the pieces with the term.
+        pieces: The number of pieces.
 
     Returns:
         As many numbers, 0-255.
@@ -37,10 +37,10 @@ def topical(postings: Sequence[Sequence[int]], pieces: int) -> list[int]:
 
 
 def narrative(postings: Sequence[Sequence[int]], shown: Sequence[str]) -> list[int]:
-    """Rate pieces of running text: what is told in the text's own common words before what is quoted.
+    """Rate pieces of running text: narration in the text's own common words above quotes.
 
     Args:
-        postings: For each term the pieces that have it.
+        postings: For each term the pieces with the term.
         shown: The words of each piece.
 
     Returns:
@@ -53,14 +53,14 @@ def narrative(postings: Sequence[Sequence[int]], shown: Sequence[str]) -> list[i
 
 
 def prior_of(salience: int) -> float:
-    """Read a number of `narrative` as what it adds to a score whose best is 1."""
+    """Convert a number of `narrative` to a bonus on a scale with a best score of 1."""
     return salience / STEPS * _RANGE + _LOWEST
 
 
 def _sums(
     postings: Sequence[Sequence[int]], pieces: int, worth: Callable[[int], float]
 ) -> list[tuple[float, int]]:
-    """For each piece, what its terms are worth together, and how many they are."""
+    """Return for each piece the total worth and the number of its terms."""
     totals, sizes = [0.0] * pieces, [0] * pieces
     for places in postings:
         value = worth(len(places))

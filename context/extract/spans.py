@@ -1,4 +1,4 @@
-"""Spans: where a text may be cut, and how small pieces become pieces of a useful size."""
+"""Spans: possible cuts of a text, and the joining of small pieces to a useful size."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,14 +7,14 @@ from typing import NamedTuple
 from context.graphemes import floor_border
 
 Span = tuple[int, int]
-"""Where something begins in a text, and where it ends."""
+"""Start and end of a part of a text."""
 
 NO_FRAME = -1
 
 _TARGET_CHARS = 220
 """About 50 tokens: enough to be understood, little enough to be exact."""
 _WIDE_TARGET_CHARS = 90
-"""The same in writing that has a token for every one or two characters."""
+"""The same in scripts with a token for every one or two characters."""
 _WHOLE_TARGETS = 5
 _MOST_PIECES = 50_000
 _SAMPLE_CHARS = 2_000
@@ -29,12 +29,12 @@ _WORTH = {"sentence": 0.0, "line": 0.25, "blank": 0.5}
 
 
 class Frame(NamedTuple):
-    """A part of the text without which a piece is not understood: a heading, a header row, a signature.
+    """A part of the text needed to understand a piece: a heading, a header row, a signature.
 
     Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        parent: The frame around it, by its place in the list of frames; -1 for none.
+        start: The start.
+        end: The end.
+        parent: The frame around, by its place in the list of frames; -1 for none.
     """
 
     start: int
@@ -43,17 +43,17 @@ class Frame(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A part of the text that is found and shown.
+    """A part of the text to find and show.
 
     Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        frame: Its innermost frame; -1 for none.
-        first: The number of its first row, from 1; 0 where rows are not counted.
-        last: The number of its last row.
-        path: Its place in a JSON value, such as `$.items[3]`; else empty.
-        repeats: How often the same text stands in later places, which are not pieces of their own.
-        last_repeat: Where the last of those begins; 0 for none.
+        start: The start.
+        end: The end.
+        frame: The innermost frame; -1 for none.
+        first: The number of the first row, from 1; 0 if rows are not counted.
+        last: The number of the last row.
+        path: The place in a JSON value, such as `$.items[3]`; else empty.
+        repeats: The number of later places with the same text, without pieces of their own.
+        last_repeat: The start of the last repetition; 0 for none.
     """
 
     start: int
@@ -67,10 +67,10 @@ class Piece(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A text that is cut.
+    """A text cut into pieces.
 
     Attributes:
-        pieces: In the order of the text; they do not overlap.
+        pieces: In the order of the text, without overlap.
         frames: Each after its parent.
     """
 
@@ -79,11 +79,11 @@ class Cut(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How large pieces are.
+    """Sizes of pieces.
 
     Attributes:
         target: Characters of a usual piece.
-        whole: What has a form of its own, such as a function or a record, stays whole up to here.
+        whole: Characters up to which a unit, such as a function or a record, stays whole.
     """
 
     target: int
@@ -91,7 +91,7 @@ class Sizes(NamedTuple):
 
 
 def sizes_for(text: str) -> Sizes:
-    """Choose the sizes for a text: by its writing, and so that a huge one has a bounded number of pieces."""
+    """Choose the sizes for a text by its script; a huge text gets a bounded number of pieces."""
     middle = len(text) // 2
     sample = text[:_SAMPLE_CHARS] + text[middle : middle + _SAMPLE_CHARS]
     wide = len(_WIDE.findall(sample)) > _WIDE_SHARE * len(sample)
@@ -100,7 +100,7 @@ def sizes_for(text: str) -> Sizes:
 
 
 def lines_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
-    """Go through the lines of a part of a text, without their line ends."""
+    """Yield the lines of a part of a text, without their line ends."""
     stop = len(text) if end is None else end
     while start < stop:
         found = text.find("\n", start, stop)
@@ -110,12 +110,12 @@ def lines_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Span
 
 
 def is_blank(text: str, span: Span) -> bool:
-    """Whether a span holds nothing that can be read."""
+    """Say whether a span holds nothing readable."""
     return not text[span[0] : span[1]].strip()
 
 
 def trim(text: str, span: Span) -> Span:
-    """Take the blanks off both ends of a span; the indentation of its first line stays."""
+    """Strip the blanks at both ends of a span; the indentation of its first line stays."""
     start, end = span
     while end > start and text[end - 1].isspace():
         end -= 1
@@ -127,12 +127,12 @@ def trim(text: str, span: Span) -> Span:
 
 
 def split_long(text: str, span: Span, size: int) -> Iterator[Span]:
-    """Cut a span that is too long: after a sentence, else after a line or a word, else between characters.
+    """Cut a long span: after a sentence, else after a line or a word, else between characters.
 
     Args:
         text: The whole text.
-        span: What to cut.
-        size: Characters of a piece, >= 8; nothing is longer than 1.5 of it.
+        span: The span to cut.
+        size: Characters of a piece, >= 8; no piece is longer than 1.5 sizes.
 
     Yields:
         Spans that join to the whole, blanks between them included.
@@ -157,14 +157,14 @@ def _best_break(text: str, start: int, size: int) -> int:
 
 
 def pack(spans: Iterable[Span], size: int) -> Iterator[Span]:
-    """Join neighbours that are small; blanks between them belong to what is joined.
+    """Join small neighbours, with the blanks between them.
 
     Args:
         spans: In order, without overlaps.
         size: Characters of a usual piece.
 
     Yields:
-        Spans of at most 1.4 sizes, unless one was longer alone.
+        Spans of at most 1.4 sizes, unless a single span was longer.
     """
     start = end = -1
     for a, b in spans:
@@ -178,7 +178,7 @@ def pack(spans: Iterable[Span], size: int) -> Iterator[Span]:
 
 
 def paragraphs(text: str, span: Span) -> Iterator[Span]:
-    """Go through the parts of a text that blank lines divide."""
+    """Yield the parts of a text between blank lines."""
     start = end = -1
     for line in lines_of(text, *span):
         if is_blank(text, line):

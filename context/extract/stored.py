@@ -1,4 +1,4 @@
-"""How an index is stored: its columns as sections, checked against each other when they are read."""
+"""Storage format of an index: its columns as sections, checked against each other on reading."""
 
 import json
 import struct
@@ -24,7 +24,7 @@ _SECTIONS = _NUMBERS_END + 7
 
 
 def write_index(fields: Sequence[Any]) -> bytes:
-    """Write the fields of an index, in the order in which `read_index` gives them, as bytes."""
+    """Write the fields of an index as bytes, in the order of `read_index`."""
     kind, is_prose, text_chars, fingerprint, pieces, tokens, salience = fields[:7]
     frames, frame_tokens, vocabulary, offsets, postings = fields[7:]
     columns = list(zip(*pieces, strict=True)) or [()] * _PIECE_COLUMNS
@@ -47,13 +47,13 @@ def write_index(fields: Sequence[Any]) -> bytes:
 
 
 def read_index(data: bytes) -> tuple[Any, ...]:
-    """Read the fields of an index, in their order.
+    """Read the fields of an index, in order.
 
     Args:
         data: Any bytes.
 
     Returns:
-        The fields; every place in them is one.
+        The fields; every place in them is valid.
 
     Raises:
         BadIndexError: The bytes are something else, of another version, cut off or changed.
@@ -94,7 +94,7 @@ def _read_fields(sections: Sequence[bytes]) -> tuple[Any, ...]:
 
 
 def _are_consistent(fields: Sequence[Any]) -> bool:
-    """Whether sizes agree, and everything that is used as a place is one."""
+    """Say whether sizes agree, and every place is valid."""
     text_chars, _, pieces, tokens, salience, frames, frame_tokens, vocabulary, offsets, postings = fields
     sizes = (
         len(tokens) == len(salience) == len(pieces)

@@ -1,4 +1,4 @@
-"""Tables: whole rows under their header, whether commas, tabs, bars or blanks divide the cells."""
+"""Tables: whole rows under their header, with cells divided by commas, tabs, bars or blanks."""
 
 import re
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ _DIVIDERS = (",", "\t", ";", "|")
 _NUMBER = re.compile(r"\s*+[\"']?[-+$\u20ac\u00a3]?\d[\d.,:/% -]*+[\"']?\s*+\Z")
 _RULE_ROW = re.compile(r"[\s|+:]*+[-=][\s|+:=-]*+\Z")
 _MOST_JOINED = 200
-"""A quoted cell has at most so many lines; what opens a longer one is a stray quote."""
+"""Most lines of a quoted cell; a longer quote is a stray quote mark."""
 _LONGEST_HEADER = 600
 
 
 def cut_table(text: str, sizes: Sizes) -> Cut:
-    """Cut a table between rows; the header is the frame of all that follows, and row 1 is what follows it."""
+    """Cut a table between rows; the header is the frame of all rows, and row 1 comes after the header."""
     rows = _rows(text)
     first, second = next(rows, None), next(rows, None)
     frames: list[Frame] = []
@@ -52,7 +52,7 @@ def _is_full(piece: Piece, end: int, sizes: Sizes) -> bool:
 
 
 def _parts(text: str, piece: Piece, sizes: Sizes) -> Iterator[Piece]:
-    """A row stays whole, unless it alone would fill a page."""
+    """Keep a row whole, unless a single row would fill a page."""
     if piece.end - piece.start <= sizes.whole * 2:
         return iter([piece])
     parts = split_long(text, (piece.start, piece.end), sizes.whole)
@@ -60,7 +60,7 @@ def _parts(text: str, piece: Piece, sizes: Sizes) -> Iterator[Piece]:
 
 
 def _rows(text: str) -> Iterator[Span]:
-    """Go through the rows: a line break inside quotes does not end one."""
+    """Yield the rows; a line break inside quotes does not end a row."""
     quoted = '"' in text
     marks = 0
     lines: list[Span] = []
@@ -80,7 +80,7 @@ def _rows(text: str) -> Iterator[Span]:
 
 
 def _is_header(text: str, row: Span) -> bool:
-    """A header names its columns: no cell of it is a number, and it has more than one."""
+    """Say whether a row names columns: more than one cell, and no cell is a number."""
     line = text[row[0] : min(row[1], row[0] + 4 * _LONGEST_HEADER)]
     divider = max(_DIVIDERS, key=line.count)
     cells = line.split(divider) if divider in line else line.split()

@@ -1,4 +1,4 @@
-"""Running text and transcripts: paragraphs, sentences, and the turns of those who speak."""
+"""Running text and transcripts: paragraphs, sentences, and the turns of speakers."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _MOST_NAMES = 0.5
 
 
 def cut_talk(text: str, sizes: Sizes) -> Cut:
-    """Cut a text: by its speakers where it has them, else by paragraphs and sentences."""
+    """Cut a text by its speakers, or without speakers by paragraphs and sentences."""
     if not is_transcript(text):
         return Cut([Piece(a, b) for a, b in prose(text, (0, len(text)), sizes.target)], [])
     frames: list[Frame] = []
@@ -46,7 +46,7 @@ def cut_talk(text: str, sizes: Sizes) -> Cut:
 
 
 def is_transcript(text: str) -> bool:
-    """Whether most lines say who speaks, and few say so once only."""
+    """Say whether most lines name a speaker, and few speakers are named only once."""
     lines = (text[a:b] for a, b in lines_of(text) if not is_blank(text, (a, b)))
     sample = list(islice(lines, _SAMPLE_LINES))
     names = [found.group().strip() for found in map(_SPEAKER.match, sample) if found]
@@ -72,7 +72,7 @@ def _turns(text: str) -> Iterator[Span]:
 
 
 def _long_turn(text: str, turn: Span, frames: list[Frame], sizes: Sizes) -> Iterator[Piece]:
-    """Only the first piece says who speaks: the others have it as their frame."""
+    """Yield the pieces of a long turn; the speaker's name is in the first, and is the frame of the others."""
     found = _SPEAKER.match(text, *turn)
     if found:
         frames.append(Frame(turn[0], found.end()))

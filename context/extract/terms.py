@@ -1,4 +1,4 @@
-"""Which terms each piece of a text has: its own, and those of what it stands under."""
+"""Terms of each piece of a text, with the terms of the piece's frames."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -16,11 +16,11 @@ def find_postings(text: str, cut: Cut, kind: ContentKind) -> dict[str, list[int]
 
     Args:
         text: The whole text.
-        cut: Its pieces and frames.
-        kind: What it is. A table's header says nothing of one row, and is left out.
+        cut: The pieces and frames.
+        kind: The kind of text. A table's header says nothing about a single row, and is left out.
 
     Returns:
-        For each term its pieces, in order.
+        For each term the pieces, in order.
     """
     postings: dict[str, list[int]] = {}
     plain = _reader(text, kind)
@@ -34,7 +34,7 @@ def find_postings(text: str, cut: Cut, kind: ContentKind) -> dict[str, list[int]
 
 
 def _reader(text: str, kind: ContentKind) -> Callable[[str], str]:
-    """Say how words are read: in JSON, and in what a program printed of a string, escapes stick to them."""
+    """Choose a reader of words; in JSON and in printed strings, escapes stick to words."""
     if kind is ContentKind.JSON:
         return _plain_json
     is_printed = text.count("\\n") > text.count("\n")
@@ -60,7 +60,7 @@ def _add(postings: dict[str, list[int]], piece: int, terms: Iterable[str]) -> No
 
 
 def _plain_json(words: str) -> str:
-    """Read the escapes of JSON, so that a line break does not stick to the word behind it."""
+    """Decode the escapes of JSON, so that a line break does not stick to the next word."""
     return _JSON_ESCAPE.sub(_unescape, words) if "\\" in words else words
 
 

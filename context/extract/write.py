@@ -1,4 +1,4 @@
-"""Writing an extract: what was chosen, word for word, with marks of places and of what is left out."""
+"""Writing of an extract: the chosen pieces word for word, with marks of places and omissions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _MOST_TRIES = 8
 
 
 class Unit(StrEnum):
-    """In what a place is counted."""
+    """Units of a place."""
 
     LINE = "line"
     ROW = "row"
@@ -31,15 +31,15 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """A stretch of the text that is shown.
+    """A shown stretch of the text.
 
     Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        unit: In what people count there.
-        first: Its first line, row (without the header, from 1) or character; 0 for a path.
-        last: Its last.
-        path: Its place in a JSON value, such as `$.items[3]`; else empty.
+        start: The start, in characters.
+        end: The end.
+        unit: The unit in which people count the place.
+        first: The first line, row (without the header, from 1) or character; 0 for a path.
+        last: The last.
+        path: The place in a JSON value, such as `$.items[3]`; else empty.
     """
 
     start: int
@@ -51,7 +51,7 @@ class Place:
 
     @property
     def label(self) -> str:
-        """How people find it: `lines 12-14`, `row 5`, `$.items[3]` or `characters 900-1200`."""
+        """Label for people: `lines 12-14`, `row 5`, `$.items[3]` or `characters 900-1200`."""
         if self.path:
             return self.path
         return (
@@ -71,13 +71,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Extract:
-    """The parts of an artifact that bear on a question.
+    """The parts of an artifact relevant to a question.
 
     Attributes:
-        text: The parts, each under its mark, in the order of the artifact; empty where nothing fits.
-        tokens: Its count.
-        places: What is shown, in order. What a part stands under, such as a header row, is shown too, but is
-            no place of its own.
+        text: The parts, each under its mark, in the order of the artifact; empty if nothing fits.
+        tokens: The token count.
+        places: The shown places, in order. Frames of a part, such as a header row, are shown too, but are not
+            listed as places.
     """
 
     text: str
@@ -93,20 +93,20 @@ def extract(
     budget_tokens: int,
     count: Callable[[str], int] = count_text,
 ) -> Extract:
-    """Take out of an artifact what bears on a question.
+    """Extract from an artifact the parts relevant to a question.
 
     Args:
         text: The artifact.
         index: Its index.
-        query: The question; for an empty one, or where the text has no word of it, the extract is an outline.
+        query: The question; an outline is made for an empty question, or for a text with no word of it.
         budget_tokens: The most tokens, >= 0.
         count: Counts the tokens of a text.
 
     Returns:
-        The extract; the whole text where that fits.
+        The extract; the whole text if short enough.
 
     Raises:
-        InvalidInputError: The index is that of another text, or the budget is negative.
+        InvalidInputError: The index belongs to another text, or the budget is negative.
     """
     if budget_tokens < 0:
         raise InvalidInputError("budget_tokens", "must not be negative", budget_tokens=budget_tokens)
@@ -123,7 +123,7 @@ def _whole(text: str, index: PassageIndex, tokens: int) -> Extract:
 
 
 def _fit(writer: "_Writer", query: str, budget_tokens: int) -> Extract:
-    """Choose, write and count; what is over is taken from the least valuable."""
+    """Choose, write and count; drop the least valuable pieces until the budget fits."""
     chosen = choose(writer.index, query, budget_tokens=budget_tokens, text=writer.text)
     for _ in range(_MOST_TRIES):
         written = writer.write(chosen)
@@ -139,7 +139,7 @@ def _fit(writer: "_Writer", query: str, budget_tokens: int) -> Extract:
 
 
 def _without_last(index: PassageIndex, chosen: Sequence[int], tokens: int, budget_tokens: int) -> list[int]:
-    """Drop the last choices until what is left should fit, at least one."""
+    """Drop the last choices until the rest should fit, at least one."""
     own = sum(index.tokens[at] for at in chosen) or 1
     kept, room = list(chosen), own * budget_tokens / tokens
     while kept:
@@ -150,7 +150,7 @@ def _without_last(index: PassageIndex, chosen: Sequence[int], tokens: int, budge
 
 
 class _Writer:
-    """Writes choices of one text."""
+    """Writer of chosen pieces of one text."""
 
     def __init__(self, text: str, index: PassageIndex, count: Callable[[str], int]) -> None:
         self.text = text
@@ -203,7 +203,7 @@ class _Writer:
         return Place(a.start, stop, Unit.CHARACTER, a.start, stop)
 
     def _frames(self, block: Sequence[int], shown: set[int]) -> list[str]:
-        """What the first piece of a block stands under, unless it has been shown, or is in the block."""
+        """Return the frames of a block, unless already shown, or inside the block."""
         start, end = self.index.pieces[block[0]].start, self.index.pieces[block[-1]].end
         parts = []
         for at in block:
@@ -217,7 +217,7 @@ class _Writer:
         return parts
 
     def _words(self, first: int, last: int) -> list[str]:
-        """The text itself; what is folded into a piece is counted behind it."""
+        """Return the text itself, with the number of repetitions after a folded piece."""
         parts: list[str] = []
         waiting: list[Span] = []
         for at in range(first, last + 1):
@@ -234,7 +234,7 @@ class _Writer:
         return [self._shown(start, end) for start, end in _joined(self.text, spans)]
 
     def _shown(self, start: int, end: int) -> str:
-        """A line that is cut says so; in JSON the path does."""
+        """Mark a line cut at an end; in JSON the path marks the cut."""
         words = self.text[start:end]
         if self.index.kind is ContentKind.JSON:
             return words
@@ -250,7 +250,7 @@ def _blocks(chosen: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _joined(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Join neighbours between which only blanks and marks stand."""
+    """Join neighbours separated only by blanks and marks."""
     joined: list[Span] = []
     for start, end in spans:
         between = text[joined[-1][1] : start] if joined else "x"
@@ -262,7 +262,7 @@ def _joined(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 class _Lines:
-    """Counts lines up to places that come in order."""
+    """Counter of lines up to places in ascending order."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -270,7 +270,7 @@ class _Lines:
         self._number = 1
 
     def number(self, at: int) -> int:
-        """The number of the line in which a place is, from 1."""
+        """Return the number of a place's line, from 1."""
         if at < self._at:
             self._at, self._number = 0, 1
         self._number += self._text.count("\n", self._at, at)

@@ -1,1 +1,1 @@
-"""Plans: which artifacts a window holds, and in what form."""
+"""Plans: the artifacts of a window, and the form of each."""

@@ -1,4 +1,4 @@
-"""What a planner is shown of documents that a request brings as text: they are stored nowhere else."""
+"""Planner's view of documents sent as text with a request and stored nowhere else."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -13,20 +13,20 @@ PREVIEW_CHARS = 600
 
 
 def dump_brought(artifacts: Iterable[Artifact]) -> list[JsonObject]:
-    """Write down what a planner needs to know of those artifacts whose text is in the request alone.
+    """Write the planner's view of artifacts whose text is in the request alone.
 
     Args:
-        artifacts: All of a request; stored ones are left out, they are found by their ids.
+        artifacts: All artifacts of a request; stored artifacts are left out and found by id.
     """
     return [_dumped(artifact) for artifact in artifacts if artifact.content is not None]
 
 
 def load_brought(stored: Iterable[Mapping[str, Any]], *, at: datetime) -> list[Artifact]:
-    """Read that again: artifacts without their texts.
+    """Read the planner's view back: artifacts without their texts.
 
     Args:
-        stored: As `dump_brought` wrote it.
-        at: When the request came.
+        stored: As written by `dump_brought`.
+        at: The time of the request.
     """
     return [
         Artifact(

@@ -1,4 +1,4 @@
-"""How much of a question whole texts hold, where they are indexed."""
+"""Overlap of a question with indexed whole texts."""
 
 from collections.abc import Mapping
 
@@ -6,22 +6,22 @@ from context.extract import PassageIndex
 from context.words import query_terms
 
 TELLING_TERMS = 3
-"""A question of fewer words of its own may be about anything."""
+"""Number of a question's own words below which the question may be about anything."""
 
 
 def compare_texts(indexes: Mapping[str, PassageIndex], question: str, *, latest: str) -> dict[str, float]:
-    """Say which share of a question's words each text has.
+    """Return the share of a question's words in each text.
 
-    That a text has none of them proves something of a question with several words of its own only, and
-    nothing of the latest artifact: "how many does it say?" has no word of what it asks about.
+    A share of 0 proves something only for a question of several content words, and never for the latest
+    artifact: "how many does it say?" shares no word with the subject.
 
     Args:
         indexes: By artifact id.
-        question: What is wanted.
-        latest: The id of the artifact that came last.
+        question: The question.
+        latest: The id of the latest artifact.
 
     Returns:
-        Shares in [0, 1] by artifact id; of texts of which nothing is proved, none.
+        Shares in [0, 1] by artifact id, without texts of uncertain share 0.
     """
     terms = query_terms(question)
     if not terms:

@@ -1,4 +1,4 @@
-"""Whether a model's plan is worth its call, or the plan by rule is good enough."""
+"""Decision between a model's plan, worth the call, and the plan by rule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from context.errors import InvalidInputError
 
 
 class PlanningReason(StrEnum):
-    """The row of the table that decided; `nothing-calls-for-it` where none did."""
+    """The deciding row of the table; `nothing-calls-for-it` if no row decided."""
 
     NO_ARTIFACTS = "no-artifacts"
     HISTORICAL = "historical-artifacts"
@@ -23,11 +23,11 @@ class PlanningReason(StrEnum):
 
 @dataclass(frozen=True)
 class PlanningChoice:
-    """Whether to ask a model for a plan.
+    """Choice between a model's plan and the plan by rule.
 
     Attributes:
-        use: True to ask.
-        reason: What decided.
+        use: True to ask a model.
+        reason: The deciding row.
     """
 
     use: bool
@@ -39,10 +39,11 @@ class PlanningThresholds:
     """The numbers of the table.
 
     Attributes:
-        small_total_chars: Artifacts with fewer characters together need no plan, >= 0.
-        large_artifact_chars: One with more than this is large, >= 0.
-        buffer_share: The share of the room that stays free where artifacts fit easily, 0 to 1.
-        near_share: From this share of the room on they are near its limit: above `1 - buffer_share`, <= 1.
+        small_total_chars: Total characters of artifacts below which no plan is needed, >= 0.
+        large_artifact_chars: Characters above which an artifact is large, >= 0.
+        buffer_share: The share of the room that stays free if artifacts fit easily, 0 to 1.
+        near_share: The share of the room at which artifacts are near the limit: above `1 - buffer_share`,
+            <= 1.
 
     Raises:
         InvalidInputError: A number is outside its range, or two contradict each other.
@@ -79,22 +80,22 @@ def should_use_llm_planning(
     artifact_tokens: int | None = None,
     thresholds: PlanningThresholds = DEFAULT_THRESHOLDS,
 ) -> PlanningChoice:
-    """Decide whether a model should plan how artifacts are used; the first row that holds decides.
+    """Decide whether a model should plan the use of artifacts; the first matching row decides.
 
-    No artifacts: no. Historical ones among them: yes, whatever their size, since recency no longer tells
-    what bears on the question. Small together: no. They fit with the buffer and the model is cheap: no,
-    even with a large one among them. Near or over the limit: yes. The model is expensive: yes. A large one:
-    yes; this row is reached between the buffer and the limit only. Nothing of these: no.
+    No artifacts: no. Historical artifacts: yes, at any size, since recency no longer tells relevance. Small
+    together: no. Fitting with the buffer and a cheap model: no, even with a large artifact. Near or over the
+    limit: yes. An expensive model: yes. A large artifact: yes; this row is reached between the buffer and the
+    limit only. Otherwise: no.
 
     Args:
-        artifacts: What could be used.
-        available_tokens: The room for them, >= 0.
-        is_expensive_primary: Whether the model that answers is expensive; False where nobody knows its price.
-        artifact_tokens: What they cost in that model's tokens; their canonical counts where it is None.
+        artifacts: The available artifacts.
+        available_tokens: The room for artifacts, >= 0.
+        is_expensive_primary: True if the answering model is expensive; False for an unknown price.
+        artifact_tokens: The artifacts' cost in the model's tokens; None for the canonical counts.
         thresholds: The numbers of the table.
 
     Returns:
-        The choice and the row that made it.
+        The choice and the deciding row.
     """
     if artifact_tokens is None:
         artifact_tokens = sum(artifact.tokens for artifact in artifacts)

@@ -9,25 +9,25 @@ from context.planning.questions import Asking, asking, bounded
 from context.planning.relevance import Relevance, weigh_relevance
 
 LEAST_READING_TOKENS = 250
-"""Room that stays for every further artifact: less of it says too little."""
+"""Room reserved for every further artifact; a shorter reading says too little."""
 
 USUAL_READING_TOKENS = 600
-"""What a summary or an extract usually takes."""
+"""Usual size of a summary or an extract."""
 
 _QUERY_CHARS = 500
 _CURRENT_BONUS = 0.2
 _RECENCY_WEIGHT = 0.2
 _GONE = frozenset({Reason.READ_AGAIN, Reason.REPEATED})
-"""What was read again is there in its newer form."""
+"""Reasons for which a newer form of the artifact is present."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a request wants to know.
+    """The information wanted by a request.
 
     Attributes:
         question: The user's words.
-        focus: What the caller says artifacts are read for; it goes before the question.
+        focus: The caller's focus for reading artifacts; goes before the question.
     """
 
     question: str
@@ -35,22 +35,22 @@ class Wanted:
 
     @property
     def text(self) -> str:
-        """All of it, for its words."""
+        """Focus and question together, for their words."""
         return "\n".join(part for part in (self.focus, self.question) if part)
 
     @property
     def query(self) -> str:
-        """What to read for or look up: the focus, else the question; bounded."""
+        """The focus or query of readings: the focus, else the question; bounded."""
         return _short(self.focus or self.question)
 
     @property
     def asked(self) -> str:
-        """The question itself, bounded; a plan is made of it and of the focus."""
+        """The question itself, bounded; a plan is made of the question and the focus."""
         return _short(self.question)
 
     @property
     def read_for(self) -> str:
-        """The focus, bounded; empty where the caller names none."""
+        """The focus, bounded; empty if the caller names none."""
         return _short(self.focus or "")
 
 
@@ -67,7 +67,7 @@ class _Candidate:
 
     @property
     def order(self) -> tuple[bool, bool, float]:
-        """Attachments of this request first, what is stale last, the rest by score."""
+        """Order: attachments of the request first, stale readings last, the rest by score."""
         return self.old is not None, not self.is_attached, -self.score
 
 
@@ -86,23 +86,23 @@ def plan_by_rule(
 ) -> ArtifactPlan:
     """Decide about every artifact at once.
 
-    Excluded is what was read again later, and what of earlier turns has nothing in common with the question:
-    always where its whole text was compared, and where a preview is all there was, only if room is missing.
-    What remains is included in full if it fits. Otherwise, by priority, an artifact is included in full while
-    a small reading of every other one still fits, and else read: by summary where one for this very question
-    is there, else by extract for a specific question, by summary for any other. Attachments of this request
-    come first, stale readings last, the rest by relevance and age.
+    Excluded are artifacts read again later, and artifacts of earlier turns with nothing in common with the
+    question: always if the whole text was compared, but if only a preview was, only when room is missing.
+    The rest is included in full if everything fits. Otherwise, by priority, an artifact is included in full
+    while a small reading of every other artifact still fits. Other artifacts are read: by summary if a
+    summary for this very question exists, by extract for a specific question, else by summary. Attachments
+    of the request come first, stale readings last, the rest by relevance and age.
 
     Args:
-        artifacts: What could be used, each id once, oldest first.
+        artifacts: The available artifacts, each id once, oldest first.
         wanted: The question.
         budget_tokens: The room for them, >= 0, in the count of the artifacts' `tokens`.
         superseded: Old readings by artifact id.
-        relevance: Better relevance by artifact id than a preview gives, 0 to 1.
-        answered: Ids of artifacts of which a summary for this very question is there.
+        relevance: Better relevance by artifact id than from a preview, 0 to 1.
+        answered: Ids of artifacts with a summary for this very question.
 
     Returns:
-        A decision for every artifact, with priorities 1, 2, 3, ...; the excluded ones at the end.
+        A decision for every artifact, with priorities 1, 2, 3, ...; the excluded artifacts at the end.
     """
     weighed = weigh_relevance(artifacts, wanted.text, known=relevance)
     candidates = _candidates(artifacts, weighed, superseded or {})
@@ -175,7 +175,7 @@ def _is_gone(one: _Candidate) -> bool:
 
 
 def _is_unrelated(one: _Candidate) -> bool:
-    """Nothing in common; what was attached to this request, or made in this turn, is never that."""
+    """Say whether a historical artifact has nothing in common with the question; attachments never count."""
     return one.relevance.is_unrelated and one.artifact.is_historical and not one.is_attached
 
 

@@ -1,4 +1,4 @@
-"""Carry out a plan: readings by priority, while they fit."""
+"""Execution of a plan: readings by priority, while they fit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,31 +11,31 @@ from context.planning.deterministic import LEAST_READING_TOKENS
 from context.planning.metadata import ArtifactUsageRecord
 
 EXTRACT_TOKENS = 2_000
-"""The most tokens of one extract, by default: a look-up needs no more, however much room there is."""
+"""Default limit of one extract in tokens: a look-up needs no more, however much room there is."""
 
 LEAST_EXTRACT_TOKENS = 40
 """An extract of less says nothing."""
 
 _SEAM_TOKENS = 4
-"""Line breaks around a text, and what two texts may cost more together than apart."""
+"""Tokens for the line breaks around a text, and for the seam between two joined texts."""
 
 Extract = Callable[[str, int], Reading | None]
-"""Reads the passages that answer a query within so many tokens; None where there are none."""
+"""Reads the passages that answer a query within a token limit; None without any."""
 
 
 @dataclass(frozen=True)
 class Available:
-    """What there is of an artifact.
+    """Available readings of an artifact.
 
     Attributes:
-        artifact: Which one.
-        full: The whole text; None where it was not loaded.
-        full_tokens: What it costs, in the count of the budget; the artifact's own count where it is None.
+        artifact: The artifact.
+        full: The whole text; None if not loaded.
+        full_tokens: The cost, in the count of the budget; None for the artifact's own count.
         exact: A summary for the wanted focus.
         near: A summary for a near focus.
-        extract: Reads passages; None where that is not possible.
-        stale_by: The message whose call changed what this shows.
-        gone: Why a later result stands in its place, such as `read-again`; empty where none does.
+        extract: Reads passages; None if not possible.
+        stale_by: The message whose call changed the artifact's subject.
+        gone: The reason why a later result replaces the artifact, such as `read-again`; empty for none.
     """
 
     artifact: Artifact
@@ -50,14 +50,14 @@ class Available:
 
 @dataclass(frozen=True)
 class ExcludedArtifact:
-    """An artifact that the window does not show.
+    """An artifact not shown by the window.
 
     Attributes:
-        artifact_id: Which one.
-        source: Where it is from.
-        why: `read-again` (a later call read the same), `not-relevant` (the plan says so), `not-planned`,
+        artifact_id: The artifact.
+        source: The source.
+        why: `read-again` (a later call read the same), `not-relevant` (by the plan), `not-planned`,
             `unavailable`, `no-reading` or `no-room`.
-        tokens: What it would have cost in full, >= 0.
+        tokens: The cost in full, >= 0.
     """
 
     artifact_id: str
@@ -68,13 +68,13 @@ class ExcludedArtifact:
 
 @dataclass(frozen=True)
 class Execution:
-    """What came of a plan.
+    """Result of a plan.
 
     Attributes:
-        used: What the window shows, by priority.
-        records: How each artifact was used, by priority; no content.
-        excluded: What it does not show, and why.
-        tokens: What the region costs, 0 where it shows nothing; never above the budget.
+        used: The shown artifacts, by priority.
+        records: The use of each artifact, by priority; no content.
+        excluded: The artifacts not shown, with reasons.
+        tokens: The cost of the region, 0 if nothing is shown; never above the budget.
     """
 
     used: tuple[UsedArtifact, ...]
@@ -93,21 +93,21 @@ def execute_plan(
 ) -> Execution:
     """Choose a reading for each artifact, in the order of priority, within the budget.
 
-    Wanted in full: in full, else by summary, else by extract. Wanted as a summary: the one for this focus,
-    else a near one, which says so, else an extract, else in full. Wanted as an extract: that, else a summary,
-    else in full. What fits in none of these ways is excluded, with its reason. An extract leaves a small
-    reading's room for every artifact behind it.
+    Wanted in full: in full, else by summary, else by extract. Wanted as a summary: for this focus, else for a
+    near focus with a note, else an extract, else in full. Wanted as an extract: an extract, else a summary,
+    else in full. An artifact that fits in none of these ways is excluded, with a reason. An extract leaves a
+    small reading's room for every artifact behind it.
 
     Args:
         plan: Decisions by priority.
-        available: What there is of each artifact, by id; a decision about another one is `unavailable`, and
-            one without a decision is `not-planned`. Of two decisions about one the first counts.
+        available: The readings of each artifact, by id. A decision about another id is `unavailable`, and an
+            artifact without a decision is `not-planned`. Of two decisions about an artifact the first counts.
         budget_tokens: The room for the region, its frame and labels included, >= 0.
         count: Counts the tokens of a short text, in the count of the budget.
         extract_tokens: The most tokens of one extract, >= 0.
 
     Returns:
-        What is shown, and the account of it.
+        The shown artifacts, with an account of all.
     """
     run = _Run(available, budget_tokens, count, extract_tokens)
     ordered = _in_order(plan)
@@ -139,7 +139,7 @@ _EXCLUDE = ProcessingStrategy.EXCLUDE
 
 
 class _Run:
-    """The room that is left, and what has been decided."""
+    """The room left, and the decisions made so far."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class _Run:
         return None
 
     def _shown(self, one: Available, reading: Reading | None) -> UsedArtifact | None:
-        """Disarm a text, and count it again only where that changed it."""
+        """Disarm a text, and count it again only if changed."""
         if reading is None or not reading.text.strip():
             return None
         text = disarm(reading.text)

@@ -1,4 +1,4 @@
-"""What an answer says of the artifacts that it used: which, how, by whose plan, at what cost."""
+"""Metadata of an answer about used artifacts: treatment, planner, cost."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,22 +13,22 @@ from context.types import JsonObject
 
 @dataclass(frozen=True)
 class ArtifactUsageRecord:
-    """How an artifact was used; never its content, nor any text made of it.
+    """Use of an artifact; never its content, nor any text made of it.
 
     Attributes:
-        artifact_id: Which one.
-        source: Such as `step_1:web_search` or `history:msg_3:web_scraper`.
+        artifact_id: The artifact.
+        source: A source such as `step_1:web_search` or `history:msg_3:web_scraper`.
         artifact_type: `tool_result` or `document`.
-        strategy: What was done: `include_full`, `summarize`, `rag_extract` or `exclude`.
+        strategy: The treatment: `include_full`, `summarize`, `rag_extract` or `exclude`.
         original_size_chars: Length of the whole, >= 0.
-        processed_size_chars: Length of what the window shows; None where it shows nothing.
-        cache_hit: Whether a summary that was there already was used.
-        planned: What the plan wanted, which may not have been possible.
-        how: What the window shows: `full`, `exact`, `near` or `extract`; None for nothing.
-        tokens: What it costs there, >= 0.
-        similarity: How near a summary's focus is to the wanted one; None for everything but a near one.
-        other_summarizer: Whether another model or prompt made the summary than is in force.
-        reason: Why it was excluded, or not used as planned; empty where it was used as planned.
+        processed_size_chars: Length of the shown text; None if nothing is shown.
+        cache_hit: True if an existing summary was used.
+        planned: The planned treatment, perhaps not possible.
+        how: The reading shown: `full`, `exact`, `near` or `extract`; None for nothing.
+        tokens: The cost in the window, >= 0.
+        similarity: Similarity between the focus of a near summary and the wanted focus; None for others.
+        other_summarizer: True if the summary's model or prompt is no longer in force.
+        reason: The reason for exclusion, or for another use than planned; empty if used as planned.
     """
 
     artifact_id: str
@@ -47,14 +47,14 @@ class ArtifactUsageRecord:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether it shows what another summarizer made for the very focus: due to be made anew."""
+        """True if another summarizer made the shown summary for the very focus: due to be made anew."""
         return self.other_summarizer and self.similarity == 1.0
 
     @classmethod
     def excluded(
         cls, artifact: Artifact, *, planned: ProcessingStrategy, reason: str
     ) -> "ArtifactUsageRecord":
-        """Write down that an artifact is not shown, and why."""
+        """Record an excluded artifact with the reason."""
         return cls(
             artifact_id=artifact.artifact_id,
             source=artifact.source,
@@ -66,19 +66,19 @@ class ArtifactUsageRecord:
         )
 
     def as_json(self) -> JsonObject:
-        """Write it as a JSON object."""
+        """Write the record as a JSON object."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class ContextPlanningCost:
-    """What the models beside the primary one cost, in US dollars; an unknown price is None and never 0.
+    """Cost of the models beside the primary, in US dollars; an unknown price is None and never 0.
 
     Attributes:
-        planner_cost: Of the planning call; 0 where none was made, None where its price is not known.
-        summarizer_cost: Of the summaries that were used; likewise.
-        unpriced_calls: How many of these calls have no known price, >= 0.
-        call_ids: These calls in the ledger; each was paid once, whatever the number of answers that use it.
+        planner_cost: Cost of the planning call; 0 without a call, None if the price is unknown.
+        summarizer_cost: Cost of the used summaries; likewise.
+        unpriced_calls: The number of calls without a known price, >= 0.
+        call_ids: The calls in the ledger; each was paid once, for any number of answers.
     """
 
     planner_cost: Decimal | None = Decimal(0)
@@ -90,22 +90,22 @@ class ContextPlanningCost:
     def of_calls(
         cls, *, planner: Sequence[Decimal | None] = (), summarizer: Sequence[Decimal | None] = ()
     ) -> "ContextPlanningCost":
-        """Add up the prices of calls, each None where it is not known.
+        """Add up the prices of calls, None for unknown prices.
 
         Args:
             planner: Prices of planning calls.
-            summarizer: Prices of the calls that made the summaries that were used.
+            summarizer: Prices of the calls behind the used summaries.
         """
         unpriced = sum(price is None for price in (*planner, *summarizer))
         return cls(_added(planner), _added(summarizer), unpriced)
 
     @property
     def total_cost(self) -> Decimal | None:
-        """Both together; None where one of them is not known."""
+        """Both costs together; None if either is unknown."""
         return _added((self.planner_cost, self.summarizer_cost))
 
     def as_json(self) -> JsonObject:
-        """Write it as a JSON object; money as decimal text, exactly."""
+        """Write the costs as a JSON object; money as decimal text, exactly."""
         return {
             "planner_cost": _money(self.planner_cost),
             "summarizer_cost": _money(self.summarizer_cost),
@@ -117,21 +117,21 @@ class ContextPlanningCost:
 
 @dataclass(frozen=True)
 class ContextUtilizationMetadata:
-    """What a window was made of.
+    """Content of a window.
 
     Attributes:
-        model_name: The model that answers.
-        strategy: How the window was built.
-        tokens: Tokens by what they are, such as `input` and `budget`.
-        messages: How many messages it holds.
+        model_name: The answering model.
+        strategy: The method used to build the window.
+        tokens: Tokens by category, such as `input` and `budget`.
+        messages: The number of messages in the window.
         breakdown: Tokens by region.
-        goal: What the answer is for.
+        goal: The purpose of the answer.
         artifacts_processed: One record an artifact, in the order of priority.
-        llm_planning_used: Whether a model's plan was carried out.
-        planning_reason: Why a model's plan was asked for, or not.
-        planning_fallback: Why the plan by rule answered although a model's was wanted; empty where none was.
-        planning_cost: What planning and summaries cost; None where no model was asked for anything.
-        cache_stats: What `cache_stats` counts; None where there are no artifacts.
+        llm_planning_used: True if a model's plan was carried out.
+        planning_reason: The reason to ask for a model's plan, or not.
+        planning_fallback: The reason for the plan by rule in place of a wanted model's plan; else empty.
+        planning_cost: Cost of planning and summaries; None if no model was asked.
+        cache_stats: The counts of `cache_stats`; None without artifacts.
     """
 
     model_name: str
@@ -148,7 +148,7 @@ class ContextUtilizationMetadata:
     cache_stats: Mapping[str, int] | None = None
 
     def artifact_members(self) -> JsonObject:
-        """Write the members that are about artifacts and planning."""
+        """Write the members about artifacts and planning."""
         return {
             "artifacts_processed": [record.as_json() for record in self.artifacts_processed],
             "llm_planning_used": self.llm_planning_used,
@@ -159,7 +159,7 @@ class ContextUtilizationMetadata:
         }
 
     def as_json(self) -> JsonObject:
-        """Write it whole as a JSON object."""
+        """Write all members as a JSON object."""
         return {
             "model_name": self.model_name,
             "strategy": self.strategy,
@@ -172,14 +172,14 @@ class ContextUtilizationMetadata:
 
 
 def cache_stats(records: Iterable[ArtifactUsageRecord]) -> dict[str, int]:
-    """Count how the wish for summaries was met.
+    """Count hits and misses of wanted summaries.
 
     Args:
-        records: How artifacts were used.
+        records: The uses of artifacts.
 
     Returns:
-        `hits`: summaries for the very focus; `near`: for a near one; `misses`: a summary was wanted, and the
-        window shows something else or nothing.
+        `hits`: summaries for the very focus; `near`: for a near focus; `misses`: a summary was wanted, and
+        the window shows something else or nothing.
     """
     counted = Counter({"hits": 0, "near": 0, "misses": 0})
     for record in records:

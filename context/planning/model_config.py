@@ -1,4 +1,4 @@
-"""Which model does what: the request's model answers, others plan and summarize."""
+"""Choice of models: the request's model answers, others plan and summarize."""
 
 import re
 from collections.abc import Collection
@@ -10,7 +10,7 @@ from context.profiles.names import model_ids
 
 DEFAULT_MODEL = "gpt-4o-mini"
 EXPENSIVE_USD_PER_INPUT_TOKEN = Decimal("0.00001")
-"""Ten dollars a million tokens: above it are the largest models only."""
+"""Ten dollars a million tokens: only the largest models cost more."""
 
 LARGEST_CLASS_SHARE = Decimal("0.25")
 _LARGEST = re.compile(r"claude-(?:[\d.-]+-)?(?:opus|mythos|fable)|(?:^|/)o\d(?:-\w+)?-pro|gpt-[\d.]+-pro")
@@ -57,14 +57,14 @@ class ModelConfig:
         """Choose the models of a request.
 
         Args:
-            primary: The model that answers.
-            planner: Another model for planning than the settings name; None for theirs.
+            primary: The answering model.
+            planner: A planning model other than the settings'; None for the settings' model.
             summarizer: The same for summaries.
             defaults: The models of the settings.
-            allowed: What a request may choose beside its own default, which is always allowed.
+            allowed: The choices of a request beside its own default, which is always allowed.
 
         Raises:
-            InvalidInputError: A model may not be chosen; the field and what is allowed are named.
+            InvalidInputError: A model may not be chosen; the field and the allowed models are named.
         """
         if not primary.strip():
             raise InvalidInputError("model", "must not be empty")
@@ -83,15 +83,15 @@ def is_expensive_primary(
 ) -> bool:
     """Tell whether a model's input is so expensive that a cheap model should choose it first.
 
-    A price that nobody knows is not expensive: models without one are mostly hosted by the platform itself,
-    and a planning call costs money for certain while what it would save is a guess. It is never taken as 0:
-    no cost is computed from it.
+    A model without a known price is not expensive: such models are mostly hosted by the platform itself, and
+    a planning call costs money for certain while its saving is a guess. An unknown price is never taken as
+    0: no cost is computed from it.
 
     Args:
-        price_per_input_token: In US dollars; None where it is not known.
-        threshold: Expensive is what costs more than this, >= 0.
-        model: Its name at any host; one of its maker's largest class is expensive from a quarter of the
-            threshold on, for such models became cheaper and are the dearest all the same.
+        price_per_input_token: In US dollars; None if unknown.
+        threshold: The price above which a model is expensive, >= 0.
+        model: The name at any host. A model of its maker's largest class is expensive from a quarter of the
+            threshold on, since such models became cheaper and are still the dearest.
 
     Returns:
         True for a known price above the threshold.
@@ -103,7 +103,7 @@ def is_expensive_primary(
 
 
 def is_of_the_largest_class(model: str) -> bool:
-    """Whether a model's name says that it is of its maker's largest class."""
+    """Say whether a model's name belongs to its maker's largest class."""
     return any(_LARGEST.search(name) for name in model_ids(model))
 
 

@@ -1,4 +1,4 @@
-"""What a planning model is asked: all artifacts by their previews, once, as data that it must not obey."""
+"""Prompt of a planning model: previews of all artifacts, once, as data and never as instructions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ PLAN_PROMPT_VERSION = "plan-1"
 """Changes with every change of the wording."""
 
 MAX_LISTED = 60
-"""The most artifacts that a model is shown; the rule decides about the others."""
+"""Most artifacts shown to a model; the rule decides about the others."""
 
 MAX_DATA_CHARS = 48_000
 """The most characters of all previews together."""
@@ -61,10 +61,10 @@ with every candidate exactly once."""
 
 @dataclass(frozen=True)
 class PlanInput:
-    """All that a planning model is given.
+    """Input of a planning model.
 
     Attributes:
-        artifacts: What could be used, best first as the rule sees it: at most `MAX_LISTED` are shown.
+        artifacts: The available artifacts, best first by the rule: at most `MAX_LISTED` are shown.
         wanted: The question.
         budget_tokens: The room for artifacts, >= 0.
         stale: Ids of artifacts whose subject was changed later.
@@ -77,18 +77,18 @@ class PlanInput:
 
     @property
     def listed(self) -> Sequence[Artifact]:
-        """The artifacts that the model is shown."""
+        """The artifacts shown to the model."""
         return self.artifacts[:MAX_LISTED]
 
 
 def plan_messages(request: PlanInput) -> list[JsonObject]:
-    """Write the request to a planning model: our instructions, then the data in wrappers it cannot close.
+    """Write the request to a planning model: instructions, then the data in wrappers closed to the data.
 
     Args:
-        request: What to plan.
+        request: The input of the plan.
 
     Returns:
-        A system message and a user message, as OpenAI chat; bounded in size whatever the artifacts hold.
+        A system message and a user message, as OpenAI chat; bounded in size for any artifacts.
     """
     instructions = _INSTRUCTIONS.format(
         candidate=_CANDIDATE, question=_QUESTION, budget=request.budget_tokens
@@ -124,7 +124,7 @@ def plan_output_tokens(request: PlanInput) -> int:
 
 
 def reference(place: int) -> str:
-    """The short name of a candidate, by its place from 0: models copy it without mistakes."""
+    """Return the short name of a candidate, by its place from 0: models copy short names without mistakes."""
     return f"A{place + 1}"
 
 
@@ -181,7 +181,7 @@ def _line(text: str) -> str:
 
 
 def _fenced(text: str) -> str:
-    """Disarm our own tags too, which are plain words elsewhere."""
+    """Disarm the prompt's own tags too, plain words elsewhere."""
     for tag in (_CANDIDATE, _QUESTION):
         text = text.replace(f"<{tag}", f"&lt;{tag}").replace(f"</{tag}", f"&lt;/{tag}")
     return disarm(text)

@@ -1,5 +1,5 @@
 # ruff: noqa: E501, RUF001 - tables; the words are written in their languages' own letters
-"""What kind of answer a question wants: one exact thing, or the whole in few words."""
+"""Kind of answer wanted by a question: one exact thing, or the whole in few words."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from context.identifiers import extract_identifiers
 
 
 class Asking(StrEnum):
-    """What a question is after."""
+    """Kinds of questions."""
 
     SPECIFIC = "specific"
     BROAD = "broad"
@@ -17,7 +17,7 @@ class Asking(StrEnum):
 
 
 MAX_CHARS = 4_000
-"""Of a longer text, its beginning and its end ask."""
+"""Characters read of a text; of a longer text, the beginning and the end."""
 
 _SPECIFIC_WORDS = (
     "who|whom|whose|when|where|which|how (?:many|much|long|often|old|far|large|big)|exact|exactly|verbatim|quote|quoted|look up|find the|"
@@ -51,10 +51,10 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d.,:/-]*(?![\w])")
 
 
 def bounded(question: str) -> str:
-    """Take the beginning and the end of a long text: most of it is pasted, and asks for nothing.
+    """Take the beginning and the end of a long text, since the middle is mostly pasted and asks for nothing.
 
     Args:
-        question: What a user wrote.
+        question: The user's text.
 
     Returns:
         At most `MAX_CHARS` characters and a line break.
@@ -64,14 +64,14 @@ def bounded(question: str) -> str:
 
 
 def asking(question: str) -> Asking:
-    """Tell what kind of answer a question wants.
+    """Tell the kind of answer wanted by a question.
 
     Args:
-        question: What a user wants to know, in any of many languages.
+        question: The user's question, in any of many languages.
 
     Returns:
-        `BROAD` where it asks for a summary, an explanation or a comparison; else `SPECIFIC` where it asks who,
-        when, which or how many, or holds a quote, a number or an identifier; else `OPEN`.
+        `BROAD` for a question for a summary, an explanation or a comparison; else `SPECIFIC` for a question
+        for a person, a time, a choice or a number, or with a quote, a number or an identifier; else `OPEN`.
     """
     text = unicodedata.normalize("NFC", bounded(question)).casefold()
     if _BROAD.search(text):

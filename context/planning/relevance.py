@@ -1,4 +1,4 @@
-"""How much an artifact has to do with a question, told from its words."""
+"""Relevance of an artifact to a question, judged by words."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,18 +10,18 @@ from context.planning.questions import bounded
 from context.words import index_terms, query_terms
 
 READ_CHARS = 4_000
-"""So much of an artifact's content is read for its words, where it is there; else its preview."""
+"""Characters read of an artifact's content, if loaded; else the preview is read."""
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """What an artifact and a question have in common.
+    """Overlap of an artifact and a question.
 
     Attributes:
-        score: The share of the question's words, weighed by their rarity, that the artifact holds, 0 to 1;
-            None where the question has no words of its own.
-        shared: How many of them it holds.
-        is_certain: Whether all of the artifact was read.
+        score: The share of the question's words in the artifact, weighed by their rarity, 0 to 1; None if the
+            question has no words of its own.
+        shared: The number of shared words.
+        is_certain: True if the whole artifact was read.
     """
 
     score: float | None
@@ -30,7 +30,7 @@ class Relevance:
 
     @property
     def is_unrelated(self) -> bool:
-        """Whether nothing is in common, as far as was read."""
+        """True if nothing is in common, as far as read."""
         return self.score is not None and not self.shared
 
 
@@ -40,9 +40,9 @@ def weigh_relevance(
     """Weigh artifacts against a question.
 
     Args:
-        artifacts: Which ones.
-        question: What is wanted: a question, a focus, or both.
-        known: Better scores by id, 0 to 1, such as those of an index over the whole content.
+        artifacts: The artifacts.
+        question: The text to compare: a question, a focus, or both.
+        known: Better scores by id, 0 to 1, such as scores of an index over the whole content.
 
     Returns:
         One entry an artifact, by id.

@@ -1,4 +1,4 @@
-"""Read a planning model's answer: what can be used of it is, and the rule decides the rest."""
+"""Reading of a planning model's answer: usable decisions count, and the rule decides the rest."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ _STRATEGIES = {
 
 
 class Flaw(StrEnum):
-    """What was wrong with one decision of a model."""
+    """Faults of a model's decision."""
 
     UNKNOWN_ID = "unknown-id"
     REPEATED_ID = "repeated-id"
@@ -42,13 +42,13 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True)
 class PlanReading:
-    """What a model's answer gave.
+    """Result of reading a model's answer.
 
     Attributes:
-        plan: A decision for every artifact: the model's, and the rule's where it made none that counts.
-        decided: How many decisions are the model's, >= 0.
-        failure: Why none is: `safety`, `truncated`, `empty` or `malformed`; None where some are.
-        flaws: How often something was wrong, by kind.
+        plan: A decision for every artifact: the model's, or the rule's without a valid decision.
+        decided: The number of the model's decisions, >= 0.
+        failure: The reason for no decision: `safety`, `truncated`, `empty` or `malformed`; None with some.
+        flaws: The number of faults, by kind.
     """
 
     plan: ArtifactPlan
@@ -58,7 +58,7 @@ class PlanReading:
 
     @property
     def is_planned(self) -> bool:
-        """Whether the model planned anything."""
+        """True if the model planned anything."""
         return self.failure is None
 
 
@@ -72,20 +72,19 @@ def read_plan(
 ) -> PlanReading:
     """Read a plan and make it complete.
 
-    Unknown ids are dropped; of a repeated one the first decision counts; a missing one, one with an unknown
-    strategy, and an attachment of this request that the model would exclude are decided by the rule. A
-    priority that is no number puts a decision in its place in the list. A focus or query that is missing
-    becomes the question's.
+    Unknown ids are dropped; of a repeated id the first decision counts. The rule decides about a missing id,
+    a decision with an unknown strategy, and the exclusion of an attachment of the request. A priority that is
+    no number puts a decision in its place in the list. A missing focus or query becomes the question's.
 
     Args:
-        text: The model's reply, with whatever it put around the JSON.
-        artifacts: What was planned, in the order in which the model was shown it.
+        text: The model's reply, with any text around the JSON.
+        artifacts: The planned artifacts, in the order shown to the model.
         wanted: The question.
         by_rule: The plan by rule, with a decision for every artifact.
-        finish_reason: Why the model stopped, where the provider said.
+        finish_reason: The model's reason to stop, if named by the provider.
 
     Returns:
-        A complete plan; the one by rule where the reply holds none.
+        A complete plan; the plan by rule if the reply holds no plan.
     """
     decoded = decode_json(text, accept=_is_plan, finish_reason=finish_reason)
     if not decoded.ok:
@@ -115,13 +114,13 @@ def _entries(body: object) -> list[dict[str, Any]]:
 
 
 def _ordered(decisions: Iterable[ArtifactDecision]) -> tuple[ArtifactDecision, ...]:
-    """Number the decisions anew; what is excluded comes last."""
+    """Number the decisions anew, excluded artifacts last."""
     listed = sorted(decisions, key=lambda one: one.strategy is ProcessingStrategy.EXCLUDE)
     return tuple(replace(decision, priority=place) for place, decision in enumerate(listed, 1))
 
 
 class _Reader:
-    """Reads one decision after the other."""
+    """Reader of decisions in turn."""
 
     def __init__(self, artifacts: Sequence[Artifact], wanted: Wanted) -> None:
         self._known = {artifact.artifact_id.casefold(): artifact for artifact in artifacts}
@@ -131,7 +130,7 @@ class _Reader:
         self.flaws: dict[Flaw, int] = {}
 
     def read(self, entries: Sequence[Mapping[str, Any]]) -> dict[str, ArtifactDecision]:
-        """Read the decisions that count, by artifact id, in the order of their priority."""
+        """Read the valid decisions, by artifact id, in the order of their priority."""
         found: list[tuple[float, ArtifactDecision]] = []
         for place, entry in enumerate(entries, 1):
             artifact = self._artifact(entry)
@@ -143,7 +142,7 @@ class _Reader:
         return {decision.artifact_id: decision for _, decision in found}
 
     def note(self, flaw: Flaw, times: int = 1) -> None:
-        """Count what was wrong."""
+        """Count a flaw."""
         if times:
             self.flaws[flaw] = self.flaws.get(flaw, 0) + times
 

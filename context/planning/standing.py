@@ -1,4 +1,4 @@
-"""The question that stands: what a user still wants who has only said "yes, go ahead"."""
+"""Standing question of a user, in force behind a mere "yes, go ahead"."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,13 @@ from context.recall.question import find_question
 from context.types import Message
 
 MOST_WORDS = 16
-"""A longer message says something of its own."""
+"""Length in words above which a message says something of its own."""
 
 OWN_WORDS = 2
-"""Told to go on, so many other words still ask for nothing: "go ahead with that booking"."""
+"""Number of other words that still ask for nothing beside "go on": "go ahead with that booking"."""
 
 LOOKED_BACK = 6
-"""So many earlier messages of the user are looked at; behind as many nods, nobody knows what is agreed to."""
+"""Earlier user messages to search; behind as many nods, nobody knows the agreed subject."""
 
 _YES, _GO, _POLITE = "casual.yes", "follow.go", "plan.want"
 _CARRIED = ("casual.", "follow.", "you.", "plan.want", "mem.i")
@@ -22,14 +22,14 @@ _DIGITS = frozenset("0123456789")
 
 
 def standing_question(new: Sequence[Message], tail: Sequence[Message] = ()) -> str:
-    """Find what the user wants of artifacts.
+    """Find the user's question for artifacts.
 
     Args:
-        new: The messages that the request brings.
+        new: The messages of the request.
         tail: The newest stored messages, oldest first.
 
     Returns:
-        The words of the newest message that does more than agree; where all do, of the newest.
+        The words of the newest message beyond mere agreement; if all agree, of the newest.
     """
     asked = find_question(new, tail)
     if not only_agrees(asked):
@@ -42,10 +42,10 @@ def standing_question(new: Sequence[Message], tail: Sequence[Message] = ()) -> s
 
 
 def only_agrees(text: str) -> bool:
-    """Whether a message agrees to what was said, or tells to go on, and says nothing else.
+    """Say whether a message only agrees, or only tells to go on.
 
     Args:
-        text: A message, in any of the languages that preflight knows.
+        text: A message, in any language of preflight.
     """
     if not _DIGITS.isdisjoint(text) or "?" in text:
         return False
@@ -56,13 +56,13 @@ def only_agrees(text: str) -> bool:
 
 
 def _goes_on(signs: Signs) -> bool:
-    """Whether it tells to go on in words of its own: "please" and "yes please" alone do not."""
+    """Say whether a message tells to go on in its own words: "please" and "yes please" alone do not."""
     said = {piece for sign in (_YES, _POLITE) for text in signs.found.get(sign, ()) for piece in text.split()}
     return any(not said.issuperset(text.split()) for text in signs.found.get(_GO, ()))
 
 
 def _own_words(signs: Signs) -> int:
-    """Count the words that neither agree nor are little; a stretch without blanks counts if it is long."""
+    """Count the words beyond agreement and little words; a stretch without blanks counts if long."""
     carried = {
         piece
         for sign, texts in signs.found.items()

@@ -1,4 +1,4 @@
-"""A plan as it is stored, and read again by another process."""
+"""Storage format of a plan, to be read by another process."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
@@ -10,7 +10,7 @@ from context.types import JsonObject
 
 
 def dump_plan(plan: ArtifactPlan) -> JsonObject:
-    """Write a plan as a JSON object; no content of an artifact is in it."""
+    """Write a plan as a JSON object, without any content of an artifact."""
     return {
         "artifacts": [{**asdict(one), "strategy": one.strategy.value} for one in plan.artifacts],
         "reasoning": plan.reasoning,
@@ -20,17 +20,17 @@ def dump_plan(plan: ArtifactPlan) -> JsonObject:
 def load_plan(
     stored: Mapping[str, Any], by_rule: ArtifactPlan, *, attached: Collection[str] = ()
 ) -> ArtifactPlan:
-    """Read a plan again and make it complete.
+    """Read a stored plan and make it complete.
 
     Args:
-        stored: As `dump_plan` wrote it.
-        by_rule: The plan by rule for the artifacts of today: it says which there are, and decides about one
-            that the stored plan does not know, which keeps the place that the rule gives it.
-        attached: Ids of what the user attached to this request: a plan may say how it is read, and leaves
-            none of it out; the rule decides about what it would.
+        stored: As written by `dump_plan`.
+        by_rule: The plan by rule for the present artifacts. It names the artifacts, and decides about an
+            artifact unknown to the stored plan, with the place given by the rule.
+        attached: Ids of attachments of the request. A plan may choose their reading but not exclude them; the
+            rule replaces an exclusion.
 
     Returns:
-        A decision for every artifact of today, by priority.
+        A decision for every present artifact, by priority.
     """
     decided = {one["artifact_id"]: _decision(one) for one in stored.get("artifacts", ())}
     followed = {
@@ -46,11 +46,11 @@ def load_plan(
 
 
 def for_question(plan: ArtifactPlan, wanted: Wanted) -> ArtifactPlan:
-    """Take a plan that was made for a near question: its choices and their order, read for this question.
+    """Adapt a plan made for a near question: same choices and order, readings for the present question.
 
     Args:
         plan: The plan.
-        wanted: What is asked now.
+        wanted: The present question.
     """
     decisions = (
         replace(

@@ -1,4 +1,4 @@
-"""Questions for the whole of an artifact: those that name nothing but the artifact itself."""
+"""Questions about the whole of an artifact, naming only the artifact."""
 
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
@@ -33,15 +33,15 @@ _CALLED_TALK = _stems(f"{_ANY} {_TALK}")
 
 
 def asks_for_all(focus: Focus, title: str, index: PassageIndex) -> bool:
-    """Whether a question is the general one for this artifact: "summarize the meeting", of its transcript.
+    """Say whether a question is general for the artifact: "summarize the meeting", of a meeting's transcript.
 
-    Only words of asking for a summary, of what such a text is called, and of its own title may be in it. A
-    question for who, when or how many asks for one thing, whatever its words.
+    A general question holds only words to ask for a summary, names of such a text, and words of the title. A
+    question for a person, a time or a number asks for one thing, in any words.
 
     Args:
-        focus: What is asked.
-        title: What people call the artifact; empty for nothing.
-        index: Its index, which tells what it turned out to be.
+        focus: The question.
+        title: The artifact's common name; empty if unnamed.
+        index: The artifact's index, with the kind found.
     """
     if focus.is_general:
         return True

@@ -1,1 +1,1 @@
-"""What a new message is about: which tools, how much memory and how much thought its answer needs."""
+"""Preflight of a new message: the subject, and the tools, memory and thought for the answer."""

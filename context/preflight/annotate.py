@@ -1,4 +1,4 @@
-"""The hint in a window, where a request wants it there: at the system prompt's end, or a block of its own."""
+"""Hint in a window, at the system prompt's end or in a block of its own, if the request wants a hint."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from context.types import JsonObject, Message, Wire
 
 
 class HintPlace(StrEnum):
-    """Where a request wants the hint: in the answer alone, in the system prompt, or before what users say."""
+    """Places for the hint: the answer alone, the system prompt, or before users' words."""
 
     FIELD = "field"
     SYSTEM = "system"
@@ -21,17 +21,16 @@ _TEXT_TYPES = {Wire.OPENAI: "text", Wire.ANTHROPIC: "text", Wire.RESPONSES: "inp
 
 
 def annotate(messages: Sequence[Message], hint: str | None) -> list[Message]:
-    """Put a hint before the words of the last message with which a turn begins, in a block of its own.
+    """Put a hint before the words of the last message at the start of a turn, in a separate block.
 
-    The user's words stay as they are: whoever stores what was sent can tell both apart.
+    The user's words stay unchanged, so that a store of the sent text can tell both apart.
 
     Args:
         messages: The new messages of a request, in order.
         hint: One line; None or blank for none.
 
     Returns:
-        The messages, that one counted anew; the same objects where there is nothing to write, or no user's
-        message among them.
+        The messages, the changed message counted anew; the same objects without a hint or a user's message.
     """
     found = list(messages)
     place = next((i for i in reversed(range(len(found))) if found[i].starts_turn), None)
@@ -68,5 +67,5 @@ def _with_hint(body: JsonObject, hint: str, wire: Wire) -> JsonObject | None:
 
 
 def with_hint_at_its_end(system_prompt: str, hint: str | None) -> str:
-    """Put a hint behind a system prompt: what comes before it is the same from request to request."""
+    """Put a hint behind a system prompt, so that the prefix stays the same from request to request."""
     return "\n\n".join(part for part in (system_prompt, hint) if part)

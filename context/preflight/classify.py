@@ -1,4 +1,4 @@
-"""Classify a new message, and say what follows: which tools stay, how much memory and thought it needs."""
+"""Classification of a new message, and the consequences: tools to keep, memory and thought needed."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -33,17 +33,17 @@ def classify(
 ) -> Preflight:
     """Classify a message; the time is linear in its length.
 
-    What a client wraps around the user's words is not looked at; see `without_wrappers`.
+    Wrappers of a client around the user's words are not read; see `without_wrappers`.
 
     Args:
         message: The new message's text, in any script.
-        attachments: The media type or the name of each thing attached.
-        previous: What the session was last about; None where nothing is known of it.
-        kind: What the request comes from; all but a user's message pass unchanged.
-        tools: The names of the caller's tools, after its own denials; None where it does not say.
-        pinned: Tools that stay whatever the message says: those of the history that is sent along.
+        attachments: The media type or the name of each attachment.
+        previous: The session's last subject; None if unknown.
+        kind: The origin of the request; all but a user's message pass unchanged.
+        tools: The names of the caller's tools, after its own denials; None if not given.
+        pinned: Tools that stay for any message: the tools of the history sent along.
         config: The tenant's policy.
-        weights: What was learned about the tenant, the user and the session.
+        weights: The learned weights of the tenant, the user and the session.
         policy_version: The version of `config`, kept with the decision.
     """
     if kind is not Kind.USER or not config.enabled:
@@ -64,7 +64,7 @@ def classify(
 
 
 def read_evidence(signs: Signs) -> Evidence:
-    """Keep of a message what a decision goes by, and none of its words."""
+    """Reduce a message to the evidence for a decision, without its words."""
     features = {name: len(what) for name, what in signs.found.items()}
     follow_up = find_follow_up(signs)
     if follow_up is not FollowUp.NONE:
@@ -78,12 +78,12 @@ def read_evidence(signs: Signs) -> Evidence:
 
 
 def is_follow_up(message: str) -> bool:
-    """Whether a message can only be understood by what was before it."""
+    """Say whether a message can be understood only by the messages before."""
     return find_follow_up(find_signs(without_wrappers(message))) is not FollowUp.NONE
 
 
 def _pass_through(reason: str, policy_version: int) -> Preflight:
-    """What holds where nothing is classified: the request as it came."""
+    """Return the result without classification: the request as received."""
     return Preflight(
         categories=(),
         scores={},

@@ -1,4 +1,4 @@
-"""A tenant's policy: the switches, and what it adds to or takes from each category."""
+"""A tenant's policy: switches, and changes to each category."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ _INNER_STAR = re.compile(r"\*(?!\Z)")
 
 @dataclass(frozen=True)
 class CategoryConfig:
-    """What a tenant changes about one category.
+    """A tenant's changes to one category.
 
     Attributes:
-        extra_patterns: Further words and phrases, each enough to recognize it. `*` at the end of a single
-            word stands for any ending.
-        extra_tools: Further tools that it needs.
-        thinking_level: Its level of thought; None for the usual one.
-        disabled: Whether it is never recognized.
+        extra_patterns: Further words and phrases, each enough to recognize the category. `*` at the end of a
+            single word stands for any ending.
+        extra_tools: Further tools needed by the category.
+        thinking_level: The level of thought; None for the usual level.
+        disabled: True if the category is never recognized.
     """
 
     extra_patterns: tuple[str, ...] = ()
@@ -41,19 +41,19 @@ class CategoryConfig:
 
 @dataclass(frozen=True)
 class PreflightConfig:
-    """A policy; the default is the one that every tenant starts with.
+    """A policy; the default applies to every new tenant.
 
     Attributes:
-        enabled: Whether anything is classified at all.
-        tool_filtering: Whether tools are removed.
-        memory_tuning: Whether memory parameters follow the categories.
-        thinking_tuning: Whether the level of thought follows the categories.
-        prompt_annotation: Whether there is a hint.
+        enabled: True if anything is classified at all.
+        tool_filtering: True if tools are removed.
+        memory_tuning: True if memory parameters follow the categories.
+        thinking_tuning: True if the level of thought follows the categories.
+        prompt_annotation: True if there is a hint.
         always_include: Tools that are never removed.
-        complex_threshold: A longer message than this is complex, in characters, >= 1.
-        fallback_to_full: Whether all tools pass where no category is recognized, or it is too unsure.
-        min_confidence: Less than this is too unsure, in [0, 1].
-        categories: What changes about each category.
+        complex_threshold: Length above which a message is complex, in characters, >= 1.
+        fallback_to_full: True if all tools pass when no category is recognized, or is too unsure.
+        min_confidence: Confidence below which a category is too unsure, in [0, 1].
+        categories: Changes to each category.
     """
 
     enabled: bool = True
@@ -69,7 +69,7 @@ class PreflightConfig:
 
     @cached_property
     def own_words(self) -> Lexicon | None:
-        """The words of `extra_patterns`; None where there are none."""
+        """The words of `extra_patterns`; None without any."""
         table = {
             f"own.{name}": one.extra_patterns for name, one in self.categories.items() if one.extra_patterns
         }
@@ -77,7 +77,7 @@ class PreflightConfig:
 
     @cached_property
     def known_tools(self) -> frozenset[str]:
-        """The tools of which the policy says when they are needed: others are not judged by it."""
+        """The tools covered by the policy; other tools are not judged."""
         named = KNOWN_TOOLS.union(*(one.extra_tools for one in self.categories.values()))
         return named.difference(self.always_include)
 
@@ -89,7 +89,7 @@ class PreflightConfig:
 
     @cached_property
     def disabled(self) -> frozenset[Category]:
-        """The categories that are never recognized."""
+        """The categories never recognized."""
         return frozenset(name for name, one in self.categories.items() if one.disabled)
 
 
@@ -117,11 +117,11 @@ _CATEGORY_NAMES = {
 
 
 def read_config(data: object, *, base: PreflightConfig | None = None) -> PreflightConfig:
-    """Read a policy as JSON has it; names in either spelling, `toolFiltering` or `tool_filtering`.
+    """Read a policy from JSON; names in either spelling, `toolFiltering` or `tool_filtering`.
 
     Args:
         data: A decoded JSON object.
-        base: What holds where the object says nothing; the default policy where it is missing.
+        base: The policy for fields missing in the object; the default policy if not given.
 
     Raises:
         InvalidInputError: A field is unknown, or its value cannot be used; the field is named.
@@ -146,7 +146,7 @@ def read_config(data: object, *, base: PreflightConfig | None = None) -> Preflig
 
 
 def write_config(config: PreflightConfig) -> dict[str, Any]:
-    """Write a policy as JSON has it; `read_config` gives the same policy again."""
+    """Write a policy as JSON; `read_config` gives the same policy again."""
     written: dict[str, Any] = {spelled: getattr(config, name) for spelled, name in _NAMES.items()}
     written["alwaysInclude"] = list(config.always_include)
     written["categories"] = {
@@ -247,7 +247,7 @@ def _level(value: object, path: str) -> ThinkingLevel:
 
 
 def _pattern(text: str, path: str) -> str:
-    """Take words and phrases only: they are looked up, so that no pattern can make a request slow."""
+    """Accept words and phrases only: patterns are looked up, so no pattern can make a request slow."""
     plain = text.strip()
     if _NOT_LITERAL.search(plain) or _INNER_STAR.search(plain):
         raise InvalidInputError(

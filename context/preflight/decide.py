@@ -1,4 +1,4 @@
-"""Decide by what was found in a message: the same evidence gives the same answer, now and in a replay."""
+"""Decision by the evidence of a message: the same evidence gives the same answer, also in a replay."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -22,14 +22,14 @@ from context.preflight.weights import WEIGHTS
 
 RECOGNIZED = 1.0
 TOO_UNSURE = "rule.too_unsure"
-"""The reason for which a set of categories filters nothing."""
+"""Reason given when a set of categories filters nothing."""
 
 _ALONE_FROM, _AS_GOOD = 0.4, 0.05
-"""Where no category is recognized, the best from this score on is named, and those as good as it."""
+"""Least score of the best category if no category is recognized, and the distance counted as equal."""
 _BESIDE_FROM = 0.7
-"""Beside others a category is named from this score on: it adds its tools and takes none away."""
+"""Least score of a category named beside others, adding its tools and removing none."""
 _COMPLEX_FROM = 0.5
-"""One clear cue of a task of several steps is enough to let all tools pass."""
+"""Least score of a task of several steps at which all tools pass; one clear cue is enough."""
 
 _LEAST_FACTOR, _MOST_FACTOR = 0.5, 2.0
 _PROFILE_WEIGHT = 0.2
@@ -38,7 +38,7 @@ _ORDER = tuple(Category)
 _FOLLOW_UPS = {kind: f"follow_up.{kind}" for kind in FollowUp}
 _NEUTRAL = Weights()
 RECALLS = "session.recalls"
-"""The sign that a session has turns that only recall knows, or has recalled something."""
+"""Sign of a session with turns known only to recall, or with something recalled."""
 
 _STORED = "both.stored_question"
 _ASKING = frozenset({"ask.what", "shape.question", _STORED})
@@ -56,15 +56,15 @@ def decide(
     weights: Weights = _NEUTRAL,
     policy_version: int = 0,
 ) -> Preflight:
-    """Decide what a message is about and what follows.
+    """Decide the subject of a message and the consequences.
 
     Args:
-        evidence: What was found in it.
-        previous: What the session was last about; None where nothing is known of it.
-        tools: The names of the caller's tools; None where it does not say.
+        evidence: The evidence of the message.
+        previous: The session's last subject; None if unknown.
+        tools: The names of the caller's tools; None if not given.
         pinned: Tools that stay in any case.
         config: The tenant's policy.
-        weights: What was learned about the tenant and the user.
+        weights: The learned weights of the tenant and the user.
         policy_version: The version of `config`.
     """
     reasons = ["shape.long"] if evidence.chars > config.complex_threshold else []
@@ -115,14 +115,14 @@ def _is_off(config: PreflightConfig) -> bool:
 def _asks_beside_memory(
     categories: tuple[Category, ...], features: Mapping[str, int], config: PreflightConfig
 ) -> bool:
-    """Whether a question of a session that recalls may be about what was said, whatever else it is about."""
+    """Say whether a question in a recalling session may also be about earlier words."""
     asks = RECALLS in features and not _ASKING.isdisjoint(features)
     is_task = bool(categories) and categories != (Category.CASUAL,)
     return asks and is_task and Category.MEMORY not in categories and not _is_off(config)
 
 
 def _score(evidence: Evidence, config: PreflightConfig, weights: Weights) -> Scores:
-    """Score every category by the signs found, the policy's own words, and what was learned."""
+    """Score every category by signs, the policy's own words, and learned weights."""
     sums = _add_up(evidence.features, is_long=evidence.chars > config.complex_threshold)
     scores = dict(zip(_ORDER, sums, strict=True))
     for category in config.categories:
@@ -138,7 +138,7 @@ def _score(evidence: Evidence, config: PreflightConfig, weights: Weights) -> Sco
 
 
 def _add_up(features: Mapping[str, int], *, is_long: bool) -> list[float]:
-    """Add up the signs; of several words of one sign each further one counts half of the one before."""
+    """Add up the signs; of several words of one sign, each further word counts half of the word before."""
     sums = [0.0] * len(_ORDER)
     for name, times in features.items():
         if name in WEIGHTS:
@@ -157,7 +157,7 @@ def _learned(category: Category, score: float, weights: Weights) -> float:
 
 
 def _recognize(scores: Scores, features: Mapping[str, int], reasons: list[str]) -> tuple[Category, ...]:
-    """Name the categories that the scores are enough for, and those that come near where it harms nobody."""
+    """Name the categories with a sufficient score, and near categories with no harm."""
     strong = _strong(scores, features, reasons)
     near = _near(scores, strong).difference(strong)
     if not near:
@@ -179,7 +179,7 @@ def _near(scores: Scores, strong: tuple[Category, ...]) -> set[Category]:
 
 
 def _only_near(categories: tuple[Category, ...], scores: Scores) -> bool:
-    """Whether none of them is recognized: such a guess takes no tool away, however sure it is of itself."""
+    """Say whether no category is recognized; such a guess removes no tool at any confidence."""
     return all(scores[category] < RECOGNIZED for category in categories)
 
 
@@ -202,10 +202,10 @@ def _carry_on(
     config: PreflightConfig,
     reasons: list[str],
 ) -> tuple[tuple[Category, ...], Previous | None, bool]:
-    """Let a message that goes on with a task have that task's categories.
+    """Give a message that continues a task the categories of the task.
 
     Returns:
-        The categories; the task that lent them; whether nobody can tell what the message is about.
+        The categories; the lending task; and whether nobody can tell the message's subject.
     """
     follow_up = next((kind for kind, name in _FOLLOW_UPS.items() if name in features), None)
     if follow_up is None:
@@ -228,7 +228,7 @@ def _carry_on(
 
 
 def _confidence(categories: tuple[Category, ...], scores: Scores, lender: Previous | None) -> float:
-    """How sure a set of categories is: how strong its best is, and how near another one came."""
+    """Return the confidence of a set of categories: strength of its best, less the nearness of another."""
     if not categories:
         return 0.0
     if lender is not None:
@@ -240,7 +240,7 @@ def _confidence(categories: tuple[Category, ...], scores: Scores, lender: Previo
 
 @lru_cache(256)
 def _uncovered(categories: tuple[Category, ...]) -> tuple[Category, ...]:
-    """The other categories that would keep more tools than these do."""
+    """Return the other categories that would keep more tools."""
     if Category.COMPLEX in categories:
         return ()
     kept = {name for category in categories for name in TOOLS[category]}

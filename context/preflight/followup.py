@@ -1,4 +1,4 @@
-"""Messages that go on with what was asked before: "yes, go", "and the second one?"."""
+"""Messages in continuation of an earlier request: "yes, go", "and the second one?"."""
 
 import math
 from enum import StrEnum
@@ -6,10 +6,10 @@ from enum import StrEnum
 from context.preflight.signs import LITTLE_WORDS, Signs
 
 HALF_LIFE_S = 1_800.0
-"""After this time, in seconds, a session's last task lends half of its confidence."""
+"""Seconds after which a session's last task lends half of its confidence."""
 
 FRESH = 0.25
-"""With less than this left of it, nobody can tell what a "yes" is said to."""
+"""Share of the confidence below which nobody can tell the subject of a "yes"."""
 
 _MAX_WORDS = 12
 _MAX_CONTENT_WORDS = 2
@@ -50,7 +50,7 @@ _APPROVING = (*_ANSWERS, "casual.praise")
 
 
 class FollowUp(StrEnum):
-    """How a message goes on with what was before."""
+    """Ways in which a message continues the conversation."""
 
     NONE = "none"
     ANSWER = "answer"
@@ -59,14 +59,14 @@ class FollowUp(StrEnum):
 
 
 def find_follow_up(signs: Signs) -> FollowUp:
-    """Tell whether a message can only be understood by what was before it.
+    """Tell whether a message can be understood only by the messages before.
 
     Args:
-        signs: What was found in it.
+        signs: The signs of the message.
 
     Returns:
         ORDER for "go on" and its like, ANSWER for a plain yes, no, maybe or "perfect", or a sign without
-        words, MORE for what points back ("and the second one?"), NONE for a message that stands for itself.
+        words, MORE for a backward reference ("and the second one?"), NONE for a message complete in itself.
     """
     if signs.has("shape.wordless", "shape.unspoken"):
         return FollowUp.MORE if signs.has("shape.question") else FollowUp.ANSWER
@@ -83,7 +83,7 @@ def find_follow_up(signs: Signs) -> FollowUp:
 
 
 def _after_thanks(signs: Signs, content: int) -> FollowUp:
-    """Thanks alone end a task; with approval before them ("ok, thanks") they may well be the yes to go on."""
+    """Judge thanks: an end if alone; after approval ("ok, thanks") perhaps the yes to go on."""
     ends = signs.has(*(sign for sign in _CLOSING if sign != _THANKS))
     if ends or not signs.has(*_APPROVING) or content > _MAX_CONTENT_WORDS:
         return FollowUp.NONE
@@ -100,7 +100,7 @@ def weight_after(age_s: float) -> float:
 
 
 def _content_words(signs: Signs) -> int:
-    """How many words say more than that something goes on."""
+    """Count the words beyond signs of continuation."""
     carried = {
         piece
         for sign in _CARRYING & signs.found.keys()
@@ -117,7 +117,7 @@ def _content_words(signs: Signs) -> int:
 
 
 def _points_back(signs: Signs) -> bool:
-    """Whether it begins with a word that goes on, or is about nothing but what a pronoun names."""
+    """Say whether a message begins with a word of continuation, or has only a pronoun as the subject."""
     if signs.has("follow.that") and not any(sign.startswith(_TOPICS) for sign in signs.found):
         return True
     opening = " ".join(signs.words[:3])

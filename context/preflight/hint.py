@@ -1,4 +1,4 @@
-"""One line that tells the model what preflight decided."""
+"""Hint line with preflight's decision, for the model."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -12,8 +12,8 @@ def write_hint(
     """Write the hint.
 
     Args:
-        categories: What the message is about; empty where that was not recognized.
-        tools: The tools that stay, or how many of how many; None for all.
+        categories: The subject of the message; empty if not recognized.
+        tools: The tools that stay, or their number of a total; None for all.
         thinking: The level of thought.
 
     Returns:
@@ -28,7 +28,7 @@ def write_hint(
 
 
 def unfiltered(found: Preflight) -> Preflight:
-    """Take the filter out of a decision: what it hides is hidden from nobody, and the hint says so."""
+    """Remove the filter from a decision: no tool is hidden, and the hint says so."""
     hint = write_hint(found.categories, None, found.thinking_level) if found.hint is not None else None
     return replace(
         found, tool_allowlist=None, hidden=0, hint=hint, reasons=(*found.reasons, "shadow.no_tool_filtering")
@@ -36,12 +36,12 @@ def unfiltered(found: Preflight) -> Preflight:
 
 
 def as_sent(found: Preflight, sent: Collection[str], *, offered: int) -> Preflight:
-    """Let the hint speak of the tools that are really sent: some may have had no room.
+    """Adapt the hint to the tools really sent, since some may have had no room.
 
     Args:
         found: The decision.
-        sent: The names of the tools that are sent.
-        offered: How many tools there were.
+        sent: The names of the sent tools.
+        offered: The number of tools offered.
     """
     if found.hint is None:
         return found

@@ -1,4 +1,4 @@
-"""What each category needs: its tools, its share of memory, its level of thought."""
+"""Needs of each category: tools, share of memory, level of thought."""
 
 from context.preflight.types import THINKING_ORDER, Category, MemoryParams, ThinkingLevel
 
@@ -12,10 +12,10 @@ _TOOLS = {
     Category.MEMORY: "memory_search memory_get message",
 }
 TOOLS = {category: tuple(names.split()) for category, names in _TOOLS.items()}
-"""By category; `complex` is missing: it needs all of them."""
+"""Tools by category, without `complex`, which needs all of them."""
 
 KNOWN_TOOLS = frozenset(name for names in TOOLS.values() for name in names)
-"""The tools of which the table says anything."""
+"""The tools named in the table."""
 
 FULL_MEMORY = MemoryParams(15, 500)
 MEMORY = {
@@ -48,7 +48,7 @@ def highest(levels: list[ThinkingLevel]) -> ThinkingLevel:
 
 
 def widest(params: list[MemoryParams]) -> MemoryParams:
-    """The most permissive of several, each number for itself; the full one of none."""
+    """Return the most permissive of several parameters, each number for itself; full memory for none."""
     if not params:
         return FULL_MEMORY
     found = MemoryParams(0, 0)

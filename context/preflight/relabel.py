@@ -1,4 +1,4 @@
-"""Have a model say afterwards what an unsure message was about, for the messages that follow it."""
+"""Later labelling of an unsure message by a model, for the messages that follow."""
 
 import re
 from collections.abc import Mapping
@@ -45,10 +45,10 @@ def relabel_messages(text: str) -> list[JsonObject]:
     """Write the question to a model.
 
     Args:
-        text: What the user said; of a longer one the beginning.
+        text: The user's words; of a longer text the beginning.
 
     Returns:
-        A system message that is always the same, and a user message, as OpenAI chat.
+        A constant system message, and a user message, as OpenAI chat.
     """
     shown = _TAGS.sub("&lt;", escape_tags(clip(text.strip(), MAX_CHARS)))
     return [
@@ -61,7 +61,7 @@ def read_labels(reply: str | None, *, finish_reason: str | None = None) -> tuple
     """Read a model's answer.
 
     Returns:
-        The categories that we know, in their order; empty where none fits; None where there is no answer.
+        The known categories, in order; empty if no category fits; None without an answer.
     """
     decoded = decode_json(reply, accept=LABELS_SCHEMA, finish_reason=finish_reason)
     if decoded.cause is not None or not isinstance(decoded.value, dict):

@@ -1,4 +1,4 @@
-"""Run another policy over past decisions, and count what it would have hidden from the turns that came."""
+"""Replay of past decisions under another policy, with a count of the used tools it would have hidden."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from context.preflight.decide import decide
 from context.preflight.types import Category, Evidence, Preflight, Previous, Weights
 
 MOST_HARM = 0.03
-"""The share of turns with tool calls in which a policy may block one, before it counts as harmful."""
+"""Largest share of turns with tool calls in which a policy may block a call before it counts as harmful."""
 
 NO_CATEGORY = "none"
 _NEUTRAL = Weights()
@@ -18,15 +18,15 @@ _NEUTRAL = Weights()
 
 @dataclass(frozen=True)
 class PastDecision:
-    """A decision on record, and what the turn did that followed it.
+    """A decision on record, and the tool use of the next turn.
 
     Attributes:
-        evidence: What was found in the message.
-        previous: What the session was last about; None where nothing was known.
-        tools: The caller's tools; None where it did not say.
-        pinned: Those that had to stay.
-        hidden: How many of them did not stay.
-        used: The tools that the turn called, each once; None while no turn has followed.
+        evidence: The evidence of the message.
+        previous: The session's last subject; None if unknown.
+        tools: The caller's tools; None if not given.
+        pinned: The tools that had to stay.
+        hidden: The number of hidden tools.
+        used: The tools called by the turn, each once; None while no turn has followed.
     """
 
     evidence: Evidence
@@ -38,7 +38,7 @@ class PastDecision:
 
 
 class Verdict(StrEnum):
-    """What a replay says of a policy."""
+    """Verdicts of a replay on a policy."""
 
     HARMFUL = "harmful"
     SAFE = "safe"
@@ -47,17 +47,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Replay:
-    """What a policy would have done.
+    """Effects of a policy on past decisions.
 
     Attributes:
-        decisions: How many were run.
-        with_calls: After how many of them a turn called tools.
-        harmed: In how many of those it would have hidden a tool that was called.
-        blocked: By category and tool, how many such calls; "none" for decisions without a category.
-        offered: Tools that callers had, over all decisions.
-        hidden_then: How many of them were hidden.
-        hidden_now: How many this policy hides.
-        by_category: How many decisions fall into each category.
+        decisions: The number of decisions replayed.
+        with_calls: The number of decisions followed by tool calls.
+        harmed: The number of those decisions with a called tool hidden.
+        blocked: By category and tool, the number of such calls; "none" for decisions without a category.
+        offered: Tools of callers, over all decisions.
+        hidden_then: The number of tools hidden then.
+        hidden_now: The number of tools hidden by the policy.
+        by_category: The number of decisions in each category.
     """
 
     decisions: int
@@ -71,26 +71,26 @@ class Replay:
 
     @property
     def harm(self) -> float:
-        """The share of turns with calls in which it would have blocked one, in [0, 1]."""
+        """Share of turns with calls in which the policy would have blocked a call, in [0, 1]."""
         return self.harmed / self.with_calls if self.with_calls else 0.0
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it may be used; unknown without a turn that called tools."""
+        """Verdict on the policy; unknown without a turn with tool calls."""
         if not self.with_calls:
             return Verdict.UNKNOWN
         return Verdict.HARMFUL if self.harm > MOST_HARM else Verdict.SAFE
 
 
 def replay(past: Iterable[PastDecision], config: PreflightConfig, *, weights: Weights = _NEUTRAL) -> Replay:
-    """Decide anew what was decided before.
+    """Repeat past decisions under another policy.
 
-    Words that a policy adds are found in new messages only: the record holds no text.
+    Words added by a policy are found in new messages only, because the record holds no text.
 
     Args:
         past: Decisions on record.
         config: The policy to try.
-        weights: What was learned.
+        weights: The learned weights.
     """
     blocked: Counter[tuple[str, str]] = Counter()
     by_category: Counter[str] = Counter()
@@ -129,7 +129,7 @@ def replay(past: Iterable[PastDecision], config: PreflightConfig, *, weights: We
 
 
 def _blocked(found: Preflight, one: PastDecision) -> list[str]:
-    """The calls that it hides; of a tool that the record does not name, nobody can say whether it would."""
+    """List the calls hidden by a decision; tools absent from the record cannot be judged."""
     if found.tool_allowlist is None:
         return []
     kept = set(found.tool_allowlist)
@@ -138,6 +138,6 @@ def _blocked(found: Preflight, one: PastDecision) -> list[str]:
 
 
 def past_categories(names: Iterable[str]) -> tuple[Category, ...]:
-    """Read categories from the record; what only other code knows is left out."""
+    """Read categories from the record, without categories known only to other code."""
     known = set(Category)
     return tuple(Category(name) for name in names if name in known)

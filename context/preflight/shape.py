@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 - tables
-"""What the form of a message says about it: its length, its questions, and what is no word in it."""
+"""Signs in the form of a message: length, questions, and parts that are no words."""
 
 import re
 
@@ -35,12 +35,12 @@ _ONCE = "1"
 
 
 def find_shape(text: str, *, chars: int, found: Found) -> None:
-    """Add the signs that lie in a message's form.
+    """Add the signs of a message's form.
 
     Args:
-        text: The message, or its beginning and end, as it was written.
-        chars: How long it is, in characters, those of dense scripts counted for two, >= 0.
-        found: Where to add them.
+        text: The message, or its beginning and end, as written.
+        chars: The length in characters, characters of dense scripts counted for two, >= 0.
+        found: The signs to extend.
     """
     if len(text) < SHORT_CHARS:
         _mark(found, "shape.short")
@@ -80,7 +80,7 @@ def _find_sentences(text: str, found: Found) -> None:
 
 
 def _find_chunks(text: str, found: Found) -> None:
-    """Look at what stands between blanks and is no plain word."""
+    """Find the signs of chunks between blanks that are no plain words."""
     numbered = 0
     for chunk in text.split():
         if chunk.isalpha():

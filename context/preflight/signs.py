@@ -1,4 +1,4 @@
-"""Everything about a message that says what it asks for: its words in the languages at hand, and its form."""
+"""Signs of a message's subject: words in the supported languages, and form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from context.preflight.terms import UNSPACED, WORD, Found, Lexicon, fold
 from context.stopwords import STOP_WORDS
 
 READ_CHARS = 1_600
-"""Of a longer message the first three quarters of this, and the last quarter, are read."""
+"""Characters read of a message; of a longer message the first three quarters, and a last quarter."""
 
 _BASE = Lexicon(ENGLISH, RUSSIAN, ARABIC)
-"""English is read in every text, for its technical words; the others share no letter with it."""
+"""Lexicons read in every text: English for technical words; the others share no letter with English."""
 _LATIN = {
     "de": Lexicon(GERMAN),
     "es": Lexicon(SPANISH),
@@ -34,7 +34,7 @@ _FEW_WORDS = 8
 LITTLE_WORDS = frozenset(
     fold(word) for code in ("en", "de", "es", "fr", "pt", "ru", "ar") for word in STOP_WORDS[code]
 )
-"""Words that say nothing of what a message is about."""
+"""Words without information about a message's subject."""
 
 _THEN = frozenset({"then", "afterwards", "second", "next", "finally"})
 
@@ -45,18 +45,18 @@ _VOTES: dict[str, tuple[tuple[str, float], ...]] = {
     for word in set().union(*_STOPS.values())
     if (codes := [code for code in _VOTING if word in _STOPS[code]])
 }
-"""Which languages a little word speaks for, and how strongly."""
+"""Languages indicated by a little word, with strengths."""
 
 
 @dataclass(frozen=True)
 class Signs:
-    """What was found in a message.
+    """Signs found in a message.
 
     Attributes:
-        found: By sign, the different words or forms that gave it.
-        words: Its folded words, in order; those of scripts without blanks are not among them.
-        runs: Its stretches in scripts without blanks.
-        chars: How long it is, in characters; a letter of a dense script counts for two.
+        found: By sign, the different words or forms behind the sign.
+        words: The folded words, in order, without words of scripts without blanks.
+        runs: The stretches in scripts without blanks.
+        chars: The length in characters; a letter of a dense script counts for two.
     """
 
     found: Found = field(default_factory=dict)
@@ -65,17 +65,17 @@ class Signs:
     chars: int = 0
 
     def has(self, *names: str) -> bool:
-        """Whether any of these signs was found."""
+        """Say whether any of the named signs was found."""
         return not self.found.keys().isdisjoint(names)
 
 
 def find_signs(text: str, *, attachments: Sequence[str] = (), own: Lexicon | None = None) -> Signs:
-    """Find what a message says about what it asks for; the time is linear, and bounded, in its length.
+    """Find the signs of a message's subject; the time is linear, and bounded, in its length.
 
     Args:
         text: The message, in any script.
-        attachments: The media type or the name of each thing attached.
-        own: Further words, those of a tenant.
+        attachments: The media type or the name of each attachment.
+        own: A tenant's further words.
     """
     read = text if len(text) <= READ_CHARS else f"{text[: READ_CHARS * 3 // 4]}\n{text[-READ_CHARS // 4 :]}"
     folded, runs = fold(read), list[str]()
@@ -99,7 +99,7 @@ def find_signs(text: str, *, attachments: Sequence[str] = (), own: Lexicon | Non
 
 
 def _has_picture(text: str) -> bool:
-    """Whether a message without words has an emoji or another symbol; dots and broken characters are none."""
+    """Say whether a message without words has an emoji or a symbol; dots and broken characters do not count."""
     return any(category(char).startswith("S") and char != "\ufffd" for char in text[:READ_CHARS])
 
 
@@ -117,7 +117,7 @@ def _find_words(words: list[str], runs: list[str], found: Found) -> None:
 
 
 def _languages_of(words: list[str]) -> list[Lexicon]:
-    """The other languages in Latin letters that the little words of a text speak for."""
+    """Return the other languages in Latin letters indicated by a text's little words."""
     votes: dict[str, float] = {}
     for word in words[:_VOTING_WORDS]:
         if word in _VOTES:
@@ -132,7 +132,7 @@ def _languages_of(words: list[str]) -> list[Lexicon]:
 
 
 def _kind_of(attached: str) -> str:
-    """Which sign a media type or a file name is."""
+    """Return the sign of a media type or a file name."""
     kind = attached.partition("/")[0]
     ending = attached.rpartition(".")[2]
     if kind in ("image", "audio", "video") or ending in (
@@ -152,21 +152,21 @@ def _kind_of(attached: str) -> str:
 
 
 def _is_in_order(words: Sequence[str]) -> bool:
-    """Whether one step is named first and another one after it."""
+    """Say whether a first step and a later step are named."""
     if "first" not in words:
         return False
     return not _THEN.isdisjoint(words[words.index("first") + 2 :])
 
 
 def _may_be_stored(signs: Signs) -> bool:
-    """Whether a question may be about what was noted before: of people and things that are known."""
+    """Say whether a question may be about stored notes: about known people and things."""
     if signs.has("mem.i", "mem.mine", "mem.past", "mem.they", "mem.affairs"):
         return True
     return signs.has("ask.certain") and not signs.has("ask.topic")
 
 
 def combined(signs: Signs) -> Signs:
-    """Add the signs that only several others together are. Returns the same object."""
+    """Add the signs made of several other signs. Returns the same object."""
     found = signs.found
     asks = signs.has("ask.what", "shape.question")
     for name, holds in (

@@ -1,8 +1,8 @@
-"""Take the skills out of a system prompt whose tools do not stay.
+"""Removal of skills from a system prompt if their tools do not stay.
 
 A skill is a section under a heading `## Skill: name`, up to the next heading that is no deeper, or a block
-`<skill name="name">…</skill>`. It says which tools it is about in a line `Tools: a, b` or an attribute
-`tools="a, b"`; without that it is about the tool of its own name.
+`<skill name="name">…</skill>`. A line `Tools: a, b` or an attribute `tools="a, b"` names the tools of the
+skill; without either, the skill is about the tool of its own name.
 """
 
 import re
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[\w.:/-]+")
 
 @dataclass
 class _Part:
-    """Lines that stay or go together; `names` is None for what is no skill."""
+    """Lines that stay or go together; `names` is None for text outside skills."""
 
     lines: list[str]
     names: frozenset[str] | None = None
@@ -33,17 +33,16 @@ class _Part:
 def trim_skills(
     system_prompt: str, allowlist: Collection[str] | None, *, tools: Collection[str] = KNOWN_TOOLS
 ) -> str:
-    """Remove the skills that are only about tools which do not stay; all other text stays as it is.
+    """Remove the skills about hidden tools only; all other text stays unchanged.
 
     Args:
         system_prompt: The caller's system prompt.
         allowlist: The names of the tools that stay; None for all.
-        tools: The tools that were judged: the caller's, where it says which it has. A skill that is about
-            none of them stays.
+        tools: The judged tools: the caller's, if given. A skill about no judged tool stays.
 
     Returns:
-        The prompt, the same text where there is nothing to remove.
-        A block that is never closed, or holds another one, stays.
+        The prompt, the same text if there is nothing to remove.
+        An unclosed block, or a block around another block, stays.
     """
     return cut_skills(system_prompt, allowlist, tools=tools)[0]
 
@@ -51,7 +50,7 @@ def trim_skills(
 def cut_skills(
     system_prompt: str, allowlist: Collection[str] | None, *, tools: Collection[str] = KNOWN_TOOLS
 ) -> tuple[str, tuple[str, ...]]:
-    """Remove skills as `trim_skills` does, and name those that went, each once."""
+    """Remove skills like `trim_skills`, and name the removed skills, each once."""
     if allowlist is None or "skill" not in system_prompt.casefold():
         return system_prompt, ()
     hidden = frozenset(tools).difference(allowlist)
@@ -66,7 +65,7 @@ def cut_skills(
 
 
 def _name_of(body: Sequence[str]) -> str:
-    """What a skill is called, as its heading or its tag has it."""
+    """Return the name of a skill, from its heading or its tag."""
     opening = _OPENING.match(body[0])
     if opening is not None:
         given = {found[1].lower(): found[2] or found[3] or "" for found in _ATTRIBUTE.finditer(opening[1])}
@@ -95,7 +94,7 @@ def _parts(lines: Sequence[str]) -> Iterator[_Part]:
 
 
 def _end_of_skill(lines: Sequence[str], place: int, closings: Sequence[int]) -> int | None:
-    """Where a skill that begins at a line ends; None where none begins."""
+    """Return the end of a skill that begins at a line; None without a skill."""
     if _OPENING.match(lines[place]):
         after = bisect_left(closings, place)
         return _end_of_block(lines, place, closings[after]) if after < len(closings) else None
@@ -106,7 +105,7 @@ def _end_of_skill(lines: Sequence[str], place: int, closings: Sequence[int]) -> 
 
 
 def _end_of_block(lines: Sequence[str], start: int, closing: int) -> int | None:
-    """One that holds another is left alone: nobody can tell which of both the closing tag belongs to."""
+    """Return the end of a block; None for a nested block, since the closing tag may belong to either."""
     nested = any(_OPENING.match(line) for line in lines[start + 1 : closing + 1])
     return None if nested else closing + 1
 

@@ -1,4 +1,4 @@
-"""Tell small talk from a request that only begins like it, or only looks like a question."""
+"""Distinction between small talk and a request with only the beginning or looks of small talk."""
 
 from context.preflight.signs import LITTLE_WORDS, Signs
 
@@ -8,7 +8,7 @@ _BESIDE = (*_TALK, "shape.", "both.", "mem.", "ask.what", "ask.generic", "plan.w
 
 
 def is_more_than_small_talk(signs: Signs) -> bool:
-    """Whether many of a message's words are no small talk: then it may ask for anything."""
+    """Say whether many of a message's words are no small talk, so that anything may be asked."""
     if not signs.words:
         return False
     talk = {piece for text in _said(signs, _TALK) for piece in text.split()}
@@ -17,7 +17,7 @@ def is_more_than_small_talk(signs: Signs) -> bool:
 
 
 def is_all_small_talk(signs: Signs) -> bool:
-    """Whether a message asks nothing but what belongs to small talk: "how are you?", "who made you?"."""
+    """Say whether a message asks only small talk: "how are you?", "who made you?"."""
     if not all(sign.startswith(_BESIDE) for sign in signs.found):
         return False
     phrases = _said(signs, ("casual.",))

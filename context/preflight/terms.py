@@ -1,4 +1,4 @@
-"""Find the signs of a lexicon in a text: one pass over its words, and a look-up a word."""
+"""Search for the signs of a lexicon in a text: one pass over the words, and a look-up a word."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,24 +23,24 @@ _NONE: Signs = ()
 
 
 def fold(text: str) -> str:
-    """Write a text in small letters, without accents, its quotes straight."""
+    """Write a text in small letters, without accents, quotes straight."""
     return fold_word(text if text.isascii() else text.replace("\u2019", "'"))
 
 
 class Lexicon:
-    """Words and phrases, each a sign of something, found by look-up alone: nothing in it backtracks.
+    """Words and phrases, each a sign of something, found by look-up alone, without backtracking.
 
     Attributes:
-        signs_of: The signs of a single folded word; what was asked lately is remembered.
+        signs_of: The signs of a single folded word; recent answers are cached.
     """
 
     def __init__(self, *tables: Mapping[str, str | Iterable[str]]) -> None:
-        """Take words by the sign that they are.
+        """Take words by sign.
 
         Args:
-            tables: By sign, its entries, or all of them in one string with blanks between. In an entry `_`
-                joins the words of a phrase, `*` at the end of a single word stands for any ending, and `=`
-                at the end of one that is written without blanks says that nothing may stand around it.
+            tables: By sign, the entries, or all entries in one string with blanks between. In an entry `_`
+                joins the words of a phrase, and `*` at the end of a single word stands for any ending. `=` at
+                the end of an entry written without blanks means that nothing may stand around the entry.
         """
         self._exact: dict[str, Signs] = {}
         self._stems: dict[str, Signs] = {}
@@ -85,7 +85,7 @@ class Lexicon:
         return self._exact.get(word, _NONE)
 
     def find(self, words: list[str], found: Found) -> None:
-        """Add the signs of words and phrases to `found`, each with what gave it."""
+        """Add the signs of words and phrases to `found`, each with its source."""
         signs_of, heads, phrases = self.signs_of, self._heads, self._phrases
         for word in dict.fromkeys(words):
             for sign in signs_of(word):
@@ -111,7 +111,7 @@ class Lexicon:
 
 
 def _bare_forms(word: str) -> Iterator[str]:
-    """A word without what is written together with it: elided articles, Arabic particles and article."""
+    """Yield a word without attached parts: elided articles, Arabic particles and article."""
     head, apostrophe, rest = word.partition("'")
     if apostrophe and len(head) <= _ELIDED_CHARS:
         yield rest

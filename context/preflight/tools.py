@@ -1,4 +1,4 @@
-"""Which of the caller's tools stay: those that the categories need, and those that must not go."""
+"""Choice among the caller's tools: tools needed by the categories, and tools that must stay."""
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -11,11 +11,11 @@ _CALLING = frozenset({"use", "using", "call", "calling", "run", "with", "via", "
 _LISTS_KEPT = 64
 _MOST_KEPT = 500
 _MOST_CHARS_KEPT = 20_000
-"""A longer list of tools is not kept: what callers send must not decide how much memory is taken."""
+"""Length of the longest cached list of tools, so that callers do not decide the memory taken."""
 
 
 def wanted_tools(categories: Sequence[Category], config: PreflightConfig) -> tuple[str, ...]:
-    """List the tools that the categories need, the tenant's additions, and those that always stay."""
+    """List the tools needed by the categories, the tenant's additions, and the tools that always stay."""
     wanted: dict[str, None] = {}
     for category in categories:
         wanted.update(dict.fromkeys(TOOLS.get(category, ())))
@@ -33,16 +33,16 @@ def choose_tools(
     pinned: Collection[str],
     config: PreflightConfig,
 ) -> tuple[tuple[str, ...] | None, str]:
-    """Choose among the caller's tools; none is ever added to them.
+    """Choose among the caller's tools, never adding any.
 
     Args:
-        wanted: What the categories need.
-        tools: The names that the caller has, in its order; None where it does not say.
-        pinned: Names that stay whatever the message says.
+        wanted: The tools needed by the categories.
+        tools: The caller's names, in order; None if not given.
+        pinned: Names that stay for any message.
         config: The policy.
 
     Returns:
-        The names that stay, in the caller's order, or None where all of them do; and why.
+        The names that stay, in the caller's order, or None if all stay; and the reason.
     """
     if tools is None:
         return tuple(dict.fromkeys([*wanted, *pinned])), "tools.by_category"
@@ -57,7 +57,7 @@ def choose_tools(
 
 
 def named_tools(tools: Sequence[str], words: Sequence[str]) -> list[str]:
-    """List the tools that a message asks for by name; `words` are its words, folded, in order."""
+    """List the tools requested by name in a message; `words` are the message's words, folded, in order."""
     is_kept = len(tools) <= _MOST_KEPT and sum(map(len, tools)) <= _MOST_CHARS_KEPT
     by_head = (_by_head if is_kept else _by_head.__wrapped__)(tuple(tools))
     return [name for head in by_head.keys() & set(words) for name in by_head[head] if is_named(name, words)]
@@ -77,14 +77,14 @@ def _folded(name: str) -> str:
 
 
 def is_named(name: str, words: Sequence[str]) -> bool:
-    """Tell whether a message asks for a tool by its name.
+    """Tell whether a message requests a tool by name.
 
     Args:
         name: The tool's name.
         words: The message's words, folded, in order.
 
     Returns:
-        Whether all words of a longer name stand together, or a single one follows "use", "call", "with the".
+        True if all words of a longer name stand together, or a single word follows "use", "call", "with the".
     """
     parts = tuple(_folded(name).split("_"))
     for place, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""The values of preflight: what a message is about, and what follows from it."""
+"""Values of preflight: a message's subject, and the consequences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Category(StrEnum):
-    """What a message asks for, in the order in which categories are named."""
+    """Categories of requests, in the order of naming."""
 
     CASUAL = "casual"
     RESEARCH = "research"
@@ -19,7 +19,7 @@ class Category(StrEnum):
 
 
 class ThinkingLevel(StrEnum):
-    """How much a model is to think before it answers, from the least to the most."""
+    """Levels of a model's thought before the answer, from the least to the most."""
 
     OFF = "off"
     LOW = "low"
@@ -31,7 +31,7 @@ THINKING_ORDER = tuple(ThinkingLevel)
 
 
 class Kind(StrEnum):
-    """What a request comes from; only a user's message is classified."""
+    """Origins of a request; only a user's message is classified."""
 
     USER = "user"
     HEARTBEAT = "heartbeat"
@@ -41,18 +41,18 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class MemoryParams:
-    """How much of what is remembered may be recalled.
+    """Limits of recalled memory.
 
     Attributes:
         max_facts: The most blocks, >= 0.
-        max_tokens: Their most tokens together, >= 0.
+        max_tokens: The most tokens of all blocks together, >= 0.
     """
 
     max_facts: int
     max_tokens: int
 
     def widest(self, other: "MemoryParams") -> "MemoryParams":
-        """The more permissive of both, each number for itself."""
+        """Return the more permissive of both, each number for itself."""
         return MemoryParams(
             max(self.max_facts, other.max_facts),
             max(self.max_tokens, other.max_tokens),
@@ -61,12 +61,12 @@ class MemoryParams:
 
 @dataclass(frozen=True)
 class Previous:
-    """What a session was last about.
+    """The session's last subject.
 
     Attributes:
-        categories: Of its last task; empty where that was not recognized.
-        age_s: How long ago, in seconds, >= 0.
-        confidence: How sure that was, in [0, 1].
+        categories: Categories of the last task; empty if not recognized.
+        age_s: Age in seconds, >= 0.
+        confidence: Confidence at the time, in [0, 1].
     """
 
     categories: Sequence[Category]
@@ -76,13 +76,13 @@ class Previous:
 
 @dataclass(frozen=True)
 class Weights:
-    """What was learned about a tenant, a user and a session; the default has learned nothing.
+    """Learned weights of a tenant, a user and a session; the default has learned nothing.
 
     Attributes:
-        factors: By how much a category's score is multiplied; 1 where it is missing. Kept within [0.5, 2].
-        profile: The share of the user's messages in each category, in [0, 1]: a weak hint where the message
+        factors: Factor of a category's score; 1 if missing. Kept within [0.5, 2].
+        profile: The share of the user's messages in each category, in [0, 1]: a weak hint if the message
             already points there, and never enough alone.
-        recalls: Whether the session has turns that only recall knows, or has recalled something.
+        recalls: True if the session has turns known only to recall, or has recalled something.
     """
 
     factors: Mapping[Category, float] = field(default_factory=dict)
@@ -92,11 +92,11 @@ class Weights:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was found in a message: enough to decide by, and none of its words.
+    """Evidence of a message: enough for a decision, without any words.
 
     Attributes:
-        features: By sign, how many different words or forms gave it, >= 1.
-        chars: How long the message is, in characters; a letter of a dense script counts for two.
+        features: By sign, the number of different words or forms behind the sign, >= 1.
+        chars: The length of the message in characters; a letter of a dense script counts for two.
     """
 
     features: Mapping[str, int] = field(default_factory=dict)
@@ -105,21 +105,21 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Preflight:
-    """What a message is about, and what follows for its request.
+    """Subject of a message, and consequences for the request.
 
     Attributes:
-        categories: In the order of `Category`; empty where none was recognized.
+        categories: In the order of `Category`; empty if none was recognized.
         scores: By category, >= 0; a category is recognized from 1 on.
-        confidence: How sure the set of categories is, in [0, 1].
-        inherited: Whether the session's last task lent its categories.
-        tool_allowlist: The tools that stay; None: all of them.
-        hidden: How many of the caller's tools do not stay.
-        memory: What recall may show.
-        thinking_level: How much thought the answer needs.
-        hint: One line for the model; None where it is switched off.
-        policy_version: Of the tenant's policy; 0 for the one that comes with the settings.
-        reasons: Names of the rules that decided and of the signs found; never words of the message.
-        evidence: What the decision goes by.
+        confidence: Confidence in the set of categories, in [0, 1].
+        inherited: True if the session's last task lent its categories.
+        tool_allowlist: The tools that stay; None for all.
+        hidden: The number of the caller's tools that do not stay.
+        memory: The limits of recall.
+        thinking_level: The level of thought needed by the answer.
+        hint: One line for the model; None if switched off.
+        policy_version: Version of the tenant's policy; 0 for the policy of the settings.
+        reasons: Names of the deciding rules and of the signs found; never words of the message.
+        evidence: The evidence behind the decision.
     """
 
     categories: tuple[Category, ...]

@@ -42,4 +42,4 @@ def _read(table: dict[Category, str]) -> dict[str, tuple[tuple[int, float], ...]
 
 
 WEIGHTS = _read(_TABLE)
-"""By sign, what it adds to which category, by its place among the categories."""
+"""By sign, the weight added to each category, by place among the categories."""

@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 - tables
-"""Take out what a client wraps around a user's words: reminders, an editor's state, what a tool printed."""
+"""Removal of a client's wrappers around a user's words: reminders, an editor's state, a tool's output."""
 
 import re
 from bisect import bisect_left
@@ -19,7 +19,7 @@ _OF_CLIENTS = frozenset(
         "todos skills agents info data platform files file tabs command local"
     ).split()
 )
-"""Words of which the names of clients' blocks are made; one of them in a longer name is enough."""
+"""Words in the names of clients' blocks; one word in a longer name is enough."""
 
 _ALONE = frozenset(
     (
@@ -32,22 +32,22 @@ _ALONE = frozenset(
 _OF_USERS = frozenset(
     "query question request prompt message task feedback input ask answer text args".split()
 )
-"""Where such a word ends a longer name, the user's own words stand inside."""
+"""Last words of longer names of blocks with the user's own words inside."""
 
 
 def without_wrappers(text: str) -> str:
-    """Take the blocks out of a message that its client put there; the time is linear in its length.
+    """Remove the blocks inserted into a message by its client; the time is linear in its length.
 
-    A block is everything from `<system-reminder>` to the tag that closes it, where the name is made of the
-    words of clients: `environment_details`, `ide_selection`, `additional-data`. A block that is named for the
-    user (`user_query`) loses its tags and keeps its words. Code fences stay as they are, and so does a block
-    that nothing closes.
+    A block is everything from `<system-reminder>` to the closing tag, if the name is made of the words of
+    clients: `environment_details`, `ide_selection`, `additional-data`. A block named for the user
+    (`user_query`) loses its tags and keeps its words. Code fences stay unchanged, and so does an unclosed
+    block.
 
     Args:
         text: The message.
 
     Returns:
-        What the user says, the same text where there is no such block; empty where there is nothing else.
+        The user's words, the same text without such a block; empty if there is nothing else.
     """
     if "</" not in text:
         return text
@@ -79,7 +79,7 @@ class _Fences:
         self._text, self._place, self._count = text, 0, 0
 
     def is_open_at(self, place: int) -> bool:
-        """Whether a fence is open at a place; the places that are asked for grow."""
+        """Say whether a fence is open at a place; places must ascend from call to call."""
         self._count += self._text.count(_FENCE, self._place, place)
         self._place = place
         return self._count % 2 == 1

@@ -1,1 +1,1 @@
-"""The words that are signs of what a message asks for, a module a language or two."""
+"""Words as signs of a request's subject, a module for each language or two."""

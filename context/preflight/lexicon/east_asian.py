@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a table
-"""Signs in Chinese, Japanese and Korean: each is found wherever it stands; one with `=` only where it stands alone."""
+"""Signs in Chinese, Japanese and Korean, each found anywhere; an entry with `=` only standing alone."""
 
 CHINESE: dict[str, str] = {
     "casual.greeting": "你好 您好 嗨 早上好 下午好 晚上好 早安 最近怎么样 你好吗 最近好吗 在吗 哈喽",
