@@ -1,4 +1,4 @@
-"""Emergency compression: what is left out of a window that the provider refused as too large."""
+"""Emergency compression: content left out of a window refused by the provider as too large."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,23 +12,23 @@ from context.turns import parse_turn_boundaries, split_steps
 from context.types import Message
 
 SAFETY_SHARE = 0.9
-"""The most of the known room, and of the refused window, that is tried again: the estimate undershot."""
+"""Largest share of the known room and the refused window to try again, because the estimate undershot."""
 
 LEAST_SHARE = 0.5
-"""A provider's number may count the output too: it shrinks the room no further than to this share."""
+"""Smallest share to which a provider's number shrinks the room; the number may include the output."""
 
 NOTE_ONLY = 0
-"""The version of notes that hold no summary."""
+"""Version of notes without a summary."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Stored messages that no window shows until a summary covers them.
+    """Stored messages hidden from every window until covered by a summary.
 
     Attributes:
-        from_seq: First of them.
-        to_seq: Last of them, >= `from_seq`.
-        kept_seq: The one message of the range that is shown all the same; None for none.
+        from_seq: First message.
+        to_seq: Last message, >= `from_seq`.
+        kept_seq: The one message of the range that is still shown; None for none.
     """
 
     from_seq: int
@@ -37,7 +37,7 @@ class LeftOut:
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
-        """What is not shown: first and last of each run, without the kept message."""
+        """List the hidden runs as first and last message, without the kept message."""
         kept = self.kept_seq
         if kept is None or not self.from_seq <= kept <= self.to_seq:
             return [(self.from_seq, self.to_seq)]
@@ -47,36 +47,36 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class EmergencyCut:
-    """Where raw history starts after an emergency.
+    """Start of raw history after an emergency.
 
     Attributes:
-        cut_seq: The last message that is left out.
-        kept_seq: A user's message at or before the cut that stays, because its turn was split; else None.
+        cut_seq: The last message left out.
+        kept_seq: A user's message at or before the cut, kept because of a split turn; else None.
     """
 
     cut_seq: int
     kept_seq: int | None = None
 
     def apply(self, messages: Sequence[Message]) -> list[Message]:
-        """Leave out what the cut leaves out."""
+        """Drop the messages before the cut, except the kept message."""
         return [message for message in messages if message.seq > self.cut_seq or message.seq == self.kept_seq]
 
 
 def plan_cuts(held: Sequence[Message], new: Sequence[Message], *, last_seq: int) -> list[EmergencyCut]:
-    """Say what may be left out of a refused window, the gentlest cut first.
+    """Plan the cuts of a refused window, the gentlest cut first.
 
-    First the older half of its turns, rounded up; the newest turn stays. Where that is not enough, or the
-    window held a single turn, only the latest words of a user in the newest turn stay: the one place where
-    a turn is split. Calls that the new messages answer stay with all that belongs to them; nothing else
-    that is cut leaves half a pair behind, since what stays is one suffix and that one message of words.
+    The first cut drops the older half of the turns, rounded up; the newest turn stays. The last resort, for
+    a second refusal or a single turn, keeps only the latest words of a user in the newest turn, and is the
+    only cut to split a turn. Calls answered by the new messages stay with all their parts. No cut leaves half
+    a pair behind, since the kept messages are one suffix and one message of words.
 
     Args:
-        held: The stored messages that the window held, oldest first.
-        new: The messages that the request brought; never left out.
+        held: The stored messages of the window, oldest first.
+        new: The messages of the request; never left out.
         last_seq: The end of the log.
 
     Returns:
-        Cuts, each of which leaves out more than the one before it; none where nothing may go.
+        Cuts, each larger than the cut before; empty if nothing may go.
     """
     if not held:
         return []
@@ -87,15 +87,15 @@ def plan_cuts(held: Sequence[Message], new: Sequence[Message], *, last_seq: int)
 
 
 def same_cut(held: Sequence[Message], present: EmergencyCut, *, last_seq: int) -> EmergencyCut:
-    """Leave out no more of history than a refused window did, where nothing of it may go.
+    """Keep the cut of a refused window if no history may go.
 
     Args:
-        held: The stored messages that the window held, oldest first.
-        present: Where raw history started for it.
+        held: The stored messages of the window, oldest first.
+        present: The start of raw history in the window.
         last_seq: The end of the log.
 
     Returns:
-        A cut before the first of them; after the whole log where it held none.
+        A cut before the first raw message of the window; after the whole log if the window held none.
     """
     first = next((message.seq for message in held if message.seq > present.cut_seq), last_seq + 1)
     kept = present.kept_seq if any(message.seq == present.kept_seq for message in held) else None
@@ -110,7 +110,7 @@ def _older_half(held: Sequence[Message], starts: Sequence[int]) -> EmergencyCut 
 def _last_resort(
     held: Sequence[Message], turn_start: int, needed_from: int, last_seq: int
 ) -> EmergencyCut | None:
-    """Keep the latest words of a user in the newest turn, and what the new messages need."""
+    """Keep the latest words of a user in the newest turn, and the messages needed by the new messages."""
     spoken = [index for index in range(turn_start, needed_from) if held[index].starts_turn]
     cut_seq = held[needed_from].seq - 1 if needed_from < len(held) else last_seq
     if not spoken:
@@ -124,7 +124,7 @@ def _last_resort(
 
 
 def _needed_from(held: Sequence[Message], new: Sequence[Message]) -> int:
-    """Find the first message that must stay: part of a call that the new messages answer."""
+    """Find the first message that must stay: part of a call answered by the new messages."""
     together = [*held, *new]
     owners = match_answers(together)[len(held) :]
     called = [owner for found in owners for owner in found if owner != NO_CALL and owner < len(held)]
@@ -137,12 +137,12 @@ def _needed_from(held: Sequence[Message], new: Sequence[Message]) -> int:
 
 
 def emergency_budget(budget: Budget, *, refused_tokens: int, requested_tokens: int | None = None) -> Budget:
-    """Choose the room for the next attempt: smaller than what was refused, and than what is known to fit.
+    """Choose the room for the next attempt: smaller than the refused window and the room known to fit.
 
     Args:
-        budget: The window as it is known now.
-        refused_tokens: What the refused window was believed to cost, > 0.
-        requested_tokens: What the provider counted; None where it does not say.
+        budget: The window as known now.
+        refused_tokens: The estimated cost of the refused window, > 0.
+        requested_tokens: The provider's own count; None if not given.
 
     Returns:
         The same window with a lower input limit, >= 1.
@@ -155,14 +155,14 @@ def emergency_budget(budget: Budget, *, refused_tokens: int, requested_tokens: i
 
 
 def with_note(notes: Notes | None, left_out: LeftOut) -> Notes:
-    """Put the compression note in the summary's place, or after its words; one note for all that is left out.
+    """Put one compression note for all left-out messages in the summary's place, or after the summary.
 
     Args:
         notes: The summary in force.
-        left_out: What is left out beyond it.
+        left_out: The messages left out beyond the summary.
 
     Returns:
-        Notes for the window, to be counted anew; their version is `NOTE_ONLY` where there is no summary.
+        Notes for the window, to be counted anew; the version is `NOTE_ONLY` without a summary.
     """
     note = compression_note(left_out)
     if notes is None:
@@ -171,7 +171,7 @@ def with_note(notes: Notes | None, left_out: LeftOut) -> Notes:
 
 
 def compression_note(left_out: LeftOut) -> str:
-    """Say which messages are missing, that they are stored, and that the notes do not stand for them."""
+    """Write which messages are missing, that they are stored, and that the notes do not cover them."""
     kept = f" Message {left_out.kept_seq} of them is shown below." if left_out.kept_seq else ""
     return (
         f"Messages {left_out.from_seq} to {left_out.to_seq} were left out because the request was too large "
@@ -181,15 +181,15 @@ def compression_note(left_out: LeftOut) -> str:
 
 
 def certify_left_out(certificate: Certificate, left_out: LeftOut) -> Certificate:
-    """Name in the certificate what an emergency left out.
+    """Name in the certificate the messages left out by an emergency.
 
     Args:
-        certificate: That of a window built with `with_note`.
-        left_out: What is left out of it.
+        certificate: The certificate of a window built with `with_note`.
+        left_out: The messages left out.
 
     Returns:
-        The certificate; the tail is not contiguous where it starts with the kept message, and a note alone
-        covers nothing.
+        The certificate. The tail is not contiguous if the kept message comes first, and a note alone covers
+        nothing.
     """
     tail = certificate.tail
     split = tail is not None and tail[0] <= left_out.to_seq
@@ -214,15 +214,15 @@ def _renamed(block: Block, left_out: LeftOut) -> Block:
 
 
 def final_cut(planned: EmergencyCut, sent: Sequence[Message], *, last_seq: int) -> EmergencyCut:
-    """Say where raw history starts, now that the window is built: it may hold less than was planned.
+    """Find the start of raw history in the built window, perhaps later than planned.
 
     Args:
-        planned: The cut with which it was built.
-        sent: The messages of the window, its new ones and its notes included.
+        planned: The cut used to build the window.
+        sent: The messages of the window, with new messages and notes.
         last_seq: The end of the log.
 
     Returns:
-        The cut to remember; never less than the planned one.
+        The cut to remember; never less than the planned cut.
     """
     seqs = {message.seq for message in sent if message.seq}
     first = min((seq for seq in seqs if seq > planned.cut_seq), default=last_seq + 1)

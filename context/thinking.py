@@ -1,4 +1,4 @@
-"""Thinking blocks in a model's reply: their tags, and the reply without them."""
+"""Thinking blocks in a model's reply: tags, and removal."""
 
 import re
 
@@ -10,13 +10,13 @@ _CHANNEL = re.compile(r"\A.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
 
 
 def strip_thinking(text: str) -> str:
-    """Take out thinking blocks: closed ones, one that never ends, one whose start is missing.
+    """Remove thinking blocks: closed blocks, an unclosed block, a block without its start.
 
     Args:
         text: A model's words.
 
     Returns:
-        The words without them, ends trimmed.
+        The remaining words, ends trimmed.
     """
     if "<" not in text:
         return text.strip()
@@ -25,7 +25,7 @@ def strip_thinking(text: str) -> str:
 
 
 def _drop_closed_thinking(text: str) -> str:
-    """Take out each block from its opening tag to the first closing tag of its name, in one pass."""
+    """Remove each block from the opening tag to the first closing tag of the same name, in one pass."""
     tags = list(THINK_TAG.finditer(text))
     closings: dict[str, list[re.Match[str]]] = {}
     for tag in reversed(tags):

@@ -99,7 +99,7 @@ def find_signs(text: str, *, attachments: Sequence[str] = (), own: Lexicon | Non
 
 
 def _has_picture(text: str) -> bool:
-    """Say whether a message without words has an emoji or a symbol; dots and broken characters do not count."""
+    """Say whether a message without words has an emoji or a symbol, not a dot or a broken character."""
     return any(category(char).startswith("S") and char != "\ufffd" for char in text[:READ_CHARS])
 
 
