@@ -26,11 +26,11 @@ QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", ISOLATIO
 
 @dataclass(frozen=True)
 class Served:
-    """What a worker does that listens to some queues.
+    """Work of a worker on some queues.
 
     Attributes:
-        kinds: The kinds of work that belong there.
-        isolated: Whether it also takes work that has killed a worker.
+        kinds: Kinds of work of the queues.
+        isolated: True to take also work with a killed worker.
     """
 
     kinds: tuple[WorkKind, ...]
@@ -38,7 +38,7 @@ class Served:
 
 
 def served_by(queues: Iterable[str]) -> Served:
-    """What belongs to some queues."""
+    """Return the work of some queues."""
     named = frozenset(queues)
     return Served(
         tuple(kind for kind, (_, queue) in ROUTES.items() if queue in named), isolated=ISOLATION in named

@@ -30,7 +30,7 @@ OTHER_ENDS = ("lease lost", "put off", "given up", "discarded")
 
 
 def show_life(role: str, detail: dict[str, Any] | None = None) -> None:
-    """Say in the database that this role is at work, and with what."""
+    """Record a heartbeat of a role at work in the database, with a detail."""
     with transaction() as db:
         beat(db, role, INSTANCE, detail)
 
@@ -51,7 +51,7 @@ class PoolSign:
         self._anew = True
 
     def show(self, *, anew: bool = False) -> None:
-        """Say it if it is time, or in any case that the parent has only just started."""
+        """Show the sign when due, or in any case for a just started parent."""
         began = time.monotonic()
         if began < self._next and not anew:
             return
