@@ -1,4 +1,4 @@
-"""The room for artifacts, in the count in which they are stored."""
+"""Room for artifacts, in stored tokens."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,27 +10,27 @@ _SAMPLE_TOKENS = 10_000
 
 
 def canonical_tokens(tokens: int, model: str) -> int:
-    """Convert a model's own tokens into stored ones, on the safe side.
+    """Convert a model's own tokens into stored tokens, on the safe side.
 
     Args:
-        tokens: A number of tokens as the model counts, >= 0.
-        model: The model; an unknown one counts as the most expensive.
+        tokens: A number of the model's tokens, >= 0.
+        model: The model; an unknown model counts as the most expensive.
     """
     return tokens * _SAMPLE_TOKENS // max(guarantee(_SAMPLE_TOKENS, model), 1)
 
 
 ARTIFACT_TOKENS = 1_500
-"""What artifacts of earlier turns may take of a small window, whatever share of it that is."""
+"""Tokens of a small window always open to artifacts of earlier turns, whatever the share."""
 
 
 def room_for_artifacts(whole: int, raw: int, *, share: float, most_share: float = 1.0) -> int:
-    """Say what artifacts may take: what history leaves, and a share at least; never more than another share.
+    """Return the room for artifacts: everything left by history, at least one share, at most another.
 
     Args:
-        whole: The room beside what must be sent.
-        raw: What raw history would take of it, >= 0.
-        share: The least share of it, 0 to 1.
-        most_share: The most share of it, 0 to 1.
+        whole: The room beside the fixed parts.
+        raw: The need of raw history, >= 0.
+        share: The least share of the room, 0 to 1.
+        most_share: The largest share of the room, 0 to 1.
 
     Returns:
         Tokens, >= 0.
@@ -39,17 +39,17 @@ def room_for_artifacts(whole: int, raw: int, *, share: float, most_share: float 
 
 
 def most_share_of_old(whole: int, most_share: float) -> float:
-    """Say the most share of a room for artifacts of earlier turns: never less than `ARTIFACT_TOKENS`."""
+    """Return the largest share for artifacts of earlier turns, at least `ARTIFACT_TOKENS`."""
     return max(most_share, min(ARTIFACT_TOKENS / max(whole, 1), 1.0))
 
 
 def fits_whole(artifacts: Sequence[Artifact], old: Mapping[str, Superseded], room: int) -> bool:
-    """Say whether all artifacts that a window could show fit as they are: nothing is to choose or to read.
+    """Say whether all artifacts of a window fit unchanged, so that nothing needs a choice or a reading.
 
     Args:
         artifacts: Each once.
-        old: Those that a later use made old; what was read again later is not shown.
-        room: The room for them, in stored tokens.
+        old: Artifacts made old by a later use; artifacts read again later are not shown.
+        room: The room for artifacts, in stored tokens.
     """
     shown = [one for one in artifacts if (why := old.get(one.artifact_id)) is None or _is_shown(why)]
     return sum(artifact.tokens for artifact in shown) <= room
