@@ -22,15 +22,15 @@ class Thresholds:
     """Settings of compression, checked against each other.
 
     Attributes:
-        message_count: More raw messages call for a summary, if the messages are also more than
-            `least_share` of the window and more than `least_tokens`.
-        window_share: A fuller window than this share calls for a summary, (0, 1].
-        keep_messages: The number of recent messages kept raw; fewer than `message_count`. Short messages
-            stay beyond the number, up to `least_tokens`.
-        keep_share: The largest share of the window kept raw, less than `window_share`.
+        message_count: Number of raw messages above which a summary is due, if the messages are also more
+            than `least_share` of the window and more than `least_tokens`.
+        window_share: Share of the window above which a summary is due, (0, 1].
+        keep_messages: Number of recent messages kept raw; fewer than `message_count`. Short messages stay
+            beyond the number, up to `least_tokens`.
+        keep_share: Largest share of the window kept raw, less than `window_share`.
         min_progress: Least saving of a summary, as a share of the covered tokens.
-        least_share: The share of the window below which no number of messages calls for a summary, [0, 1].
-        least_tokens: The tokens below which no number of messages calls for a summary or a cut, >= 0.
+        least_share: Share of the window below which no number of messages makes a summary due, [0, 1].
+        least_tokens: Tokens below which no number of messages makes a summary or a cut due, >= 0.
     """
 
     message_count: int = 60
