@@ -1,1 +1,1 @@
-"""The one door to models. Only worker processes come through it."""
+"""The only way to models, used by worker processes only."""

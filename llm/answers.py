@@ -1,4 +1,4 @@
-"""Who said what after whom: which questions are settled, and what came of them."""
+"""Questions and answers of a transcript: settled questions, and the words of the answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from llm.point import label_of
 from llm.statements import read_statements, shorten
 
 _LOOKED_AT = 6
-"""Words of others after a question among which its answer is looked for."""
+"""Number of others' messages after a question searched for the answer."""
 _ANSWER_CHARS = 220
 _LAST_WORDS = 3
 _QUESTION_BYTES = 12
@@ -21,20 +21,20 @@ _LEAST_BYTES = 40
 
 @dataclass(frozen=True)
 class Spoken:
-    """Words of a message, with their place among all words."""
+    """Words of a message, with the place among all words."""
 
     line: RenderedLine
     place: int
 
     @cached_property
     def statements(self) -> list[str]:
-        """What is said, statement by statement."""
+        """The statements of the words, in order."""
         return read_statements(self.line.text)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of a question: who said it where, and the words."""
+    """An answer to a question: label of the speaker and message, and the words."""
 
     label: str
     text: str
@@ -45,10 +45,10 @@ class Talk:
     """The words of a transcript, in order.
 
     Attributes:
-        spoken: Who says something: system messages do not.
+        spoken: Words of all messages except system messages.
         first: The first message.
         last: The last message.
-        last_other: The place of the last words of anybody but who speaks last; -1 where there are none.
+        last_other: Place of the last words of anybody but the last speaker; -1 without others.
     """
 
     spoken: Sequence[Spoken]
@@ -72,19 +72,19 @@ class Talk:
 
     @cached_property
     def has_assistant(self) -> bool:
-        """Whether a model takes part."""
+        """True when a model takes part."""
         return any(one.line.role is Role.ASSISTANT for one in self.spoken)
 
     @cached_property
     def first_by_user(self) -> Spoken | None:
-        """The first words of a user that are more than a greeting."""
+        """The first words of a user longer than a greeting."""
         own = [one for one in self.spoken if one.line.role is Role.USER]
         long = (one for one in own[:_LOOKED_AT] if len(one.line.text.encode()) >= _LEAST_BYTES)
         return next(long, own[0] if own else None)
 
     @cached_property
     def objective_place(self) -> int:
-        """Which statement of those words says what is wanted; the first one where none does."""
+        """Index of the statement with the wish in the user's first words; 0 without a wish."""
         said = self.first_by_user.statements[: 2 * _LOOKED_AT] if self.first_by_user else []
         return next((place for place, one in enumerate(said) if Cue.WISH in find_cues(one)), 0)
 
@@ -94,36 +94,36 @@ class Talk:
         return next((one for one in reversed(self.spoken) if one.line.role is Role.USER), None)
 
     def recency(self, seq: int) -> float:
-        """Say how late in the transcript a message is, in [0, 1]."""
+        """Compute the position of a message in the transcript, in [0, 1]."""
         return (seq - self.first) / max(self.last - self.first, 1)
 
     def is_last(self, spoken: Spoken) -> bool:
-        """Tell whether nobody else speaks after these words."""
+        """Check whether nobody else speaks after the words."""
         return not self.is_settled(spoken)
 
     def is_settled(self, spoken: Spoken) -> bool:
-        """Tell whether somebody else speaks after these words: any other speaker, not only another role."""
+        """Check whether another speaker, not only another role, speaks after the words."""
         if spoken.line.speaker != self.spoken[-1].line.speaker:
             return True
         return spoken.place < self.last_other or (self.last_other < 0 and self._went_on(spoken))
 
     def _went_on(self, spoken: Spoken) -> bool:
-        """Where one speaks alone, no answer is to be seen: what is asked last may still be open."""
+        """Check whether a lone speaker went on: without any answer, the last question may still be open."""
         return spoken.place < len(self.spoken) - _LAST_WORDS
 
     def asks_something(self, question: str) -> bool:
-        """Tell a question from a sound: "Hmm?" asks nothing that could stay open."""
+        """Tell a question from a sound: "Hmm?" asks nothing to stay open."""
         return len(question.encode()) >= _QUESTION_BYTES and bool(content_terms(question))
 
     def answer(self, asked: Spoken, question: str) -> Answer | None:
-        """Find what came of a question: the words of others after it that are most about it.
+        """Find the answer to a question: the following words of others closest to the question.
 
         Args:
-            asked: The words in which it was asked.
+            asked: The words with the question.
             question: The question itself.
 
         Returns:
-            The first of them where none is about it; None where nobody answers.
+            The closest words, or the first words if none is close; None without an answer.
         """
         terms = set(content_terms(question))
         if not self.asks_something(question):

@@ -1,4 +1,4 @@
-"""The built-in model: what it answers, from values instead of a prompt; at once, and free."""
+"""The built-in model: answers from values instead of a prompt; at once, and free."""
 
 from decimal import Decimal
 from uuid import uuid4
@@ -12,13 +12,13 @@ from llm.settings import EXTRACTIVE
 
 
 def answer(request: CompletionRequest) -> str | None:
-    """Answer a question that came as values; None where it is none that this model knows.
+    """Answer a question given as values; returns None for a kind of question unknown to the model.
 
     Args:
         request: The question.
 
     Returns:
-        The words; blank where there is nothing to say.
+        The words; blank with nothing to say.
     """
     if request.summary_input is not None:
         return extractive.summarize(request.summary_input, count=count_text)
@@ -28,19 +28,19 @@ def answer(request: CompletionRequest) -> str | None:
 
 
 def _read(asked: ArtifactInput) -> str:
-    """The passages of an artifact that bear on the focus, word for word."""
+    """Extract the passages of an artifact relevant to the focus, word for word."""
     index = asked.index or PassageIndex.build(asked.text, asked.kind)
     return extract(asked.text, index, asked.focus, budget_tokens=asked.budget_tokens, count=count_text).text
 
 
 def complete_builtin(request: CompletionRequest) -> CompletionReply:
-    """Answer as the built-in model whatever model is asked for, without a row in the ledger: it is free.
+    """Answer with the built-in model for any requested model; free, so without a row in the ledger.
 
     Args:
-        request: A question that came as values.
+        request: A question given as values.
 
     Returns:
-        Its words; blank where there is nothing to say.
+        The words; blank with nothing to say.
     """
     text = answer(request) or ""
     return CompletionReply(uuid4(), text, "stop", Usage(), EXTRACTIVE, EXTRACTIVE, Decimal(0), 0.0)

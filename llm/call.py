@@ -1,4 +1,4 @@
-"""One call through litellm: a thread with a deadline, and a reply with words or a typed failure."""
+"""A single call through litellm: a thread with a deadline, and a reply with words or a typed failure."""
 
 import threading
 import time
@@ -17,33 +17,33 @@ from llm.requests import CompletionRequest, Usage
 from llm.settings import LlmSettings
 
 _NO_KEY = "none"
-"""What a server without keys gets: the SDK refuses to send nothing."""
+"""Key for a server without keys: the SDK refuses to send no key."""
 
 _MOST_TOKENS = 2**31 - 1
-"""What the ledger's columns hold; no window of any model is near it."""
+"""Maximum value of the ledger's columns; far above any model's window."""
 _MAX_NAME_CHARS = 200
 
 MOST_CHARS_PER_TOKEN = 16
-"""Words take about four, and most scripts fewer: a longer answer is several times what was asked for."""
+"""Words take about four characters a token, most scripts fewer: a longer answer is several times too long."""
 
 MOST_BYTES_PER_TOKEN = 64
-"""A character takes six as JSON, and a token may stand in words, in thoughts and in a signature."""
+"""A character takes six bytes as JSON, and a token may appear in words, in thoughts and in a signature."""
 
 LEAST_LIMIT_CHARS, LEAST_LIMIT_BYTES = 2_000, 2**20
-"""Short answers have room for a frame of words; an error page and a provider's own fields are no answer."""
+"""Room for a frame of words around a short answer; error pages and providers' fields are no answer."""
 
 
 @dataclass(frozen=True)
 class RawReply:
-    """A provider's answer, whatever it is worth.
+    """A provider's answer, usable or not.
 
     Attributes:
-        text: The words; empty when there are none.
-        failure: Why the answer cannot be used; None when it can.
-        finish_reason: Why the model stopped.
+        text: The words; empty without words.
+        failure: Reason of an unusable answer; None for a usable answer.
+        finish_reason: The model's finish reason.
         answered_by: The provider's name of the model.
-        usage: Tokens as the provider counted them.
-        response_usage: The same as litellm's object, for its price map.
+        usage: Tokens as counted by the provider.
+        response_usage: The usage as litellm's object, for the price map.
     """
 
     text: str
@@ -55,15 +55,15 @@ class RawReply:
 
 
 def ask(request: CompletionRequest, settings: LlmSettings, *, deadline_s: float) -> RawReply:
-    """Ask a model once, with no retry of any kind, and wait no longer than the deadline.
+    """Call a model once, without any retry, and wait no longer than the deadline.
 
     Args:
         request: The question.
-        settings: Where the model is.
-        deadline_s: Wall-clock seconds until the caller has its answer or a failure.
+        settings: Settings with the model's address.
+        deadline_s: Wall-clock seconds until the answer or a failure.
 
     Raises:
-        LlmFailure: There was no answer at all. One that cannot be used is returned, since it was paid.
+        LlmFailure: There was no answer at all. An unusable answer is returned, since the answer was paid.
     """
     litellm = load()
     most_bytes = LEAST_LIMIT_BYTES + MOST_BYTES_PER_TOKEN * request.max_output_tokens
@@ -85,25 +85,25 @@ def ask(request: CompletionRequest, settings: LlmSettings, *, deadline_s: float)
 
 @dataclass(frozen=True)
 class Ended:
-    """How a piece of work came out: its result, or what it raised."""
+    """End of a piece of work: the result, or the raised error."""
 
     result: Any = None
     error: BaseException | None = None
 
 
 def run_with_deadline(work: Callable[[], object], deadline_s: float) -> Ended | None:
-    """Run in a thread of its own and stop waiting at the deadline.
+    """Run work in a separate thread and stop waiting at the deadline.
 
-    litellm's own time-outs count from byte to byte, so that a steady drip never ends. The thread
-    left behind is a daemon; its connection ends it at the next byte, or when no byte comes.
+    litellm's own timeouts count from byte to byte, so a steady drip never ends. The abandoned thread is a
+    daemon; the connection ends the thread at the next byte, or when no byte comes.
 
     Args:
-        work: What to run. Its errors are returned, so that none of them is taken for one of the
-            waiting thread: a worker's soft time limit is raised there, in the middle of the wait.
-        deadline_s: How long to wait, in seconds.
+        work: Function to run. Errors are returned, so that no error is taken for an error of the waiting
+            thread: a worker's soft time limit is raised there, in the middle of the wait.
+        deadline_s: Longest wait, in seconds.
 
     Returns:
-        How it came out, or None when the deadline passed first.
+        The end of the work, or None when the deadline passed first.
     """
     box: SimpleQueue[Ended] = SimpleQueue()
 
@@ -176,9 +176,9 @@ def _texts(content: object) -> list[str]:
 
 
 def read_response(response: Any, max_output_tokens: int) -> RawReply:
-    """Take the words and the usage out of litellm's response, and say what is wrong with it.
+    """Read words and usage from litellm's response, and find flaws.
 
-    An answer of several times what was asked for is not read at all: to judge one of 22 MB takes minutes.
+    An answer several times too long is not read at all: judging an answer of 22 MB takes minutes.
     """
     usage = getattr(response, "usage", None)
     choice = response.choices[0] if response.choices else None
@@ -210,7 +210,7 @@ def _flaw(text: str, finish: str, *, has_choice: bool) -> LlmFailure | None:
 
 
 def _usage(usage: Any) -> Usage:
-    """What a provider says of a call; a count that none can be is unknown, like one that it does not tell."""
+    """Read a provider's usage; an impossible count is unknown, like a missing count."""
 
     def count(owner: Any, name: str) -> int | None:
         value = getattr(owner, name, None)

@@ -1,4 +1,4 @@
-"""Pick out of calls of tools what a summary could say: what was called, what came of it, which data."""
+"""Points from tool calls: call, outcome and data of the output."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -24,14 +24,14 @@ _READING = (
 
 
 def call_points(lines: Sequence[RenderedLine], *, recency: Callable[[int], float]) -> Iterator[Point]:
-    """Give one point a call; calls of one tool on one thing count together, the last one speaks for them.
+    """Make a point from each call; calls of a tool on the same subject become a single point, the last.
 
     Args:
         lines: A transcript.
-        recency: How late in it a message is, in [0, 1].
+        recency: Function for the position of a message, in [0, 1].
 
     Yields:
-        The calls, and the data of their last outputs.
+        The calls, and the data of the last outputs.
     """
     groups: dict[str, list[_Call]] = {}
     worked: dict[str, int] = {}
@@ -54,7 +54,7 @@ class _Call:
 
     @property
     def subject(self) -> str:
-        """The tool and its first argument: the path, the command, the id."""
+        """The tool and the first argument: the path, the command, the id."""
         match = _SUBJECT.match(self.line.text)
         return match[0] if match else self.line.text
 
@@ -68,7 +68,7 @@ class _Call:
 
 
 def _calls(lines: Sequence[RenderedLine]) -> Iterator[_Call]:
-    """Join each call with its outcome: the first one after it that names it."""
+    """Join each call with the outcome: the first following outcome with the call's id."""
     waiting: dict[str, list[int]] = {}
     found: list[_Call] = []
     for line in lines:
@@ -117,7 +117,7 @@ def _call_text(calls: list[_Call], *, has_facts: bool) -> str:
 
 
 def _short_call(call: _Call) -> str:
-    """Show a call whole where it is short, else its first argument: later ones tend to be contents."""
+    """Show a short call whole, otherwise the first argument: later arguments tend to be contents."""
     whole = one_line(call.line.text, len(call.line.text) + 1)
     if len(whole) <= _CALL_CHARS:
         return whole
@@ -126,7 +126,7 @@ def _short_call(call: _Call) -> str:
 
 
 def _telling_part(outcome: RenderedLine) -> str:
-    """Success tells what it is at its start; a failure says why at its start, or in its last lines."""
+    """Choose the telling part of an outcome: the start of a success, the start and end of a failure."""
     lines = outcome.text.split("\n")
     if not outcome.failed or len(lines) == 1:
         return " ".join(lines[:3])

@@ -1,4 +1,4 @@
-"""Asking one model after another: which come in question, and what to say where none answered."""
+"""Chain of models: candidates in order, and the raised failure when no model answers."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,21 +18,21 @@ _NEXT_MODEL_MAY_HELP = frozenset(
 
 
 def first_answer(models: Sequence[str], ask: Callable[[str], T], *, park_s: float) -> T:
-    """Ask models in their order until one answers.
+    """Call models in order until a model answers.
 
-    Where none does, the refusal that waits least is raised: work that a fallback cannot do now, for its key,
-    its price or its format, comes again as soon as the first model may be asked. What is over a cap or was
-    asked often enough waits, and is not passed on to a fallback.
+    Without an answer, the refusal with the shortest wait is raised: work refused by a fallback for key, price
+    or format comes again as soon as the first model is available. Work over a cap or beyond the rate limit
+    waits, and is not passed on to a fallback.
 
     Args:
-        models: Which ones, at least one, the wanted one first.
-        ask: Asks one of them once.
-        park_s: How long a model is left alone that only an operator can mend.
+        models: Model names, at least one, the wanted model first.
+        ask: Function that calls a model once.
+        park_s: Pause of a model to be mended by an operator, in seconds.
 
     Raises:
-        LlmFailure: The failure of the only model, or the one after which waiting is shortest.
-        ProviderParkedError: The same of a model that may not be asked now.
-        BudgetDeniedError: The same of one for which a cap has no room.
+        LlmFailure: The failure of the only model, or the failure with the shortest wait.
+        ProviderParkedError: The same for a model not available now.
+        BudgetDeniedError: The same for a model without room under a cap.
     """
     refusals: list[AfterturnError] = []
     for model in models:
@@ -55,7 +55,7 @@ def first_answer(models: Sequence[str], ask: Callable[[str], T], *, park_s: floa
 
 
 def _gates(refusal: AfterturnError) -> tuple[str, ...]:
-    """The models that may be asked earlier than they say, because a gate of theirs is what is in the way."""
+    """List the models that may be available before the stated time, with a breaker in the way."""
     if isinstance(refusal, ProviderParkedError):
         return refusal.gates
     if isinstance(refusal, LlmFailure) and refusal.parks and refusal.model is not None:
@@ -64,7 +64,7 @@ def _gates(refusal: AfterturnError) -> tuple[str, ...]:
 
 
 def _wait_s(refusal: AfterturnError, park_s: float) -> float:
-    """How long until it may be over; for ever where the question itself was refused."""
+    """Compute the time until a refusal may be over; infinite for a refused question."""
     if isinstance(refusal, LlmFailure):
         if refusal.parks:
             return park_s

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - currencies of several scripts
-"""Find values that changed: the newest stays, with the one before it."""
+"""Changed values: the newest value stays, with the previous value."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,13 +19,13 @@ _VALUE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _KIND
 _NAME = re.compile(r"\b(?:[A-Z]\w*|\w*\d\w*)\b")
 _MOST_TERMS = 14
 _REMEMBERED = 6
-"""Of statements that hold a term, the newest so many are compared: what is older has changed since."""
+"""Number of newest statements compared for each term: older values have changed since."""
 _LEAST_SHARED, _LEAST_SHARE = 2, 0.7
 
 
 @dataclass(frozen=True)
 class _Valued:
-    """A statement with exactly one value of its kind."""
+    """A statement with exactly one value of a kind."""
 
     at: int
     kind: str
@@ -35,15 +35,15 @@ class _Valued:
 
 
 def with_changes(points: Sequence[Point]) -> list[Point]:
-    """Let a newer value take an older one's place where both are of the same thing.
+    """Replace an older value by a newer value of the same thing.
 
     The same speaker says the same with another amount, share, time or date, and no name differs.
 
     Args:
-        points: What was said, in order.
+        points: Said points, in order.
 
     Returns:
-        The points without those whose value has changed; the newer one says which value it was before.
+        The points without outdated values; the newer point names the previous value.
     """
     by_term: dict[tuple[str, str], list[_Valued]] = {}
     changed: dict[int, tuple[int, str, str]] = {}
@@ -85,14 +85,14 @@ def _valued(at: int, statement: str) -> _Valued | None:
 
 
 def _names(text: str) -> Iterable[str]:
-    """Words that are written like names; the first word of a statement is written so in any case."""
+    """Find words written like names; the first word of a statement has a capital in any case."""
     return (found[0] for found in _NAME.finditer(text) if found.start() > 0)
 
 
 def _former(
     valued: _Valued, by_term: Mapping[tuple[str, str], list[_Valued]], points: Sequence[Point]
 ) -> _Valued | None:
-    """Find the last statement about the same thing that gives it another value."""
+    """Find the last statement about the same thing with another value."""
     shared: dict[int, int] = {}
     known: dict[int, _Valued] = {}
     for term in valued.terms:

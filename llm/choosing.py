@@ -1,4 +1,4 @@
-"""Choose the points of a summary: the best of each section, then those that tell most that is new."""
+"""Choice of the points of a summary: the best of each section, then the points with most new information."""
 
 import math
 from collections import Counter
@@ -15,10 +15,10 @@ _SHARES = {
     Section.OBJECTIVE: 0.1,
     Section.DONE: 0.1,
 }
-"""What each section may take by worth alone, before the rest goes to those that tell most."""
+"""Share of each section chosen by worth alone, before the rest goes to the most telling points."""
 _FACTS_SHARE = 0.4
 _SEGMENT_TOKENS = 150
-"""One stretch of the conversation for each so many tokens of the summary is spoken for at least once."""
+"""Tokens of the summary for each stretch of the conversation with at least a single point."""
 _MOST_SEGMENTS = 60
 _WINDOW = 6
 _TRIED_BORDERS = 16
@@ -26,11 +26,11 @@ _SCORE_WEIGHT = 0.12
 _MOST_TERMS = 120
 LINE_TOKENS = 3
 LINE_CHARS = 640
-"""The most characters of a line that points of one message share."""
+"""Maximum characters of a line shared by points of a message."""
 
 
 class Choice:
-    """Points on their way into a summary, and the tokens that are left."""
+    """Candidate points of a summary, with weights and costs."""
 
     def __init__(
         self, points: Sequence[Point], titles: dict[Section, int], count: Callable[[str], int]
@@ -38,9 +38,9 @@ class Choice:
         """Weigh points.
 
         Args:
-            points: All that could be said.
-            titles: What the title of each section costs.
-            count: Counts the tokens of a text.
+            points: All candidate points.
+            titles: Tokens of each section's title.
+            count: Function that counts the tokens of a text.
         """
         self.points = points
         self.terms = [tuple(dict.fromkeys(content_terms(point.body, limit=_MOST_TERMS))) for point in points]
@@ -52,13 +52,13 @@ class Choice:
         self._segments: dict[int, list[list[int]]] = {}
 
     def choose(self, budget: int) -> list[Point]:
-        """Choose what to say with a number of tokens.
+        """Choose points within a number of tokens.
 
         Args:
-            budget: For titles and lines.
+            budget: Tokens for titles and lines.
 
         Returns:
-            The points, in their order.
+            The points, in order.
         """
         round_ = _Round(self, budget)
         for section, share in _SHARES.items():
@@ -71,27 +71,27 @@ class Choice:
 
     @property
     def by_worth(self) -> Sequence[int]:
-        """All points, those of most worth first."""
+        """All points, most worth first."""
         return self._by_worth
 
     def gain(self, at: int, told: set[str]) -> float:
-        """Say how much a point tells that is not told yet."""
+        """Compute the amount of new information in a point."""
         new = sum(self._weights[term] for term in self.terms[at] if term not in told)
         return new * (1 + _SCORE_WEIGHT * self.points[at].score)
 
     def cost(self, at: int, lines: Mapping[tuple[Section, str], int]) -> int:
-        """What a point costs: the label of a line is paid once."""
+        """Compute the tokens of a point: the label of a line is paid once."""
         point = self.points[at]
         room = LINE_CHARS - lines.get((point.section, point.head), LINE_CHARS)
         shared = point.head and shares_line(point.section) and len(point.body) <= room
         return max(self.costs[at] - (self._heads[at] if shared else 0), 1)
 
     def title(self, section: Section) -> int:
-        """What the title of a section costs."""
+        """Return the tokens of a section's title."""
         return self._all_titles[section]
 
     def segments(self, budget: int) -> list[list[int]]:
-        """Cut what was said into stretches, at places where words change most."""
+        """Cut the conversation into stretches, at places with the greatest change of words."""
         wanted = min(budget // (2 * _SEGMENT_TOKENS), _MOST_SEGMENTS)
         if wanted not in self._segments:
             self._segments[wanted] = list(self._cut(wanted))
@@ -121,7 +121,7 @@ class Choice:
         return len(before & after) / max(min(len(before), len(after)), 1)
 
     def _weigh(self) -> dict[str, float]:
-        """A term weighs more where more points hold it, unless nearly all do; a rare one counts too."""
+        """Weigh terms: more weight for terms in more points, unless in nearly all; a rare term counts too."""
         held = Counter(term for terms in self.terms for term in terms)
         total = len(self.points) + 1
         return {
@@ -130,7 +130,7 @@ class Choice:
 
 
 class _Round:
-    """One choice within a number of tokens."""
+    """A single choice within a number of tokens."""
 
     def __init__(self, choice: Choice, budget: int) -> None:
         self._choice = choice
@@ -142,7 +142,7 @@ class _Round:
         self.taken: dict[int, None] = {}
 
     def take_best(self, section: Section, share: int) -> None:
-        """Take the points of a section by worth, as far as its share goes."""
+        """Take the points of a section by worth, up to the section's share."""
         floor = self._left - share
         for at in self._choice.by_worth:
             point = self._choice.points[at]
@@ -150,7 +150,7 @@ class _Round:
                 self._take(at, floor=max(floor, 0))
 
     def speak_for(self, segment: Sequence[int]) -> None:
-        """Take the most telling point of a stretch for which nothing speaks yet."""
+        """Take the most telling point of a stretch without any taken point."""
         if any(at in self.taken for at in segment):
             return
         ranked = sorted(segment, key=lambda at: (-self._value(at), at))
@@ -159,7 +159,7 @@ class _Round:
                 return
 
     def fill(self) -> None:
-        """Take what tells most for its tokens until nothing fits."""
+        """Take the most telling points for the tokens until nothing fits."""
         choice = self._choice
         heap = [(-self._value(at), at) for at in range(len(choice.points)) if at not in self.taken]
         heapify(heap)
@@ -194,5 +194,5 @@ class _Round:
 
 
 def shares_line(section: Section) -> bool:
-    """Tell whether points of one message stand on one line in a section; what is protected stands alone."""
+    """Check whether points of a message share a line in a section; protected points stand alone."""
     return section in {Section.PEOPLE, Section.DECISIONS}

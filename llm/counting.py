@@ -1,4 +1,4 @@
-"""What calls to models add to the counts that operators watch."""
+"""Counts of model calls for operators."""
 
 from llm.requests import CompletionRequest
 from models.budget import Denial
@@ -7,7 +7,7 @@ from models.ledger import Settlement
 
 
 def count_call(request: CompletionRequest, end: Settlement) -> None:
-    """Count a call that was settled; what nobody knows of it is not counted as 0."""
+    """Count a settled call; an unknown amount is not counted as 0."""
     place = (request.purpose, request.model)
     count(Counted.CALLS, *place, end.failure or "ok")
     count(Counted.CALL_SECONDS, *place, by=max(end.latency_s, 0))
@@ -27,5 +27,5 @@ def count_call(request: CompletionRequest, end: Settlement) -> None:
 
 
 def count_denial(denial: Denial) -> None:
-    """Count a call that a cap put off."""
+    """Count a call denied by a cap."""
     count(Counted.DENIED, denial.scope, denial.unit)

@@ -1,4 +1,4 @@
-"""The one import of litellm: late, offline, silent, and over a session that keeps deadlines."""
+"""The only import of litellm: late, offline, silent, and over a session with deadlines."""
 
 import atexit
 import logging
@@ -23,14 +23,14 @@ _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 @dataclass
 class Wire:
-    """What one call may do on the network, and what it has seen there.
+    """Network limits of a call, and the observed answer.
 
     Attributes:
-        ends_at: When it must be over, on the monotonic clock.
-        connect_s: The longest a connection may take.
-        most_bytes: The most that an answer may take on the wire.
-        status: The status of the last answer; None before one has arrived.
-        is_full: Whether an answer was cut there.
+        ends_at: Deadline, on the monotonic clock.
+        connect_s: Longest time of connecting.
+        most_bytes: Maximum bytes of an answer on the wire.
+        status: Status of the last answer; None before an answer.
+        is_full: True if an answer was cut at the maximum.
     """
 
     ends_at: float
@@ -41,7 +41,7 @@ class Wire:
 
     @property
     def left_s(self) -> float:
-        """How long it may still take; never 0, which some layers read as no limit."""
+        """Seconds left; never 0, since some layers read 0 as no limit."""
         return max(self.ends_at - time.monotonic(), 0.001)
 
 
@@ -53,16 +53,16 @@ _active = _Active()
 
 
 def use_wire(wire: Wire) -> None:
-    """Bind the network limits of this thread's call; every call has a thread of its own."""
+    """Bind the network limits of this thread's call; every call has a separate thread."""
     _active.wire = wire
 
 
 _MOST_PACKED = 64
-"""An answer that comes packed, although none was asked for, may be so many times as large when unpacked."""
+"""Maximum factor between unpacked and packed size, for an answer packed without request."""
 
 
 class _BoundedStream(httpx.SyncByteStream):
-    """A response body that stops at the deadline, however slowly and steadily it drips, and at its bound."""
+    """A response body that stops at the deadline, even in a slow and steady drip, and at the size limit."""
 
     def __init__(self, body: httpx.SyncByteStream, wire: Wire, most_bytes: int) -> None:
         self._body = body
@@ -104,7 +104,7 @@ def _limit_response(response: httpx.Response) -> None:
 
 @lru_cache
 def load() -> ModuleType:
-    """Import litellm at the first call: offline but for the calls, no telemetry, no content in its logs."""
+    """Import litellm at the first call: offline except for calls, no telemetry, no content in the logs."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - one line in each of many languages
-"""The built-in model: a deterministic summary of what the conversation itself says."""
+"""The built-in model: a deterministic summary of lines from the conversation."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ from llm.points import find_points
 from llm.statements import shorten
 
 MODEL = "extractive"
-"""The name under which settings choose this model."""
+"""Name of this model in settings."""
 
 _WHAT_IT_IS = {
     "en": "Extractive notes: lines picked from the conversation without a language model.",
@@ -43,10 +43,10 @@ _WHAT_IT_IS = {
 }
 _NAMES_SHARES = (0.22, 0.35, 0.5)
 _SPARE = 0.08
-"""Above what the gate wants: it may be set a little stricter."""
+"""Margin above the gate's minimum: the gate may be set a little stricter."""
 _GATE = GateSettings()
 _TARGET_SHARE = 0.75
-"""Of what it covers: the gate wants less than 0.9, and the estimate may be off."""
+"""Target share of the covered tokens: the gate requires less than 0.9, and the estimate may be off."""
 _AGGRESSIVE_SHARE = 0.6
 _CARRIED_WORTH = {
     Section.OBJECTIVE: 3.0,
@@ -60,34 +60,34 @@ _STRONG_BONUS = 3.0
 _FIRST_OBJECTIVE_BONUS = 2.0
 _NEWER_BONUS = 0.05
 _USER_NAME_BONUS = 3.0
-"""What a user told about himself, an id or an address, is needed to the end."""
+"""Bonus for a user's own facts, such as an id or an address, needed to the end."""
 _OPEN_CALL = re.compile(r"(?:[^:\[\n]{1,80}: )?([^\s(:]+)\(.* -> (?:error|\?)", re.DOTALL)
 _SAID = re.compile(r"\[\d{1,9}[^\]]{0,40}\] ([^:\n]{1,80}):")
 _FIGURE = re.compile(r"\W*[\d.,]+\s?\W*\w{0,8}")
-"""An amount without its thing: a point that says both is better."""
+"""An amount without the thing measured: a point with both is better."""
 _MAX_NAMES = 60
 _NAMES_A_LINE = 12
 _CARRIED_CHARS = LINE_CHARS
 _ROUNDS = 4
-"""Tries at using the budget: a line costs a little less than its parts."""
+"""Maximum tries at filling the budget: a line costs a little less than the parts."""
 _SPARE_SHARE = 0.03
 _LEAST_UNSPENT = 4
 _LEAST_CUT = 20
 
 
 def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text) -> str:
-    """Write the summary that a `SummaryInput` asks for.
+    """Write the summary requested by a `SummaryInput`.
 
-    The previous summary's lines are carried over; the least important leave first, and constraints, open work
-    and identifiers leave last.
+    Lines of the previous summary are carried over; the least important lines leave first, and constraints,
+    open work and identifiers leave last.
 
     Args:
-        request: What to summarize.
-        count: Counts the tokens of a text.
+        request: Input of the summary.
+        count: Function that counts the tokens of a text.
 
     Returns:
-        Notes of at most `request.budget_tokens` tokens by that count, in the sections of every summary; ""
-        where the budget has no room for a single line.
+        Notes of at most `request.budget_tokens` counted tokens, in the sections of every summary; "" when the
+        budget has no room for a single line.
     """
     header = _WHAT_IT_IS.get(request.language, _WHAT_IT_IS["en"])
     covered = covered_identifiers(request.lines, limit=_MAX_NAMES)
@@ -100,7 +100,7 @@ def summarize(request: SummaryInput, *, count: Callable[[str], int] = count_text
 
 
 def _fitted(writer: "_Writer", header: str, most: int) -> str:
-    """Write as much as fits: lines cost a little less or more than their parts."""
+    """Write as much as fits: lines cost a little less or more than the parts."""
     budget, best, round_ = most, "", 0
     while budget > 0 and round_ < _ROUNDS:
         body = writer.write(budget - writer.count(header) - LINE_TOKENS)
@@ -117,7 +117,7 @@ def _fitted(writer: "_Writer", header: str, most: int) -> str:
 
 @dataclass(frozen=True)
 class _Writer:
-    """All that a summary is made of."""
+    """All inputs of a summary."""
 
     request: SummaryInput
     covered: Sequence[str]
@@ -126,7 +126,7 @@ class _Writer:
     count: Callable[[str], int]
 
     def write(self, budget: int) -> str:
-        """Write with the usual share for names, or with a larger one where too many of them would be lost."""
+        """Write with the usual share for names, or with a larger share if too many names would be lost."""
         body = ""
         old = protected_identifiers(self.request.previous_summary or "", limit=_GATE.max_protected)
         new = self.covered[: _GATE.max_identifiers]
@@ -140,7 +140,7 @@ class _Writer:
         return body
 
     def _write(self, budget: int, most_names: int) -> str:
-        """Choose points, and name what they leave unsaid; what names leave goes to points again."""
+        """Choose points, and list the unsaid names; tokens left by names go to points again."""
         if budget <= 0:
             return ""
         chosen = self.choice.choose(budget - most_names)
@@ -154,7 +154,7 @@ class _Writer:
         return write_sections(items, self.request.language)
 
     def _names(self, chosen: Sequence[Point], most: int) -> list[str]:
-        """List the names that no point says, first ones first."""
+        """List the names missing in all points, first names first."""
         told = normal("\n".join(point.text for point in chosen if point.section in PROTECTED))
         said = normal("\n".join(point.text for point in chosen))
         spent = self.choice.title(Section.IDENTIFIERS) + LINE_TOKENS
@@ -177,7 +177,7 @@ def _budget(request: SummaryInput, count: Callable[[str], int]) -> int:
 
 
 def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
-    """Write the points of a section; those of one message share its label, and a gap is marked."""
+    """Write the points of a section; points of a message share the label, and a gap is marked."""
     lines: list[str] = []
     last: Point | None = None
     for point in chosen:
@@ -194,7 +194,7 @@ def _lines(chosen: Sequence[Point], section: Section) -> list[str]:
 
 
 def _carried(request: SummaryInput) -> list[Point]:
-    """Carry the previous summary's points over; a question that has been answered since is open no more."""
+    """Carry the previous summary's points over; a question answered since is open no more."""
     sections = read_sections(request.previous_summary or "")
     points: list[Point] = []
     order = -10_000
@@ -227,7 +227,7 @@ def _carried_worth(section: Section, item: str, place: int) -> float:
 
 
 def _is_settled(section: Section, item: str, lines: Sequence[RenderedLine]) -> bool:
-    """An open question is settled by words of somebody else, a failed call by a later success of its tool."""
+    """Check an open point: another's words settle a question, the tool's later success a failed call."""
     if section is not Section.OPEN:
         return False
     if call := _OPEN_CALL.match(item):
@@ -245,7 +245,7 @@ def _is_settled(section: Section, item: str, lines: Sequence[RenderedLine]) -> b
 
 
 def _dedupe(points: Iterable[Point]) -> list[Point]:
-    """Keep the first of the points that say the same; who said it in which message does not make it new."""
+    """Keep the first of equal points; another speaker or message does not make a point new."""
     seen: dict[str, Point] = {}
     for point in points:
         said = point.text.split("] ", 1)[-1] if point.text.startswith("[") else point.text
@@ -254,7 +254,7 @@ def _dedupe(points: Iterable[Point]) -> list[Point]:
 
 
 def _names(request: SummaryInput, new: Sequence[str]) -> list[str]:
-    """Order the identifiers: two of the last summary's for one new one, those in use again before others."""
+    """Order the identifiers: two old identifiers for each new, identifiers in use again first."""
     old = protected_identifiers(request.previous_summary or "", limit=_MAX_NAMES)
     in_use = set(map(normal, new))
     old.sort(key=lambda name: normal(name) not in in_use)

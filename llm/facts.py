@@ -1,4 +1,4 @@
-"""Read the data of a tool's output: ids with what they stand for, each value with its key."""
+"""Facts from a tool's output: ids with names, and each value with the key."""
 
 import json
 import re
@@ -17,14 +17,14 @@ _MOST_OPEN = 50
 
 
 def read_facts(output: str) -> list[str]:
-    """Read JSON that a tool put out, whole or cut in its middle by `context.clip`.
+    """Read JSON from a tool's output, whole or cut in the middle by `context.clip`.
 
     Args:
         output: The output.
 
     Returns:
-        Lines such as "payment_methods.card_7: source: card, last_four: 7447", each about one thing and never
-        mixed with another; none where the output is no JSON object or list. Long texts are left out.
+        Lines such as "payment_methods.card_7: source: card, last_four: 7447", each about a single thing and
+        never mixed with another; empty when the output is no JSON object or list. Long texts are left out.
     """
     head = _CUT.split(output, maxsplit=1)[0].strip()
     if head[:1] not in {"{", "["}:
@@ -50,7 +50,7 @@ def _decode(head: str) -> Any:
 
 
 def _closed(head: str) -> str:
-    """Close what was cut off, after its last whole entry."""
+    """Close a cut JSON text after the last whole entry."""
     open_ones: list[str] = []
     end, closing = 0, ""
     is_string = is_escaped = False
@@ -76,7 +76,7 @@ def _closed(head: str) -> str:
 
 
 def _facts(value: Any, path: str, depth: int) -> Iterator[str]:
-    """Tell of each object its own values on one line, and of each list of values all of them."""
+    """Write each object's own values on a line, and all values of each list."""
     if depth > _MOST_DEPTH:
         return
     if isinstance(value, Mapping):
@@ -92,7 +92,7 @@ def _facts(value: Any, path: str, depth: int) -> Iterator[str]:
 
 
 def _pair(key: str, value: Any, path: str) -> str:
-    """Write a key with its value; an id that the path names already is not said twice."""
+    """Write a key with the value; an id already in the path is not repeated."""
     if _is_flat(value):
         items = [shown for one in value[:_LIST_ITEMS] if (shown := _shown(one))]
         return f"{key}: {' '.join(items)}" if items else ""
@@ -105,7 +105,7 @@ def _is_flat(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """Write a value; what is empty or long says nothing here."""
+    """Write a value; empty and long values are left out."""
     if value is None or isinstance(value, Mapping | list) or value == "":
         return ""
     text = str(value).lower() if isinstance(value, bool) else str(value)
@@ -113,7 +113,7 @@ def _shown(value: Any) -> str:
 
 
 def _packed(facts: Sequence[str]) -> list[str]:
-    """Put short facts side by side; one that is too long is cut between its pairs."""
+    """Put short facts side by side; a too long fact is cut between pairs."""
     packed: list[str] = []
     for fact in facts:
         short = _short(fact)

@@ -1,4 +1,4 @@
-"""Why a model did not answer, as a type that a worker can act on."""
+"""Typed failures of model calls, with the action for a worker."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ MAX_RETRY_AFTER_S = 3600.0
 
 
 class FailureKind(StrEnum):
-    """What the caller should do about a failure."""
+    """Action for the caller after a failure."""
 
     RETRY_AFTER = "retry-after"
     RETRY_BACKOFF = "retry-backoff"
@@ -29,7 +29,7 @@ class FailureKind(StrEnum):
 
 
 class Cause(StrEnum):
-    """What happened, where the kind alone does not say it."""
+    """Cause of a failure, more exact than the kind."""
 
     RATE_LIMIT = "rate-limit"
     SERVER = "server"
@@ -73,21 +73,21 @@ _TRANSIENT = frozenset({Cause.RATE_LIMIT, Cause.SERVER, Cause.CONNECTION, Cause.
 _MAYBE_BILLED = frozenset({Cause.TIMEOUT, Cause.BAD_RESPONSE, Cause.INTERRUPTED, Cause.TOO_LONG})
 
 MOST_ERROR_CHARS = 20_000
-"""So much of an error is read; some quote the whole prompt, or the whole answer."""
+"""Maximum characters read of an error; some errors quote the whole prompt, or the whole answer."""
 
 
 class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an error of ours
     """A model did not give a usable answer.
 
     Attributes:
-        kind: What to do about it.
-        cause: What happened.
-        retry_after_s: How long the provider asked us to wait; None when it did not.
-        status: The HTTP status; None when there was none.
-        limit_tokens: The model's real window, where an overflow names it; None when it does not.
+        kind: Action for the caller.
+        cause: Cause of the failure.
+        retry_after_s: Pause requested by the provider, in seconds; None without a request.
+        status: The HTTP status; None without a status.
+        limit_tokens: The model's real window, as named by an overflow; None when not named.
         detail: The provider's words without keys and without the prompt, at most 300 characters.
-        model: The model that was asked last, which may be a fallback; None where none is known.
-        words: The text of an answer that cannot be used, to be stored sealed and shown nowhere else.
+        model: The model called last, possibly a fallback; None when unknown.
+        words: Text of an unusable answer, to be stored sealed and shown nowhere else.
     """
 
     code = "llm-failure"
@@ -101,7 +101,7 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
         retry_after_s: float | None = None,
         limit_tokens: int | None = None,
     ) -> None:
-        """Derive the kind from the cause: the two cannot disagree."""
+        """Derive the kind from the cause, so that both agree."""
         self.cause = cause
         self.kind = _KINDS[cause]
         self.status = status
@@ -118,31 +118,31 @@ class LlmFailure(AfterturnError):  # noqa: N818 - a failure of the model, not an
 
     @property
     def reason(self) -> str:
-        """What happened, in our own words alone: all tenants may read it."""
+        """Kind and cause in our own words alone, readable by all tenants."""
         return f"{self.kind} ({self.cause})"
 
     @property
     def retryable(self) -> bool:
-        """Whether waiting alone is likely to help, however often it failed.
+        """True when waiting alone is likely to help, after any number of failures.
 
-        An empty, cut or broken answer may also be better next time, but each try is paid for:
-        those are worth a bounded number of attempts only.
+        An empty, cut or broken answer may also be better next time, but each try is paid: such answers are
+        worth a bounded number of attempts only.
         """
         return self.kind in _WAITING_HELPS
 
     @property
     def parks(self) -> bool:
-        """Whether nobody can use this model until an operator has done something."""
+        """True when nobody can use the model until an operator acts."""
         return self.cause in _PARKING
 
     @property
     def transient(self) -> bool:
-        """Whether it says that the provider is in trouble, rather than this question."""
+        """True when the failure points to trouble at the provider rather than to the question."""
         return self.cause in _TRANSIENT
 
     @property
     def may_be_billed(self) -> bool:
-        """Whether the provider may have done the work all the same."""
+        """True when the provider may have done the work all the same."""
         return self.cause in _MAYBE_BILLED
 
 
@@ -179,16 +179,16 @@ _IN_DOUBT = (ErrorKind.UNKNOWN, ErrorKind.INVALID_REQUEST)
 
 
 def failure_of(error: BaseException, *, status_on_wire: int | None, secrets: Iterable[str]) -> LlmFailure:
-    """Turn whatever litellm raised into a typed failure.
+    """Turn any exception of litellm into a typed failure.
 
     Args:
-        error: The exception; its class names follow litellm 1.110.
-        status_on_wire: The HTTP status that really arrived; None when none did or nobody saw it. It
-            tells a broken answer and a broken connection from the 500 that litellm makes of both.
-        secrets: Texts that must not appear in the detail: the prompt, the key.
+        error: The exception; the class names follow litellm 1.110.
+        status_on_wire: The HTTP status that really arrived; None without an observed status. The status tells
+            a broken answer and a broken connection from the 500 that litellm makes of both.
+        secrets: Texts to keep out of the detail: the prompt, the key.
 
     Returns:
-        The failure, never an exception of its own.
+        The failure; no exception is raised.
     """
     text = str(error)[:MOST_ERROR_CHARS]
     status = status_on_wire or _status_of(error)
@@ -208,7 +208,7 @@ def failure_of(error: BaseException, *, status_on_wire: int | None, secrets: Ite
 
 
 def _status_of(error: BaseException) -> int | None:
-    """The status that litellm names, but for its 500: it says that of whatever broke on the way."""
+    """Return the status named by litellm, except 500: litellm uses 500 for anything broken on the way."""
     status = getattr(error, "status_code", None)
     return status if isinstance(status, int) and status != HTTPStatus.INTERNAL_SERVER_ERROR else None
 
@@ -229,7 +229,7 @@ def _cause_of(error: BaseException, text: str, meaning: ErrorKind, on_wire: int 
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Read how long a provider asks us to wait, in seconds, in [0, 3600]; None when it does not say."""
+    """Read the pause requested by a provider, in seconds, in [0, 3600]; returns None without a request."""
     in_ms, value = headers.get("retry-after-ms"), headers.get("retry-after")
     try:
         if in_ms is not None:

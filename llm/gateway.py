@@ -1,4 +1,4 @@
-"""The one door to models: reserve, ask once, settle. No retry here, no transaction while it waits."""
+"""The only way to models: reserve, ask once, settle. No retry here, and no open transaction during a call."""
 
 import time
 from collections import Counter
@@ -40,7 +40,7 @@ _PROBE_GRACE_S = 10
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A call that is in the ledger and not settled yet."""
+    """A call in the ledger, not settled yet."""
 
     call_id: UUID
     request: CompletionRequest
@@ -54,7 +54,7 @@ class _Attempt:
 
 
 class Gateway:
-    """Asks models on behalf of jobs."""
+    """Calls models on behalf of jobs."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Gateway:
         open_transaction: OpenTransaction = transaction,
         now: Callable[[Transaction], datetime] = present,
     ) -> None:
-        """Check that the caps can admit one call at all.
+        """Check that the caps can admit a call at all.
 
         Raises:
             ValueError: A cap is smaller than the largest call.
@@ -83,19 +83,19 @@ class Gateway:
         )
 
     def complete(self, request: CompletionRequest) -> CompletionReply:
-        """Ask the request's model once, and the fallbacks once each where that may help.
+        """Call the request's model once, and each fallback once if a fallback may help.
 
         Args:
             request: The question; call with no transaction open.
 
         Returns:
-            An answer with words that was not cut off.
+            An answer with words, not cut off.
 
         Raises:
-            LlmFailure: No usable answer; says what to do.
-            ProviderParkedError: Nobody was asked: the breaker is open, or the model was asked as often as it
-                may be; says until when.
-            BudgetDeniedError: A cap has no room for the call; says until when.
+            LlmFailure: No usable answer; names the action.
+            ProviderParkedError: No model was called: the breaker is open, or the model is at the maximum
+                rate; names the end of the wait.
+            BudgetDeniedError: A cap has no room for the call; names the end of the wait.
         """
         ends_at_s = time.monotonic() + self._settings.llm_deadline_max_s
         models = [request.model]
@@ -176,10 +176,10 @@ class Gateway:
         return find_price(db, self._settings, request.tenant_id, request.model)
 
     def _wait_in_line(self, model: str) -> None:
-        """Take one of the model's calls, or say when to come again; what was taken is kept either way.
+        """Take a call from the model's rate limit, or raise with the return time; either way is committed.
 
         Raises:
-            ProviderPacedError: It was asked as often as it may be.
+            ProviderPacedError: The model is at the maximum rate.
         """
         per_minute = self._settings.llm_calls_per_minute
         if not per_minute:
@@ -197,9 +197,9 @@ class Gateway:
         return ask(request, self._settings, deadline_s=deadline_s)
 
     def _settle(self, attempt: _Attempt, raw: RawReply | None, failure: LlmFailure | None) -> Decimal | None:
-        """Write the end down; return the price.
+        """Write down the end of a call; returns the price.
 
-        An answer that was paid for is not thrown away because this fails: a sweep finds the open row.
+        A paid answer is not thrown away when the settling fails: a sweep finds the open row.
         """
         end = self._settlement(attempt, raw, failure)
         request = attempt.request
@@ -272,7 +272,7 @@ def _cost(attempt: _Attempt, raw: RawReply) -> Decimal | None:
 
 
 def _ask_builtin(request: CompletionRequest) -> RawReply:
-    """Answer by the built-in model: at once, and free."""
+    """Answer with the built-in model: at once, and free."""
     text = builtin.answer(request)
     if text is None:
         raise LlmFailure(
@@ -303,18 +303,18 @@ def _reply(attempt: _Attempt, raw: RawReply, price_usd: Decimal | None) -> Compl
 
 @lru_cache
 def gateway() -> Gateway:
-    """The gateway of this process, from its settings."""
+    """Return the gateway of this process, from the settings."""
     return Gateway(llm_settings(), budget_settings().caps)
 
 
 def complete(request: CompletionRequest) -> CompletionReply:
-    """Ask a model through this process's gateway; see `Gateway.complete`."""
+    """Call a model through this process' gateway; see `Gateway.complete`."""
     return gateway().complete(request)
 
 
 def preload() -> None:
-    """Import litellm now: in the parent of a prefork pool, so that its children share the memory.
+    """Import litellm now, in the parent of a prefork pool, so that the children share the memory.
 
-    It opens no connection and starts no thread, so forking afterwards is safe.
+    The import opens no connection and starts no thread, so forking afterwards is safe.
     """
     door.load()

@@ -1,4 +1,4 @@
-"""One thing that a summary could say."""
+"""A candidate statement of a summary."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from context.sections import Section
 
 @dataclass(frozen=True)
 class Point:
-    """One thing that a summary could say.
+    """A candidate statement of a summary.
 
     Attributes:
-        section: Where it would stand.
-        text: The line as it would be written.
-        score: What it is worth against the others of its section, >= 0.
-        order: Place among the points: carried ones below 0, new ones by message.
-        head: The label with which the text begins; points of one message and section may share it.
-        place: Which statement of its message it is, from 0.
-        is_fact: Whether it is data of a tool's output.
+        section: Section of the point.
+        text: Line of the summary.
+        score: Worth compared with other points of the section, >= 0.
+        order: Place among the points: carried points below 0, new points by message.
+        head: Label at the beginning of the text; points of a message and section may share the label.
+        place: Index of the statement in the message, from 0.
+        is_fact: True for data of a tool's output.
     """
 
     section: Section
@@ -30,23 +30,23 @@ class Point:
 
     @property
     def body(self) -> str:
-        """The text without its label."""
+        """The text without the label."""
         return self.text[len(self.head) :]
 
     @classmethod
     def said(cls, line: RenderedLine, section: Section, statement: str, score: float, place: int) -> "Point":
-        """Make a point of words that somebody said."""
+        """Make a point from somebody's words."""
         head = f"{label_of(line)} "
         return cls(section, head + statement, score, line.seq, head, place)
 
 
 def label_of(line: RenderedLine) -> str:
-    """Label words as the transcript does: "[3] Ana (user):", or "[3 · 8 May 2023] Ana (user):"."""
+    """Label words like the transcript: "[3] Ana (user):", or "[3 · 8 May 2023] Ana (user):"."""
     return f"{line.number} {line.speaker}:"
 
 
 def plain_numbers(text: str) -> str:
-    """Write a bracketed number of the conversation with round brackets: square ones cite messages."""
+    """Write bracketed numbers of the conversation with round brackets: square brackets cite messages."""
     out = text
     for opening, closing in (("[", "("), ("]", ")")):
         out = out.replace(opening, closing) if _has_bracketed_number(text) else out

@@ -1,4 +1,4 @@
-"""Pick out of a transcript what a summary could say, each point with its place and its worth."""
+"""Candidate points of a summary from a transcript, each with section and score."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ from llm.point import Point, label_of, plain_numbers
 
 _SHORT_BYTES = 24
 _ORDER_BYTES = 40
-"""A shorter last word is an answer more often than an order."""
+"""Minimum length of an order: a shorter last word is more often an answer."""
 _HEAD, _TAIL = 60, 20
-"""Statements of one message that are looked at: the middle of a long one says least."""
+"""Number of statements read at both ends of a message: the middle of a long message says least."""
 _LATE_PLACE = 8
-"""What comes so late in one message is a paste or a detail more often than not."""
+"""Index from which a statement of a message is more often a paste or a detail."""
 _MAX_NAMES = 4
 _WORTH = {
     "user": 3.0,
@@ -42,7 +42,7 @@ _WORTH = {
 }
 _MARKUP = re.compile(r"[{}\[\]<>\"\\=|;]")
 _MARKUP_SHARE = 0.06
-"""Above it a sentence is pasted data or code, which is somebody's evidence, not somebody's words."""
+"""Above this share of markup, a sentence is pasted data or code: evidence, not somebody's words."""
 _PASTED = re.compile(
     r"/[\w-]+\Z|\s*at \S+ ?\(|File \"|Traceback|\S*(?:Error|Exception):|\S*[/\\]\S*\Z|[\w.]+@[\w.]+:|"
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
@@ -51,7 +51,7 @@ _PASTED = re.compile(
 
 
 def find_points(lines: Sequence[RenderedLine]) -> list[Point]:
-    """List what a summary of these lines could say.
+    """List the candidate points of a transcript.
 
     Args:
         lines: A transcript.
@@ -69,12 +69,12 @@ def find_points(lines: Sequence[RenderedLine]) -> list[Point]:
 
 
 def _repeats(point: Point, rule: Point) -> bool:
-    """Tell whether a point says little more than a rule of its message."""
+    """Check whether a point says little more than a rule of the same message."""
     return point.order == rule.order and rule.body in point.body and 2 * len(rule.body) > len(point.body)
 
 
 def _demanded(lines: Sequence[RenderedLine], labels: Mapping[int, str]) -> Iterator[Point]:
-    """Give the strong rules of users, without which no summary is accepted, word for word."""
+    """Yield the strong rules of users, word for word; no summary is accepted without the rules."""
     for rule in find_rules(lines):
         head = f"{labels[rule.seq]} "
         text = head + plain_numbers(rule.text)
@@ -95,7 +95,7 @@ def _points_of_words(spoken: Spoken, talk: Talk) -> Iterator[Point]:
 
 
 def _with_answer(point: Point, spoken: Spoken, statement: str, talk: Talk) -> Point:
-    """Write what came of a question behind it."""
+    """Append the answer to a question."""
     if point.section is Section.OPEN or not is_question(statement):
         return point
     answer = talk.answer(spoken, statement)

@@ -1,4 +1,4 @@
-"""The price list that comes with litellm, as far as it speaks of models that answer in words."""
+"""The price list shipped with litellm, for models that answer in words."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -13,10 +13,10 @@ _MOST_TOKENS = 2**31 - 1
 
 
 def read_price_map() -> list[ModelPrice]:
-    """Read the list of the installed litellm; nothing is asked of the network.
+    """Read the list of the installed litellm, without the network.
 
     Returns:
-        Each model once, by its id in lower case; those of which neither price nor window is known left out.
+        Each model once, by id in lower case; models with neither price nor window are left out.
     """
     return price_list(load().model_cost)
 
@@ -25,10 +25,10 @@ def price_list(model_cost: Mapping[str, Any]) -> list[ModelPrice]:
     """Read a price list.
 
     Args:
-        model_cost: By model, as litellm writes it: USD a token, 0 or nothing where nobody knows.
+        model_cost: Entries by model, as written by litellm: USD a token, 0 or missing when unknown.
 
     Returns:
-        Prices a million tokens, ordered by id; where ids differ only in case, the first stays.
+        Prices a million tokens, ordered by id; of ids that differ only in case, the first stays.
     """
     found: dict[str, ModelPrice] = {}
     for price in _known(model_cost):
@@ -52,7 +52,7 @@ def _known(model_cost: Mapping[str, Any]) -> Iterator[ModelPrice]:
 
 
 def _usd(per_token: object) -> Decimal | None:
-    """0 says that nobody knows: what really is free is declared by the operator. More than 1 is a slip."""
+    """Read a price: 0 is unknown, since the operator declares really free models; above 1 is a slip."""
     if isinstance(per_token, bool) or not isinstance(per_token, int | float) or not 0 < per_token <= 1:
         return None
     return (Decimal(str(per_token)) * _MILLION).quantize(Decimal("1e-10"))

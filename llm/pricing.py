@@ -1,4 +1,4 @@
-"""What a call costs: known rates, or unknown. Never 0 because nobody knows."""
+"""Cost of a call: from known rates, or unknown. An unknown cost is never 0."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from llm.settings import EXTRACTIVE, Rates
 
 FREE = Rates(input=Decimal(0), output=Decimal(0))
 MOST_USD = Decimal(99_999_999)
-"""What a column of the ledger holds: a provider that tells of a senseless number of tokens costs no more."""
+"""Maximum value of a ledger column: a provider with a senseless token count costs no more."""
 
 _MILLION = Decimal(1_000_000)
 
 
 def cost_usd(usage: Usage, rates: Rates) -> Decimal | None:
-    """Multiply tokens by rates; None where the provider counted no tokens."""
+    """Multiply tokens by rates; returns None when the provider counted no tokens."""
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
     cached = usage.cached_tokens or 0
@@ -28,17 +28,17 @@ def cost_usd(usage: Usage, rates: Rates) -> Decimal | None:
 
 
 def declared_rates(model: str, prices: Mapping[str, Rates]) -> Rates | None:
-    """What the operator says, or that the built-in model is free; None where nobody said anything."""
+    """Return the operator's rates, or 0 for the built-in model; None without declared rates."""
     return FREE if model == EXTRACTIVE else prices.get(model)
 
 
 @dataclass(frozen=True)
 class Price:
-    """What a model costs a tenant.
+    """Price of a model for a tenant.
 
     Attributes:
-        rates: USD per million tokens; None where nobody knows.
-        is_mapped: Whether they are those of litellm's map, which knows more of a call than its rates.
+        rates: USD per million tokens; None when unknown.
+        is_mapped: True for rates of litellm's map, with tiers and cache writes beyond the rates.
     """
 
     rates: Rates | None
@@ -53,14 +53,14 @@ def price_of(
     own: ProfileOverride | None,
     listed: ModelPrice | None,
 ) -> Price:
-    """Find what a model costs: by the tenant's profile, else as declared, else by litellm, else by the list.
+    """Find a model's price: by the tenant's profile, else as declared, else by litellm, else by the list.
 
     Args:
-        litellm: Its module.
-        model: The model as it is asked.
-        prices: What the operator declares for every tenant.
-        own: The tenant's override for the model; a price that it leaves out is that of the others.
-        listed: What the imported price list says of exactly this id.
+        litellm: The litellm module.
+        model: The model name as called.
+        prices: The operator's declared rates for every tenant.
+        own: The tenant's override for the model; a missing price follows the shared price.
+        listed: The imported price list's entry for exactly this id.
     """
     declared = declared_rates(model, prices)
     mapped = None if declared else known_rates(litellm, model)
@@ -76,7 +76,7 @@ def _listed(price: ModelPrice | None) -> Rates | None:
 
 
 def _better(own: ProfileOverride | None, shared: Rates | None) -> Rates | None:
-    """The shared rates with those of an override in their place; None where it names none, or too few."""
+    """Merge an override into the shared rates; returns None for an override with too few or no prices."""
     said = {"input": own.input_usd, "output": own.output_usd, "cached": own.cached_usd} if own else {}
     known = {name: usd for name, usd in said.items() if usd is not None}
     merged = {**(shared.model_dump() if shared else {}), **known}
@@ -91,10 +91,10 @@ _RATES_IN_MAP = {
 
 
 def known_rates(litellm: ModuleType, model: str) -> Rates | None:
-    """What litellm's local map says of exactly this model.
+    """Read the rates of exactly this model from litellm's local map.
 
-    Its functions also answer for models that it does not know, with guesses or with 0: those are
-    unknown here. A model that really is free is declared by the operator.
+    litellm's functions also answer for unknown models, with guesses or with 0: such rates count as unknown
+    here. The operator declares really free models.
     """
     entry = _entry(litellm.model_cost, model)
     rates = {name: Decimal(str(entry.get(key) or 0)) * _MILLION for name, key in _RATES_IN_MAP.items()}
@@ -113,7 +113,7 @@ def _entry(model_cost: Mapping[str, Mapping[str, Any]], model: str) -> Mapping[s
 
 
 def billed_usd(litellm: ModuleType, model: str, usage: Usage, response_usage: object) -> Decimal | None:
-    """What a call to a model of litellm's map cost, its tiers and cache writes included; None: unknown."""
+    """Compute the cost of a call from litellm's map, with tiers and cache writes; None: unknown."""
     rates = known_rates(litellm, model)
     flat = cost_usd(usage, rates) if rates else None
     if flat is None:

@@ -1,4 +1,4 @@
-"""The words in which providers say what is wrong; they tell nothing of a prompt that has them too."""
+"""Words used by providers in errors; such words reveal nothing of a prompt with the same words."""
 
 from context.stopwords import STOP_WORDS
 

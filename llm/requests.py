@@ -1,4 +1,4 @@
-"""What a job asks of a model, and what it gets back."""
+"""Requests of jobs to models, and the replies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from context.types import JsonObject
 
 
 class Purpose(StrEnum):
-    """What a call is for; the ledger groups by it."""
+    """Purpose of a call; the ledger groups by purpose."""
 
     SUMMARIZE = "summarize"
     ARTIFACT = "artifact"
@@ -23,22 +23,22 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True)
 class CompletionRequest:
-    """One question to a model, and on whose account.
+    """A question to a model, with the account.
 
     Attributes:
-        tenant_id: Who pays.
-        purpose: What it is for.
-        model: The model's name as litellm knows it, or `extractive`.
+        tenant_id: The paying tenant.
+        purpose: Purpose of the call.
+        model: The model's name as known to litellm, or `extractive`.
         messages: Chat messages in OpenAI's shape.
-        max_output_tokens: The most the answer may take, >= 1.
-        input_tokens: The estimated cost of `messages`, >= 0; sets the deadline and the reservation.
-        session_id: The conversation, for its cap.
-        work_id: The due work that asks.
-        temperature: 0 repeats itself as far as the provider can.
-        response_format: OpenAI's `response_format`; left out where a provider has none.
-        tools: Definitions that stand before the messages, as the chat sent them; none may be called.
-        summary_input: The same question as values, for the built-in `extractive` model.
-        artifact_input: The same of a question about an artifact.
+        max_output_tokens: Maximum tokens of the answer, >= 1.
+        input_tokens: Estimated tokens of `messages`, >= 0; sets the deadline and the reservation.
+        session_id: The conversation, for the session's cap.
+        work_id: The asking work.
+        temperature: Sampling temperature; 0 repeats itself as far as the provider can.
+        response_format: OpenAI's `response_format`; left out for a provider without support.
+        tools: Definitions before the messages, as sent by the chat; no tool may be called.
+        summary_input: The question as values, for the built-in `extractive` model.
+        artifact_input: A question about an artifact as values, for the built-in model.
     """
 
     tenant_id: UUID
@@ -58,7 +58,7 @@ class CompletionRequest:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one call as its provider counted them; None where it did not say.
+    """Tokens of a call as counted by the provider; None when not told.
 
     `cached_tokens` are part of the input, `reasoning_tokens` part of the output.
     """
@@ -71,17 +71,17 @@ class Usage:
 
 @dataclass(frozen=True)
 class CompletionReply:
-    """An answer that ended by itself and has words.
+    """A normally ended answer with words.
 
     Attributes:
-        call_id: Its row in the ledger.
-        text: The words as they came; reading them is the caller's part.
+        call_id: Row in the ledger.
+        text: The raw words; reading the words is the caller's part.
         finish_reason: `stop` in nearly every case; never `length` or a filter's.
-        usage: What it took.
-        model: The model that was asked, which may be a fallback.
-        answered_by: The name under which the provider answered.
-        price_usd: What it cost; None when nobody knows.
-        latency_s: How long it took.
+        usage: Token usage.
+        model: The called model, possibly a fallback.
+        answered_by: The provider's name of the model.
+        price_usd: Price; None when unknown.
+        latency_s: Duration of the call, in seconds.
     """
 
     call_id: UUID

@@ -1,4 +1,4 @@
-"""Make a provider's error text fit to be stored: one short line, no keys, no words of users."""
+"""Scrubbing of a provider's error text for storing: a short line, no keys, no words of users."""
 
 import os
 import re
@@ -17,27 +17,27 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _ANSWER = re.compile(r"[\"'\\]*failed_generation[\"'\\]*\s*[:=].*", re.DOTALL)
-"""What a provider tells of a model's own words that it could not use."""
+"""A provider's quotation of a model's unusable words."""
 
 _SHORTEST_KEY = 6
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})+")
 _SPACE = re.compile(r"\s+")
 _SHINGLE = 12
-"""A run of this many characters that also occurs in the prompt is taken for a quotation of it."""
+"""Length of a run of characters, also in the prompt, taken for a quotation."""
 
 _LONG = 40
-"""A run of so many is hidden even where all its words are such that every provider uses."""
+"""Length from which a quotation is hidden even with only providers' common words."""
 
 _WORD = re.compile(r"[^\W_]{3,}")
 _NAME = re.compile(r"\w*_\w*")
-"""A name of code, as of a parameter, is one word: `admin_api_key` says nothing of an admin in the prompt."""
+"""A name in code is a single word: `admin_api_key` says nothing of an admin in the prompt."""
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
-    """Shorten an error text to one line, without keys and without words of the prompt.
+    """Shorten an error text to a line without keys and without words of the prompt.
 
     Args:
-        text: What the provider or litellm said.
+        text: Words of the provider or litellm.
         secrets: The prompt's texts and the key.
 
     Returns:
@@ -61,7 +61,7 @@ def _environment_keys() -> list[str]:
 
 
 def _without_words(line: str, texts: list[str]) -> str:
-    """Hide single words that the prompt has too, but for those that every provider uses."""
+    """Hide single words of the prompt, except words used by every provider."""
     said = {word.casefold() for text in texts for word in _WORD.findall(text)} - _harmless()
     names = {name.casefold() for text in texts for name in _NAME.findall(text)}
     own = [found.span() for found in _NAME.finditer(line) if found[0].casefold() not in names]
@@ -80,7 +80,7 @@ def _without_words(line: str, texts: list[str]) -> str:
 
 @lru_cache
 def _harmless() -> frozenset[str]:
-    """Words that tell nothing of a prompt: those of providers, and those of our own instructions."""
+    """Return the words that reveal nothing of a prompt: providers' words and our own instructions'."""
     ours = [*summary_messages(SummaryInput((), 1, "en")), *artifact_messages(ArtifactInput("", "", 1))]
     words = {word.casefold() for message in ours for word in _WORD.findall(str(message["content"]))}
     return OF_PROVIDERS | words
@@ -96,7 +96,7 @@ def _without_quotations(line: str, secrets: list[str]) -> str:
 
 
 def _unless_harmless(line: str, start: int, end: int) -> str:
-    """A few words in a row that every provider uses are its own; a mark stands for all else."""
+    """Keep a few common providers' words in a row; replace anything else by a mark."""
     words = [word for word in re.finditer(r"[^\W_]+", line) if word.start() < end and start < word.end()]
     tells = any(word[0].casefold() not in _harmless() for word in words)
     return "[prompt]" if tells or not words or end - start >= _LONG else line[start:end]

@@ -1,4 +1,4 @@
-"""Which models answer, where they are, what they may cost and how long they may take."""
+"""Settings of models: names, addresses, prices and time limits."""
 
 import math
 import os
@@ -38,11 +38,11 @@ PROVIDER_KEYS = (
     "TOGETHER_API_KEY",
     "XAI_API_KEY",
 )
-"""Where litellm looks for the keys of the common providers."""
+"""Environment variables with the keys of the common providers, as read by litellm."""
 
 
 class Rates(BaseModel):
-    """What a model costs, in US dollars per million tokens."""
+    """Prices of a model, in US dollars per million tokens."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -152,12 +152,12 @@ class LlmSettings(BaseSettings):
         return self
 
     def deadline_s(self, input_tokens: int, output_tokens: int, *, timeouts: int = 0) -> float:
-        """How long a call may take in all.
+        """Compute the time limit of a call.
 
         Args:
-            input_tokens: What the model reads: each begun 1,000 adds a little.
-            output_tokens: The most that it may write, at the speed of a slow model.
-            timeouts: How often in a row it was not done in time: each doubles what it may take.
+            input_tokens: Tokens read by the model: each begun 1,000 adds a little.
+            output_tokens: Maximum tokens written, at the speed of a slow model.
+            timeouts: Number of timeouts in a row: each doubles the limit.
 
         Returns:
             Seconds, `llm_deadline_max_s` at most.
@@ -168,13 +168,13 @@ class LlmSettings(BaseSettings):
         return min(grown, self.llm_deadline_max_s)
 
     def check_below(self, **limits_s: float) -> None:
-        """Refuse settings under which something could end while a call still waits.
+        """Refuse settings with a limit that could end before a waiting call.
 
         Args:
-            limits_s: By name, in seconds: a task's time limits, and a lease that nobody renews.
+            limits_s: Limits by name, in seconds: a task's time limits, and an unrenewed lease.
 
         Raises:
-            ValueError: A call may last as long as one of them.
+            ValueError: A call may last as long as a limit.
         """
         for name, limit_s in limits_s.items():
             if self.llm_deadline_max_s >= limit_s:
@@ -184,10 +184,10 @@ class LlmSettings(BaseSettings):
                 )
 
     def check_caps(self, caps: Caps) -> None:
-        """Refuse caps that admit no call at all: all work would wait for a day that never comes.
+        """Refuse caps that admit no call at all: all work would wait for ever.
 
         Args:
-            caps: What a tenant and a session may use in a day.
+            caps: Daily caps of a tenant and a session.
 
         Raises:
             ValueError: A cap is smaller than the largest call.
@@ -206,11 +206,11 @@ class LlmSettings(BaseSettings):
 
 
 def has_provider_key(environment: Mapping[str, str]) -> bool:
-    """Whether a key of any common provider is set."""
+    """Check whether a key of any common provider is set."""
     return any(environment.get(name, "").strip() for name in PROVIDER_KEYS)
 
 
 @lru_cache
 def llm_settings() -> LlmSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return LlmSettings()

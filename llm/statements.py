@@ -1,4 +1,4 @@
-"""Take a message apart into statements that can stand alone: no value leaves the thing that it is of."""
+"""Splitting of a message into statements that can stand alone: a value stays with the thing described."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from itertools import groupby
 from context.sentences import split_sentences
 
 MOST_CHARS = 320
-"""The most characters of a statement."""
+"""Maximum characters of a statement."""
 
 _PACKED_CHARS = 240
 _LABEL_CHARS = 100
@@ -41,7 +41,7 @@ _BREAKS = re.compile(r"[;,\u3001\uff0c\uff1b\u060c]\s*|\s+(?![=:])")
 
 @dataclass
 class _Row:
-    """A row of a message, and the rows that belong to it."""
+    """A row of a message, and the rows below."""
 
     text: str
     level: int
@@ -49,18 +49,18 @@ class _Row:
 
     @property
     def is_label(self) -> bool:
-        """Whether it only names what stands below it."""
+        """True when the row only names the rows below."""
         return self.level == _TITLE or self.level % _LEVELS == _LABEL
 
 
 def read_statements(text: str) -> list[str]:
-    """Take a message apart: sentences of prose, list items with their heading and all that is below them.
+    """Split a message: sentences of prose, and list items with the heading and everything below.
 
-    A row such as "Price: $5" is never parted from the item or heading that it stands under. Blocks of code
-    are left out, and what is quoted keeps its mark.
+    A row such as "Price: $5" is never parted from the item or heading above. Blocks of code are left out, and
+    quoted text keeps the quotation mark.
 
     Args:
-        text: The words of a message, perhaps cut in their middle by `context.clip`.
+        text: Words of a message, perhaps cut in the middle by `context.clip`.
 
     Returns:
         Statements of about `MOST_CHARS` characters at most, on one line each, in order.
@@ -75,14 +75,14 @@ def read_statements(text: str) -> list[str]:
 
 
 def shorten(text: str, most: int) -> str:
-    """Cut a statement at the border of a part, and say so.
+    """Cut a statement at the border of a part, and mark the cut.
 
     Args:
         text: A statement, on one line.
-        most: The most characters, >= 2.
+        most: Maximum characters, >= 2.
 
     Returns:
-        The text where it fits, else its beginning with "…".
+        The text if short enough, else the beginning with "…".
     """
     if len(text) <= most:
         return text
@@ -104,7 +104,7 @@ def _of_block(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _tree(lines: Sequence[str]) -> list[_Row]:
-    """Put each row below the one that it belongs to."""
+    """Put each row below the owning row."""
     top: list[_Row] = []
     stack: list[_Row] = []
     was_blank, was_cut = True, False
@@ -137,7 +137,7 @@ def _holds_words(row: _Row) -> bool:
 
 
 def _unwrapped(lines: Sequence[str]) -> Iterator[str]:
-    """Join the rows of a sentence that was wrapped: it goes on with a small letter after a long row."""
+    """Join the rows of a wrapped sentence: a small letter after a long row continues the sentence."""
     held = ""
     for line in lines:
         goes_on = len(held) >= _WRAPPED_CHARS and line[:1].islower() and not held.endswith((*_ENDS, *_COLONS))
@@ -176,7 +176,7 @@ def _read_row(line: str, stack: Sequence[_Row], *, was_blank: bool) -> _Row:
 
 
 def _statements(row: _Row, prefix: str, depth: int) -> Iterator[str]:
-    """Write a row with all below it where that fits, else in parts that each repeat what they stand under."""
+    """Write a row with all rows below if short enough, else in parts with the label repeated."""
     if row.level == _TITLE:
         yield from _under(row.below, _joined(prefix, _label(row.text)) if depth < _MOST_DEPTH else "", depth)
         return
@@ -197,7 +197,7 @@ def _statements(row: _Row, prefix: str, depth: int) -> Iterator[str]:
 
 
 def _under(rows: Sequence[_Row], prefix: str, depth: int) -> Iterator[str]:
-    """Pack the rows below one label together, as many as fit; prose below a title stands alone."""
+    """Pack as many rows below a label together as fit; prose below a title stands alone."""
     packed: list[_Row] = []
     for row in rows:
         flat = _flat(row)
@@ -214,20 +214,20 @@ def _under(rows: Sequence[_Row], prefix: str, depth: int) -> Iterator[str]:
 
 
 def _flat(row: _Row) -> str:
-    """Write a row and all that is below it on one line."""
+    """Write a row and all rows below on one line."""
     if not row.below:
         return row.text
     return _joined(row.text, _listed(row.below))
 
 
 def _listed(rows: Sequence[_Row]) -> str:
-    """Put items side by side; a stronger mark parts those that have items of their own."""
+    """Put items side by side; a stronger mark parts items with items of their own."""
     mark = " / " if any(row.below for row in rows) else "; "
     return mark.join(_flat(row).rstrip(";,") for row in rows)
 
 
 def _joined(head: str, tail: str) -> str:
-    """Join a row to what stands below it."""
+    """Join a row to the rows below."""
     if not head or not tail:
         return head or tail
     if head.endswith((*_COLONS, *_ENDS)):
@@ -236,7 +236,7 @@ def _joined(head: str, tail: str) -> str:
 
 
 def _label(text: str) -> str:
-    """Take of a long label its last sentence: "Here you are. The flights are:"."""
+    """Take the last sentence of a long label: "Here you are. The flights are:"."""
     if len(text) <= _LABEL_CHARS:
         return text
     last = (split_sentences(text) or [text])[-1]
@@ -244,7 +244,7 @@ def _label(text: str) -> str:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Split a row into sentences; a scrap ("ok.") goes with the sentence after it, or else before it."""
+    """Split a row into sentences; a scrap ("ok.") joins the next sentence, or else the previous."""
     scrap = ""
     for sentence in split_sentences(text) or []:
         joined = f"{scrap} {sentence}".strip()
@@ -258,7 +258,7 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def _pieces(text: str, prefix: str) -> Iterator[str]:
-    """Give a text whole or, where it is too long, in parts that say that they are parts."""
+    """Yield a text whole or, if too long, in marked parts."""
     whole = _joined(prefix, text)
     if len(whole) <= MOST_CHARS:
         yield whole

@@ -1,4 +1,4 @@
-"""A span for each call of a model, in the words of OpenTelemetry; never a prompt, never an answer."""
+"""A span for each model call, with OpenTelemetry's names; never a prompt, never an answer."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from models.tracing import span
 
 
 def traced(request: CompletionRequest, ask: Callable[[], CompletionReply]) -> CompletionReply:
-    """Make a call inside a span that knows who was asked, for what, what it took and how it ended."""
+    """Make a call inside a span with model, purpose, usage and outcome."""
     with span(
         f"chat {request.model}",
         kind="client",

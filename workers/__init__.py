@@ -1,1 +1,1 @@
-"""The background: find due work, hint, claim, call, commit."""
+"""Background processes: find due work, ring bells, claim, call, commit."""

@@ -1,4 +1,4 @@
-"""The Celery application. It carries bells: if Redis loses them all, nothing is lost."""
+"""The Celery application. It carries bells only: if Redis loses every bell, nothing is lost."""
 
 import gc
 import mmap
@@ -43,14 +43,15 @@ Channel.do_restore = False
 
 
 class LocalAcks(QoS):  # type: ignore[misc]
-    """Counts a bell as taken whether or not the broker hears of it.
+    """Acknowledgement that counts a bell as taken whether or not the broker hears of it.
 
-    Kombu counts it only once the broker has answered. On a connection that swallows the acknowledgement the
-    bell would take up its process's place for ever, and the worker would take no other, without a word.
+    By default Kombu counts a bell only after the broker's answer. On a connection that swallows the
+    acknowledgement, the bell would occupy a process for ever, and the worker would silently take no other
+    bell.
     """
 
     def ack(self, delivery_tag: str) -> None:
-        """Acknowledge a bell to the broker, and in any case here."""
+        """Acknowledge a bell to the broker, and in any case locally."""
         try:
             super().ack(delivery_tag)
         except Exception:
@@ -61,27 +62,27 @@ class LocalAcks(QoS):  # type: ignore[misc]
 Channel.QoS = LocalAcks
 
 _stopping = mmap.mmap(-1, 1)
-"""Shared with every process that is forked from this one: whether the worker was asked to stop."""
+"""Stop flag of the worker, shared with every forked process."""
 
 
 def asked_to_stop() -> bool:
-    """Whether the worker was asked to stop; a process of its pool hears of it in no other way."""
+    """Check whether the worker was asked to stop; the only way for a process of the pool to know."""
     return _stopping[0] != 0
 
 
 class Recycled:
-    """Lets a process of the pool end by itself, between two messages.
+    """Lets a process of the pool end itself between two messages.
 
-    Celery's own limit counts messages. A process would end after so many bells that told nothing new, and
-    begin anew for as long as work takes.
+    Celery's own limit counts messages: a process would end after a number of bells without news, and the
+    restart takes as long as work.
     """
 
     def __init__(self) -> None:
-        """Let nobody end."""
+        """Start without any process to end."""
         self.is_spent: Callable[[], bool] = lambda: False
 
     def install(self) -> None:
-        """Ask before each message that a process of the pool takes."""
+        """Check before each message taken by a process of the pool."""
         make = pool.Worker._make_child_methods  # noqa: SLF001 (there is no public place for it)
 
         def make_and_watch(worker: Any, *args: Any) -> None:
@@ -166,7 +167,7 @@ app.conf.update(
 
 
 def _require_settings() -> LlmSettings:
-    """Refuse wrong settings. Celery logs what a receiver raises and goes on; only an exit ends the worker."""
+    """Exit on wrong settings; a mere exception of a receiver would be logged by Celery and ignored."""
     with or_exit():
         require_settings()
         llm = llm_settings()
@@ -182,12 +183,12 @@ setup_logging.connect(configure_logging)
 
 
 node: list[str] = []
-"""The name of this worker, as Flower shows it."""
+"""Name of this worker, as shown by Flower."""
 
 
 @celeryd_init.connect
 def _prepare_parent(sender: str = "", **_: Any) -> None:
-    """Load what every child needs once, before the fork, and share its pages with them."""
+    """Load shared data once before the fork, so that every child shares the pages."""
     from context.tokens import count_text  # noqa: PLC0415 (beat and flower import this module too)
     from llm.gateway import preload  # noqa: PLC0415
 
@@ -203,7 +204,7 @@ def _prepare_parent(sender: str = "", **_: Any) -> None:
 
 @worker_process_init.connect
 def _prepare_child(**_: Any) -> None:
-    """A child answers for itself in the log; its connections are its own by construction."""
+    """Configure logging, tracing and counts of a child; connections are per process by construction."""
     os.environ.setdefault("AFTERTURN_PROCESS", "worker-child")
     configure_logging()
     name_process("worker")
@@ -212,7 +213,7 @@ def _prepare_child(**_: Any) -> None:
 
 @worker_process_shutdown.connect
 def _end_child(**_: Any) -> None:
-    """What was counted in the last seconds counts too."""
+    """Flush the counts of the last seconds and close the traces."""
     flusher().stop()
     close_traces()
 
@@ -226,12 +227,12 @@ def _worker_lives(**_: Any) -> None:
 
 @worker_shutting_down.connect
 def _end_drains(**_: Any) -> None:
-    """Let each process end with the piece of work that it has."""
+    """Ask each process to end after the present piece of work."""
     _stopping[0] = 1
 
 
 def _end_drains_when_asked() -> None:
-    """Tell them at once. Celery's signal comes late where it waits for tasks first, as on SIGQUIT."""
+    """Ask the processes at the signal: Celery's own signal waits for tasks first, as on SIGQUIT."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
         before = signal.getsignal(number)
         if callable(before):
@@ -259,5 +260,5 @@ def _beat_lives(**_: Any) -> None:
 
 
 def _beat_still_lives(**_: Any) -> None:
-    """Beat is at work when a tick has left it, not when its process merely exists."""
+    """Show a heartbeat of beat after a sent tick; a mere process is no sign of work."""
     show_life("beat")

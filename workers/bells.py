@@ -1,4 +1,4 @@
-"""Bells: how the broker wakes a worker. A bell says that something is due, and nothing of what it is."""
+"""Bells: broker messages that wake a worker. A bell says that work is due, without naming the work."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,18 +14,18 @@ from workers.kinds import ISOLATION, QUEUES, ROUTES
 from workers.schedule import RUNG_AT, TaskName
 
 MOST_WAITING = 100
-"""So many messages in a queue are no bells of ours: they were left there, and the queue is emptied."""
+"""Longest queue of bells: more messages were left there by others, and the queue is emptied."""
 
 
 class Bells:
-    """The broker's queues, of which each holds a few bells at most."""
+    """The broker's queues, each with a few bells at most."""
 
     def __init__(self, celery: Celery) -> None:
-        """Speak to the broker of an application."""
+        """Use the broker of a Celery application."""
         self._celery = celery
 
     def waiting(self, queue: str) -> int:
-        """How many messages of a queue nobody has taken yet.
+        """Count the messages of a queue not taken yet.
 
         Raises:
             OperationalError: The broker is away.
@@ -37,11 +37,11 @@ class Bells:
                 return 0  # a queue that is empty is not there
 
     def ring(self, queue: str, at: datetime) -> None:
-        """Send one bell.
+        """Send a bell.
 
         Args:
-            queue: Whom it wakes.
-            at: When something was due there, by the database's clock.
+            queue: Queue of the woken workers.
+            at: Time of the look that found due work, by the database's clock.
 
         Raises:
             OperationalError: The broker is away.
@@ -55,7 +55,7 @@ class Bells:
         )
 
     def clear(self, queue: str) -> None:
-        """Throw away what waits in a queue: due work is in Postgres, and ticks come again.
+        """Drop the waiting messages of a queue: due work is in Postgres, and ticks come again.
 
         Raises:
             OperationalError: The broker is away.
@@ -76,7 +76,7 @@ class Bells:
 
 
 def due_by_queue(due: Due) -> Mapping[str, int]:
-    """How much is due for each queue that has anything due."""
+    """Sum the due pieces for each queue with due work."""
     sums: dict[str, int] = {}
     for group, pieces in due.pieces.items():
         queue = ROUTES[group.kind][1] if group.kind else ISOLATION
@@ -85,15 +85,15 @@ def due_by_queue(due: Due) -> Mapping[str, int]:
 
 
 def ring_for(due: Due, bells: Bells, *, most: int) -> Mapping[str, int]:
-    """Have no more bells in each queue than pieces are due there, and no more than are allowed.
+    """Ring so that each queue has no more bells than due pieces, and no more than allowed.
 
     Args:
-        due: What is due, counted at least as far as `most`.
-        bells: Where to ring.
-        most: The most bells of a queue.
+        due: Due work, counted at least as far as `most`.
+        bells: Bells to ring.
+        most: Maximum number of bells in a queue.
 
     Returns:
-        How many were sent to each queue.
+        Number of bells sent to each queue.
     """
     sent: dict[str, int] = {}
     for queue, pieces in due_by_queue(due).items():
@@ -104,7 +104,7 @@ def ring_for(due: Due, bells: Bells, *, most: int) -> Mapping[str, int]:
 
 
 def keep_short(bells: Bells) -> Mapping[str, int]:
-    """Empty every queue that holds what nobody needs. Returns how much each held."""
+    """Empty every queue with too many messages. Returns the number of messages found in each queue."""
     held = {queue: bells.waiting(queue) for queue in QUEUES}
     for queue, waiting in held.items():
         if waiting > MOST_WAITING:

@@ -1,4 +1,4 @@
-"""The dispatcher: due work rings bells. It keeps nothing that could be lost, and any number may run."""
+"""The dispatcher rings bells for due work. The dispatcher keeps no state to lose, and any number may run."""
 
 import signal
 import time
@@ -32,10 +32,9 @@ TROUBLE_PAUSE_S = 1.0
 
 
 def dispatch_once(bells: Bells, settings: WorkerSettings) -> int:
-    """Ring for each queue that has due work, as far as its bells were taken. Returns how many were sent.
+    """Ring for each queue with due work, up to the allowed number of bells. Returns the number of bells sent.
 
-    Nothing is marked: a bell that is lost on the way is rung again at the next look, as long as something
-    is due.
+    Nothing is marked: a lost bell is rung again at the next look, as long as work is due.
     """
     with reading() as db:
         due = look(db, list(WorkKind), isolated=True, most=settings.bells_ahead)
@@ -43,7 +42,7 @@ def dispatch_once(bells: Bells, settings: WorkerSettings) -> int:
 
 
 def look_at_models(settings: WorkerSettings) -> None:
-    """Let some of the work go on that waits for a model which may be asked by now."""
+    """Release a part of the work waiting for now available models."""
     per_minute = llm_settings().llm_calls_per_minute
     with transaction() as db:
         released = release_parked(db, look_s=settings.model_look_s, calls_per_minute=per_minute)
@@ -52,15 +51,15 @@ def look_at_models(settings: WorkerSettings) -> None:
 
 
 class Waker:
-    """Waits until somebody asks for work that is waited for, or until the next poll."""
+    """Waits for a request for awaited work, or for the next poll."""
 
     def __init__(self, database_url: str) -> None:
-        """Listen at the first wait."""
+        """Prepare to listen at the first wait."""
         self._url = database_url
         self._connection: psycopg.Connection | None = None
 
     def wait(self, timeout_s: float) -> None:
-        """Return at a wake-up, or after the time; without a database after the time."""
+        """Return at a wake-up or after the timeout; without a database, after the timeout."""
         try:
             if self._connection is None:
                 self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=3)
@@ -79,11 +78,11 @@ class Waker:
 
 
 def run(is_over: Callable[[], bool], settings: WorkerSettings) -> None:
-    """Dispatch until told to stop, whatever happens to the database or the broker meanwhile.
+    """Dispatch until told to stop, through any outage of the database or the broker.
 
     Args:
-        is_over: Whether to stop; asked between two looks.
-        settings: How often to look, and how many bells may wait.
+        is_over: Function that tells when to stop; called between two looks.
+        settings: Interval of looks, and maximum number of bells.
     """
     bells = Bells(app)
     waker = Waker(database_settings().database_url)

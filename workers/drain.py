@@ -1,4 +1,4 @@
-"""A drain: a worker that heard a bell takes one piece of due work after another, until nothing is due."""
+"""A drain: a worker woken by a bell takes due pieces of work in turn, until nothing is due."""
 
 import time
 from collections.abc import Callable
@@ -10,19 +10,19 @@ from models.work import Claim
 from workers.settings import WorkerSettings
 
 SETTLED_S = 1.0
-"""For so long a worker that found nothing due believes it, whatever bells say that are older."""
+"""Seconds for which a worker trusts a look without due work, against older bells."""
 
 PIECES_OF_A_PROCESS = 500
-"""What a library leaks goes with its process after so many pieces of work; bells do not count."""
+"""Pieces of work until a process ends, to return leaked memory; bells do not count."""
 
 
 @dataclass
 class Ear:
-    """What one process remembers of its looks, so that a bell that tells nothing new costs no look.
+    """Memory of a process' looks, so that a bell without news costs no look.
 
     Attributes:
-        pieces: How many pieces of work this process has done.
-        found_nothing_at: When it last found nothing due, by the database's clock.
+        pieces: Number of pieces of work done by this process.
+        found_nothing_at: Time of the last look without due work, by the database's clock.
         then: The same moment by the clock of this process.
     """
 
@@ -31,33 +31,33 @@ class Ear:
     then: float = 0.0
 
     def is_news(self, rung_at: datetime | None) -> bool:
-        """Whether a bell may tell of something that the last look did not see.
+        """Check whether a bell may tell of work unseen by the last look.
 
         Args:
-            rung_at: When something was due, by the database's clock; None where the bell does not say.
+            rung_at: Time of the due work, by the database's clock; None when the bell has no time.
         """
         if self.found_nothing_at is None or time.monotonic() - self.then >= SETTLED_S:
             return True
         return rung_at is not None and rung_at > self.found_nothing_at
 
     def note_nothing(self, at: datetime) -> None:
-        """Remember that nothing was due."""
+        """Remember a look without due work."""
         self.found_nothing_at, self.then = at, time.monotonic()
 
     @property
     def is_spent(self) -> bool:
-        """Whether this process should make room for a fresh one."""
+        """True when this process should make room for a fresh process."""
         return self.pieces >= PIECES_OF_A_PROCESS
 
 
 @dataclass(frozen=True)
 class Drained:
-    """What came of a drain.
+    """Result of a drain.
 
     Attributes:
-        pieces: How many pieces of work were done.
-        at: The time of the last look, by the database's clock; None where there was none.
-        more: Whether something may be left that is due.
+        pieces: Number of pieces of work done.
+        at: Time of the last look, by the database's clock; None without a look.
+        more: True if due work may be left.
     """
 
     pieces: int
@@ -76,11 +76,11 @@ def drain(
     """Take and do due work until nothing is due, or until it is time to listen again.
 
     Args:
-        ear: What this process remembers.
-        take: Leases the next piece.
-        do: Does it.
-        settings: How many pieces, and for how long.
-        is_over: Whether the worker was asked to stop; asked between two pieces.
+        ear: Memory of this process.
+        take: Function that leases the next piece.
+        do: Function that does a piece.
+        settings: Limits of pieces and time.
+        is_over: Function that tells whether the worker was asked to stop; called between two pieces.
     """
     ends = time.monotonic() + settings.drain_s
     pieces, at = 0, None

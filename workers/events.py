@@ -1,6 +1,6 @@
-"""What Flower is told of each piece of work: Celery's events of a task, though no message ever carried it.
+"""Celery task events for Flower about each piece of work, though no message ever carried the piece.
 
-They are told beside the work, by a thread: a broker that hangs, or is away, holds up nothing.
+A thread sends the events beside the work: a hanging or missing broker holds up nothing.
 """
 
 import os
@@ -17,29 +17,29 @@ import structlog
 log = structlog.get_logger()
 
 MOST_UNTOLD = 1_000
-"""So many events wait to be told; what comes beyond is not told."""
+"""Maximum number of waiting events; further events are dropped."""
 
 PAUSE_S = 20.0
-"""After a failure nothing is told for so long."""
+"""Seconds without events after a failure."""
 
 CLOSE_S = 1.0
 
 
 class Sender(Protocol):
-    """A connection over which events go."""
+    """A connection for events."""
 
     def send(self, type: str, **fields: Any) -> object:  # noqa: A002 (Celery's own name)
-        """Tell of one event, or raise."""
+        """Send an event, or raise."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of work as Flower shows it.
+    """A piece of work as shown by Flower.
 
     Attributes:
-        uuid: The name of this try; its lease.
-        name: The name of its task.
-        work_id: The number of the work.
+        uuid: Name of this try: the lease.
+        name: Name of the task.
+        work_id: Number of the work.
     """
 
     uuid: str
@@ -48,13 +48,13 @@ class Piece:
 
 
 class PieceEvents:
-    """Tells of pieces of work, in their order, as far as somebody takes it."""
+    """Sends events of pieces of work in order, as far as the broker takes events."""
 
     def __init__(self, connect: Callable[[], Sender]) -> None:
-        """Begin with the first event.
+        """Start at the first event.
 
         Args:
-            connect: Opens what events go over; called again after a failure.
+            connect: Function that opens a connection for events; called again after a failure.
         """
         self._connect = connect
         self._untold: queue.Queue[tuple[str, dict[str, Any]] | None] = queue.Queue(MOST_UNTOLD)
@@ -62,21 +62,21 @@ class PieceEvents:
         self._is_running = False
 
     def begin(self, piece: Piece) -> None:
-        """A worker has taken it."""
+        """Send the start of a piece."""
         named = {"name": piece.name, "args": f"({piece.work_id},)", "kwargs": "{}", "retries": 0}
         tree = {"root_id": piece.uuid, "parent_id": None, "eta": None, "expires": None}
         self._tell("task-received", piece, **named, **tree)
         self._tell("task-started", piece)
 
     def end(self, piece: Piece, outcome: str, *, took_s: float, failed: bool) -> None:
-        """It has ended."""
+        """Send the end of a piece."""
         if failed:
             self._tell("task-failed", piece, exception=outcome, traceback="")
         else:
             self._tell("task-succeeded", piece, result=repr(outcome), runtime=took_s)
 
     def close(self) -> None:
-        """Tell what is left, as far as that takes no time."""
+        """Send the remaining events within a short time."""
         if self._is_running:
             try:
                 self._untold.put_nowait(None)
@@ -114,5 +114,5 @@ def _events_of(_pid: int, connect: Callable[[], Sender]) -> PieceEvents:
 
 
 def piece_events(connect: Callable[[], Sender]) -> PieceEvents:
-    """Those of this process: a forked child has its own."""
+    """Return the events of this process; a forked child has separate events."""
     return _events_of(os.getpid(), connect)

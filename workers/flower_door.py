@@ -1,6 +1,6 @@
-"""Flower's own settings file: its numbers and its sign of life are shown to whoever has the password alone.
+"""Flower's own settings file: metrics and health check are shown only with the password.
 
-Flower closes its pages and leaves these two open. It reads this file before it takes its first call.
+Flower closes all pages except the two views. The file is read before the first call.
 """
 
 from flower.views.monitor import Healthcheck, Metrics

@@ -1,4 +1,4 @@
-"""Which kind of work goes to which queue, and under which name it is shown."""
+"""Queue and shown name of each kind of work."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ ROUTES = {
 }
 
 ISOLATION = "isolation"
-"""Serves work of every kind that has killed a worker, or whose lease ran out."""
+"""Queue for work of every kind that has killed a worker, and for work with an expired lease."""
 
 QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", ISOLATION)
 

@@ -1,6 +1,6 @@
-"""The time that one piece of work may take: it is asked to stop, and in the end its process is ended.
+"""Time limits of a piece of work: first asked to stop, then the process is ended.
 
-Celery's own limits hold for a task, and the task here is a drain of many pieces.
+Celery's own limits hold for a task, and a task here is a drain of many pieces.
 """
 
 import faulthandler
@@ -15,14 +15,14 @@ from types import FrameType
 
 @contextmanager
 def time_limits(*, soft_s: float, hard_s: float, error: type[Exception]) -> Iterator[None]:
-    """Raise an error in the work after a time; end this process when it goes on all the same.
+    """Raise an error in the work after a time; end the process if the work goes on all the same.
 
-    In a thread other than the main one nothing is limited: no pool of ours works there.
+    In a thread other than the main thread nothing is limited: no pool of ours works there.
 
     Args:
-        soft_s: Seconds after which the error is raised in the main thread.
-        hard_s: Seconds after which the process ends, even where no line of Python is run any more.
-        error: What is raised.
+        soft_s: Seconds until the error is raised in the main thread.
+        hard_s: Seconds until the process ends, even with no line of Python running any more.
+        error: Class of the raised error.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

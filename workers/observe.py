@@ -1,4 +1,4 @@
-"""Signs of life of a background process, and what it counts of its work."""
+"""Heartbeats of a background process, and counts of the work."""
 
 import os
 import socket
@@ -26,7 +26,7 @@ INSTANCE = f"{socket.gethostname()}:{os.getpid()}"
 
 DONE = "done"
 OTHER_ENDS = ("lease lost", "put off", "given up", "discarded")
-"""How work ends that did not do what it was for: the first words of its outcome."""
+"""First words of outcomes of unsuccessful work."""
 
 
 def show_life(role: str, detail: dict[str, Any] | None = None) -> None:
@@ -36,14 +36,14 @@ def show_life(role: str, detail: dict[str, Any] | None = None) -> None:
 
 
 class PoolSign:
-    """The parent of a pool says that it is there, in its own loop: a child that dies alone is known by it.
+    """Sign of a pool's parent, sent from the parent's own loop, to recognize the lone death of a child.
 
-    After a sign that failed or took long it begins anew: leases may have run out meanwhile, and their
-    workers had no part in it.
+    After a failed or slow sign, the continuous life begins anew: leases may have expired meanwhile without
+    any fault of the workers.
     """
 
     def __init__(self, settings: WorkerSettings) -> None:
-        """Say it about as often as leases are renewed."""
+        """Set the interval: about as often as leases are renewed."""
         self._every_s = 0.7 * settings.renew_s
         self._slow_s = max(settings.renew_s, 2.0)
         self._gap_s = 3 * settings.lease_s
@@ -73,7 +73,7 @@ class PoolSign:
 
 
 def settings_in_use() -> dict[str, Any]:
-    """Which models this worker asks, how, and by which caps: for those who cannot see its settings."""
+    """Return this worker's models, prompt version and caps, for readers without access to the settings."""
     llm = llm_settings()
     models = {"summarizer": llm.summarizer_model, "planner": llm.context_planner_model}
     own = {ARTIFACT_PROMPT: ARTIFACT_PROMPT_VERSION, DETAIL: told(budget_settings().caps)}
@@ -81,12 +81,12 @@ def settings_in_use() -> dict[str, Any]:
 
 
 def count_work(kind: str, outcome: str, *, took_s: float) -> None:
-    """Count a piece of work that was ended, and what it took, in seconds."""
+    """Count an ended piece of work, and the time taken, in seconds."""
     count(Counted.WORK, kind, next((end for end in OTHER_ENDS if outcome.startswith(end)), DONE))
     count(Counted.WORK_SECONDS, kind, by=took_s)
 
 
 @lru_cache
 def flusher() -> Flusher:
-    """What adds this process's counts to Postgres; started by the first call."""
+    """Return the flusher of this process' counts; the first call starts the flusher."""
     return Flusher().start()

@@ -1,4 +1,4 @@
-"""What beat does: it makes work due, in Postgres. A second beat, or a late one, does no harm."""
+"""Schedule of beat: a tick makes work due in Postgres. A second or late beat does no harm."""
 
 from enum import StrEnum
 from typing import Any
@@ -7,9 +7,9 @@ from workers.settings import worker_settings
 
 
 class TaskName(StrEnum):
-    """The names on the wire, and those of pieces of work in Flower. Renaming one strands what is queued.
+    """Names of tasks on the wire, and of pieces of work in Flower. A renamed task strands queued messages.
 
-    A message that has the name of a piece was sent by older code, and is a bell for whoever takes it.
+    A message with the name of a piece was sent by older code, and is a bell for any taker.
     """
 
     BELL = "bell"
@@ -26,14 +26,15 @@ class TaskName(StrEnum):
 
 
 RUNG_AT = "rung_at"
-"""The header of a bell that says when something was due, by the database's clock.
+"""Header of a bell with the time of the due work, by the database's clock.
 
-Who has looked since and found nothing need not look again.
+A worker with a later look without due work need not look again.
 """
 
 CLOCKS_APART_S = 7_200
-"""So far may the clocks of two machines be apart. Celery compares the expiry of a tick with the clock of the
-machine that takes it: a worker whose clock is ahead by more than a tick's life would take none."""
+"""Tolerated difference of two machines' clocks. Celery compares a tick's expiry with the clock of the taking
+machine: a worker with a clock ahead by more than a tick's life would take no tick.
+"""
 
 SCHEDULE: dict[str, dict[str, Any]] = {
     "tick": {

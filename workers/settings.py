@@ -1,4 +1,4 @@
-"""How the background works: leases, hints, retries, and the broker behind them."""
+"""Settings of the background processes: leases, bells, retries, and the broker."""
 
 from functools import lru_cache
 from typing import Annotated, Self
@@ -10,7 +10,7 @@ from models.address import Address
 
 
 class WorkerSettings(BaseSettings):
-    """Read once from `AFTERTURN_*`; pairs that would undo each other are refused."""
+    """Settings read once from `AFTERTURN_*`; conflicting pairs are refused."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
@@ -72,7 +72,7 @@ class WorkerSettings(BaseSettings):
 
 
 class PrecomputeSettings(BaseSettings):
-    """How much is prepared of an artifact before anybody asks; read once from `AFTERTURN_*`."""
+    """Amount of precomputed artifact summaries; read once from `AFTERTURN_*`."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
@@ -96,11 +96,11 @@ class PrecomputeSettings(BaseSettings):
 
 @lru_cache
 def precompute_settings() -> PrecomputeSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return PrecomputeSettings()
 
 
 @lru_cache
 def worker_settings() -> WorkerSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return WorkerSettings()

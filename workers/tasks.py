@@ -49,7 +49,7 @@ from workers.settings import WorkerSettings, precompute_settings, worker_setting
 log = structlog.get_logger()
 
 FAILED = ("lost", "lease lost", "put off", "given up")
-"""Tries that end so have failed, as Flower shows them."""
+"""First words of the outcomes shown as failed by Flower."""
 
 
 def _handlers() -> Mapping[WorkKind, Handler]:
@@ -90,14 +90,14 @@ _LONGEST_S = worker_settings().drain_s + worker_settings().task_hard_limit_s + 1
 
 
 def hear(queue: str, rung_at: datetime | None) -> str:
-    """Do what is due for the queues of this worker, unless the bell tells nothing new.
+    """Do the due work of this worker's queues, unless the bell brings no news.
 
     Args:
-        queue: Where the bell was.
-        rung_at: When something was due there, by the database's clock; None where it does not say.
+        queue: Queue of the bell.
+        rung_at: Time of the due work, by the database's clock; None when the bell has no time.
 
     Returns:
-        What came of it, for the log.
+        The outcome, for the log.
     """
     if not _ear.is_news(rung_at):
         return "nothing new"
@@ -133,7 +133,7 @@ def hear(queue: str, rung_at: datetime | None) -> str:
 
 
 def _do(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> None:
-    """Do one piece of work within its time, and tell Flower of it as of a task."""
+    """Do a piece of work within the time limits, and send task events for Flower."""
     piece = Piece(str(held.lease), ROUTES[held.kind][0], held.work_id)
     events, began = piece_events(_events), time.monotonic()
     events.begin(piece)
@@ -157,7 +157,7 @@ def _events() -> Sender:
 
 
 def _hear(*_old: object) -> str:
-    """Safe to run twice, late or never: the lease admits one worker to each piece."""
+    """Hear a bell. Safe to run twice, late or never: the lease admits a single worker to each piece."""
     request = current_task.request
     told = request.get(RUNG_AT)
     return hear(
@@ -172,9 +172,9 @@ for _name in (TaskName.BELL, *(name for name, _ in ROUTES.values())):
 
 @app.task(name=TaskName.TICK)
 def tick() -> str:
-    """Safe to run twice: both ask for the same row. Running at all proves that tasks are drained.
+    """Request the regular work. Safe to run twice: both runs request the same rows.
 
-    What is regular is never given up: the next tick gives it another life.
+    A tick's run proves that tasks are taken. Regular work is never given up: the next tick redrives the work.
     """
     show_life("worker", settings_in_use())
     with transaction() as db:

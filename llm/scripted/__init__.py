@@ -1,4 +1,4 @@
-"""A scripted model: an OpenAI-compatible server on loopback that can answer in every known wrong way."""
+"""A scripted model: an OpenAI-compatible server on loopback, with answers wrong in every known way."""
 
 from llm.scripted.server import Recorded, ScriptedServer
 from llm.scripted.steps import Mode, Script, Step

@@ -1,4 +1,4 @@
-"""The bodies of the scripted model's answers: pure functions from a request to JSON objects."""
+"""Bodies of the scripted model's answers: pure functions from a request to JSON objects."""
 
 import re
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ _ERRORS: dict[Mode, tuple[int, str, str, str]] = {
 
 @dataclass(frozen=True)
 class ErrorAnswer:
-    """An HTTP error as an OpenAI-compatible server sends it."""
+    """An HTTP error in the form of an OpenAI-compatible server."""
 
     status: int
     body: JsonObject
@@ -76,7 +76,7 @@ class ErrorAnswer:
 
 
 def error_answer(step: Step) -> ErrorAnswer | None:
-    """The error that this step sends, or None where it answers with a completion."""
+    """Return the error of a step, or None for a step with a completion."""
     if step.mode not in _ERRORS:
         return None
     status, code, kind, message = _ERRORS[step.mode]
@@ -86,7 +86,7 @@ def error_answer(step: Step) -> ErrorAnswer | None:
 
 
 def answer_text(request: Mapping[str, Any], step: Step) -> str:
-    """The words of a completion: the step's own, else what its mode says, else what the prompt asks for."""
+    """Return the words of a completion: the step's own, else the mode's, else as asked by the prompt."""
     plain = step.text if step.text is not None else _WORDS.get(step.mode)
     if step.mode is Mode.EMPTY_OVER and len(prompt_text(request).encode()) > step.over_bytes:
         return ""

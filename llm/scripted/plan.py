@@ -1,4 +1,4 @@
-"""What the scripted model plans when it behaves: the entries whose words stand in the request."""
+"""Well-behaved plans of the scripted model: entries that share words with the request."""
 
 import json
 import re
@@ -16,13 +16,13 @@ _FIRST_STEP_ONLY = "more_steps_likely"
 
 
 def plan_prompt(request: Mapping[str, Any]) -> str | None:
-    """Answer a prompt of ours that asks for a plan, or for the ids of its first pass.
+    """Answer a prompt of ours for a plan, or for the ids of a first pass.
 
     Args:
         request: A chat completion request.
 
     Returns:
-        JSON text as the prompt wants it; None where it asks for something else.
+        JSON text in the prompt's form; None for any other prompt.
     """
     text = prompt_text(request)
     asked = _inside(text, REQUEST_TAG)
@@ -68,7 +68,7 @@ def _plan(asked: str, entries: Mapping[str, str], prompt: str, *, strict: bool) 
 
 
 def _best(asked: str, entries: Mapping[str, str]) -> Sequence[str]:
-    """Ids by how many of the request's words their entries hold, most first; those with none left out."""
+    """Rank ids by the number of words shared with the request, most first; ids without any are left out."""
     wanted = set(query_terms(asked))
     shared = {entry_id: len(wanted & set(index_terms(words))) for entry_id, words in entries.items()}
     ranked = sorted(entries, key=lambda entry_id: (-shared[entry_id], entry_id))

@@ -1,4 +1,4 @@
-"""The HTTP side of the scripted model: threads of the standard library, on loopback."""
+"""HTTP side of the scripted model: threads of the standard library, on loopback."""
 
 import json
 import socket
@@ -22,7 +22,7 @@ _MAX_BODY_BYTES = 64_000_000
 
 @dataclass(frozen=True)
 class Recorded:
-    """One request that arrived, in the order of arrival."""
+    """A received request, in the order of arrival."""
 
     body: JsonObject
     step: Step
@@ -30,16 +30,16 @@ class Recorded:
 
     @property
     def model(self) -> str:
-        """The model's name as the server got it."""
+        """The model's name in the request."""
         return str(self.body.get("model", ""))
 
 
 class ScriptedServer:
-    """A scripted model listening on loopback; use it as a context manager.
+    """A scripted model on loopback; use as a context manager.
 
     Attributes:
-        script: What is answered next.
-        requests: Every request so far; read it after the calls it is about have ended.
+        script: Script of the next answers.
+        requests: Every request so far; read after the end of the calls.
     """
 
     def __init__(self, port: int = 0, default: Step | None = None) -> None:
@@ -60,16 +60,16 @@ class ScriptedServer:
 
     @property
     def control_url(self) -> str:
-        """Where steps are set and requests are read over HTTP."""
+        """Address for setting steps and reading requests over HTTP."""
         return self.base_url.removesuffix("/v1") + "/script"
 
     @property
     def count(self) -> int:
-        """How many requests have arrived."""
+        """Number of received requests."""
         return len(self.requests)
 
     def next(self, *steps: Step | Mode) -> None:
-        """Queue what the next requests get."""
+        """Queue steps for the next requests."""
         self.script.add(Step(step) if isinstance(step, Mode) else step for step in steps)
 
     def release(self) -> None:
@@ -77,11 +77,11 @@ class ScriptedServer:
         self._released.set()
 
     def hold(self) -> None:
-        """Let requests hang again that come from now on."""
+        """Let later requests hang again."""
         self._released.clear()
 
     def record(self, body: JsonObject) -> tuple[Recorded, int]:
-        """Remember a request and choose its step; the number counts from 1."""
+        """Store a request and choose the step; the number counts from 1."""
         with self._lock:
             recorded = Recorded(body, self.script.next_step(str(body.get("model", ""))))
             self.requests.append(recorded)
@@ -95,7 +95,7 @@ class ScriptedServer:
             self._released.clear()
 
     def wait(self, seconds: float) -> bool:
-        """Wait, but end early when the server stops. True while it still runs."""
+        """Wait, but end early when the server stops. Returns True while the server still runs."""
         return not self._stopping.wait(seconds)
 
     def wait_for_release(self) -> bool:
@@ -106,13 +106,13 @@ class ScriptedServer:
         return False
 
     def start(self) -> Self:
-        """Answer from a thread of its own."""
+        """Answer from a separate thread."""
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
         return self
 
     def serve(self) -> None:
-        """Answer in this thread until it is interrupted."""
+        """Answer in this thread until interrupted."""
         try:
             self._http.serve_forever()
         finally:
@@ -142,7 +142,7 @@ class _Http(ThreadingHTTPServer):
     scripted: ScriptedServer
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away is part of the play: say nothing."""
+        """Ignore the error: a client gone away is part of the play."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -150,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Http
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
-        """Requests are recorded, not printed."""
+        """Print nothing: requests are recorded."""
 
     def do_GET(self) -> None:
         scripted = self.server.scripted

@@ -1,4 +1,4 @@
-"""What the scripted model does next: a queue of steps, a model's suffix, or the default."""
+"""Next step of the scripted model: a queue of steps, a model's suffix, or the default."""
 
 import threading
 from collections import deque
@@ -11,7 +11,7 @@ MODEL_PREFIX = "scripted-"
 
 
 class Mode(StrEnum):
-    """One way to answer."""
+    """A way to answer."""
 
     OK = "ok"
     SUMMARY = "summary"
@@ -48,18 +48,18 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One answer of the scripted model.
+    """An answer of the scripted model.
 
     Attributes:
-        mode: How it answers.
-        text: The words of the answer, where the mode has words; None lets the mode choose.
-        delay_s: How long it waits before it answers, >= 0.
-        retry_after_s: The Retry-After of a 429 or 503; None sends none.
-        drip_s: How long a dripping answer takes, >= 0.
-        times: How many requests this step serves, >= 1.
-        cached_tokens: How many prompt tokens it reports as read from a cache.
-        reasoning_tokens: How many output tokens it reports as reasoning.
-        over_bytes: The longest prompt, in UTF-8 bytes, to which `empty-over` has an answer, >= 0.
+        mode: Way to answer.
+        text: Words of the answer, for a mode with words; None lets the mode choose.
+        delay_s: Wait before the answer, in seconds, >= 0.
+        retry_after_s: The Retry-After of a 429 or 503; None sends no header.
+        drip_s: Duration of a dripping answer, in seconds, >= 0.
+        times: Number of requests served by the step, >= 1.
+        cached_tokens: Prompt tokens reported as read from a cache.
+        reasoning_tokens: Output tokens reported as reasoning.
+        over_bytes: Longest prompt with an answer in mode `empty-over`, in UTF-8 bytes, >= 0.
     """
 
     mode: Mode = Mode.OK
@@ -83,13 +83,13 @@ class Script:
         self._default = default or Step(Mode.SUMMARY)
 
     def add(self, steps: Iterable[Step]) -> None:
-        """Queue steps for the next requests, whatever their model."""
+        """Queue steps for the next requests, for any model."""
         with self._lock:
             for step in steps:
                 self._queue.extend([step] * step.times)
 
     def set_default(self, step: Step) -> None:
-        """Answer so when the queue is empty and the model's name asks for nothing."""
+        """Set the step used when the queue is empty and the model's name asks for nothing."""
         with self._lock:
             self._default = step
 
@@ -99,7 +99,7 @@ class Script:
             self._queue.clear()
 
     def next_step(self, model: str) -> Step:
-        """Take the queue's next step, else what the model's name asks for, else the default."""
+        """Take the queue's next step, else the step asked for by the model's name, else the default."""
         with self._lock:
             if self._queue:
                 return self._queue.popleft()

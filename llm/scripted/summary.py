@@ -1,4 +1,4 @@
-"""What the scripted model writes when it behaves: plausible notes, made from the prompt alone."""
+"""Well-behaved notes of the scripted model: plausible notes, made from the prompt alone."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,8 +20,8 @@ def summarize_prompt(request: Mapping[str, Any]) -> str:
     """Write third-person notes of about a third of the prompt's last message, identifiers kept.
 
     Args:
-        request: A chat completion request. The wrappers of our own prompt are read where they are;
-            any other text is taken whole.
+        request: A chat completion request. Wrappers of our own prompt are read if present; any other text is
+            taken whole.
 
     Returns:
         The notes, within the request's `max_tokens`.

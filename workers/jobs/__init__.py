@@ -1,1 +1,1 @@
-"""The jobs as plain functions; Celery is elsewhere."""
+"""The jobs as plain functions, without Celery."""

@@ -1,4 +1,4 @@
-"""Learning: once a night all tenants are asked, each looks what is new, and each catalog's plans teach."""
+"""Learning: once a night all tenants are asked, each checks for news, and each catalog's plans teach."""
 
 import hashlib
 from datetime import datetime
@@ -16,24 +16,27 @@ from workers.jobs.learn_ranking import learn_ranking
 from workers.jobs.lifecycle import LeaseLostError
 
 TENANTS = "tenants"
-"""The key of the installation's work: to ask every tenant."""
+"""Key of the installation's work: ask every tenant."""
 NIGHT = "night"
-"""The key of a tenant's work: to see what is new, and to count its habits."""
+"""Key of a tenant's work: check for news, and count the habits."""
 CATALOG = "catalog/"
-"""What the key of a catalog's work begins with; its name follows, or nothing for plans that named none."""
+"""Prefix of the key of a catalog's work; the name follows, or nothing for plans without a catalog."""
 
 _PAGE = 500
 _BEFORE_ALL = UUID(int=0)
 
 
 def ask_for_the_night(db: Transaction, operator: UUID, now: datetime, settings: LearningSettings) -> bool:
-    """Ask for the night's learning, once a night whoever ticks. False: it is not time, or it was asked for.
+    """Request the night's learning, once a night for any number of ticks.
 
     Args:
         db: The transaction of a tick.
-        operator: The tenant of work that belongs to the installation.
-        now: The time, in UTC.
-        settings: From which hour on.
+        operator: The tenant of the installation's work.
+        now: Current time, in UTC.
+        settings: Settings with the starting hour.
+
+    Returns:
+        False before the starting hour, or after an earlier request.
     """
     if now.hour < settings.learn_at_hour_utc or not begin_night(db, now.date()):
         return False
@@ -42,13 +45,12 @@ def ask_for_the_night(db: Transaction, operator: UUID, now: datetime, settings: 
 
 
 def learn(held: Claim, *, settings: LearningSettings) -> str:
-    """Do one piece of learning; which one, its key says.
+    """Do a piece of learning, chosen by the key.
 
-    Safe to run twice and at once: the lease admits one worker, and what was counted moves on by
-    compare-and-set.
+    Safe to run twice and at once: the lease admits a single worker, and counts move on by compare-and-set.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
@@ -61,10 +63,9 @@ def learn(held: Claim, *, settings: LearningSettings) -> str:
 
 
 def _ask_tenants(settings: LearningSettings) -> str:
-    """Spread the tenants over time: each has its own moment in the night.
+    """Spread the tenants over time: each has a fixed moment in the night.
 
-    What was given up in an earlier night has another life: whatever it met then may be mended, and nobody
-    else would ask.
+    Work given up in an earlier night is redriven: the cause may be mended, and nobody else would ask.
     """
     after, asked = _BEFORE_ALL, 0
     while True:
@@ -81,7 +82,7 @@ def _ask_tenants(settings: LearningSettings) -> str:
 
 
 def _place_of(tenant_id: UUID) -> float:
-    """Where a tenant's turn is, in [0, 1)."""
+    """Compute a tenant's place in the night, in [0, 1)."""
     return int.from_bytes(hashlib.sha256(tenant_id.bytes).digest()[:4]) / 2**32
 
 
@@ -96,7 +97,7 @@ def _look_around(held: Claim, settings: LearningSettings) -> str:
 
 
 def ask_for_catalogs(db: Transaction, tenant_id: UUID) -> list[str]:
-    """Ask for the learning of every catalog that has something new, or that must begin anew."""
+    """Request the learning of every catalog with new outcomes, or with erased plans."""
     erased = [catalog or "" for catalog in catalogs_with_erased_plans(db, tenant_id)]
     names = sorted({*catalogs_to_learn(db, tenant_id), *erased})
     want_each(db, tenant_id, WorkKind.LEARN, [CATALOG + name for name in names])

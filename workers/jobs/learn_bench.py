@@ -1,4 +1,4 @@
-"""The bench on which sets of priors are tried: plans that did not teach, ranked with any set or none."""
+"""Test bench for sets of priors: held-out plans, ranked with any set or none."""
 
 from collections.abc import Sequence
 
@@ -16,17 +16,17 @@ log = structlog.get_logger()
 
 
 class Bench:
-    """Ranks the plans that judge, with any set of priors or none."""
+    """Ranks the held-out plans, with any set of priors or none."""
 
     def __init__(self, catalog: Catalog | None, names: Sequence[str], judges: Sequence[JoinedPlan]) -> None:
-        """Index the catalog; without one, the names of tools that plans called are all that is known."""
+        """Index the catalog; without a catalog, only the names of called tools are known."""
         self.judges = judges
         catalog = catalog or _catalog_of_names(names, judges)
         self.ids = [entry.entry_id for entry in catalog.entries]
         self.index = build_index(catalog)
 
     def rankings(self, blob: bytes | None) -> list[list[str]]:
-        """The first entries for each plan; by words alone where there are no bytes, or they are damaged."""
+        """Rank the first entries for each plan; by words alone without bytes, or with damaged bytes."""
         bound = None
         if blob is not None:
             try:
@@ -41,7 +41,7 @@ class Bench:
         return found
 
     def grade(self, rankings: list[list[str]]) -> Quality:
-        """How well rankings foresee what did its work."""
+        """Grade how well rankings foresee the successful tools."""
         return grade_rankings(self.judges, rankings, frozenset(self.ids))
 
 

@@ -1,4 +1,4 @@
-"""Learn which categories of preflight to trust more or less, and count who asks about what."""
+"""Learning of trust factors for preflight categories, and counting of users' categories."""
 
 from collections import deque
 from dataclasses import replace
@@ -29,14 +29,14 @@ from workers.jobs.lifecycle import LeaseLostError
 
 MOST_DECISIONS = 4_000
 HALF_LIVES = 3
-"""Decisions older than so many half-lives weigh next to nothing."""
+"""Age in half-lives beyond which decisions weigh next to nothing."""
 
 
 def learn_categories(held: Claim, *, settings: LearningSettings) -> str:
-    """Join decisions to what their turns called, count them, and fit factors where there are new ones.
+    """Join decisions to the called tools, count the decisions, and fit factors to new decisions.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
@@ -71,7 +71,7 @@ def _join(tenant_id: UUID) -> None:
 
 
 def _read(tenant_id: UUID, settings: LearningSettings) -> tuple[list[PastDecision], PreflightConfig]:
-    """The newest decisions whose turn is known, oldest first, and the policy in force."""
+    """Read the newest decisions with a known turn, oldest first, and the policy in force."""
     with reading() as db:
         since = present(db) - timedelta(days=HALF_LIVES * settings.learn_half_life_days)
         known = (one for one in load_decisions(db, tenant_id, since=since) if one.used is not None)
@@ -93,7 +93,7 @@ def _judge(
     config: PreflightConfig,
     settings: LearningSettings,
 ) -> NewSet:
-    """Fit factors to older decisions, and try them on newer ones beside those in force and beside none."""
+    """Fit factors to older decisions, and compare on newer decisions with active factors and with none."""
     factors = fit_factors(teach, config)
     plain, candidate = (grade_factors(judges, config, tried) for tried in ({}, factors))
     evaluation = {"plain": plain.as_json(), "new": candidate.as_json(), "factors": dict(factors)}

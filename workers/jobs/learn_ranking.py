@@ -1,4 +1,4 @@
-"""Learn from a catalog's plans: count what is new, weigh it up, and judge it by plans that did not teach."""
+"""Learning from a catalog's plans: count new plans, weigh the counts, and judge by held-out plans."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -44,19 +44,19 @@ ERASED = "made of plans that were erased since"
 
 @dataclass(frozen=True)
 class _Task:
-    """What is known before anything is counted.
+    """Inputs read before the counting.
 
     Attributes:
-        place: Whose sets.
-        seen: The watermark as it was read.
-        erased: How many plans were erased that the counts may hold; then all begins anew.
-        counted: What to go on from.
-        through: The last place in the order of outcomes that is settled.
-        new: How many plans there are from there to there.
-        state: The counts to go on from.
-        catalog: The entries; None where no catalog is stored.
+        place: Key of the sets.
+        seen: The watermark as read.
+        erased: Number of erased plans possibly in the counts; above 0 everything begins anew.
+        counted: Counts to continue from, as stored.
+        through: The last settled place in the order of outcomes.
+        new: Number of plans between the watermark and `through`.
+        state: Counts to continue from.
+        catalog: The entries; None without a stored catalog.
         active: The set in force.
-        observing: The set that is only observed.
+        observing: The observed set.
     """
 
     place: SetPlace
@@ -72,20 +72,20 @@ class _Task:
 
     @property
     def catalog_name(self) -> str | None:
-        """As plans have it."""
+        """Name of the catalog as stored with plans."""
         return self.place.name or None
 
 
 def learn_ranking(held: Claim, name: str, *, settings: LearningSettings) -> str:
-    """Learn from the plans of a catalog that were not counted yet, the newest ones kept back to judge.
+    """Learn from the uncounted plans of a catalog; the newest plans are held out to judge.
 
     Args:
         held: The lease.
-        name: The catalog; empty for plans that named none.
-        settings: How much is held out, and what is kept.
+        name: The catalog; empty for plans without a catalog.
+        settings: Holdout and limits.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
@@ -124,7 +124,7 @@ def _read_task(held: Claim, name: str, settings: LearningSettings) -> _Task:
 
 
 def _read_state(counted: Counted, settings: LearningSettings) -> State | None:
-    """The counts to go on from; None where all is to be counted anew."""
+    """Read the counts to continue from; returns None when everything must be counted again."""
     if counted.state is None:
         return None
     try:
@@ -141,7 +141,7 @@ def _load_catalog(db: Transaction, held: Claim, name: str) -> Catalog | None:
 
 
 def _count(task: _Task, teach: int, settings: LearningSettings) -> tuple[Counted, list[JoinedPlan]]:
-    """Count so many plans, page by page, and keep those after them for judging."""
+    """Count a number of plans, page by page, and keep the later plans for judging."""
     unfinished = Unfinished(task.counted.unfinished)
     plans = _read_plans(task, settings)
     watermark = task.counted.watermark
@@ -185,14 +185,14 @@ def _joined(plan: TaughtPlan, unfinished: Unfinished) -> JoinedPlan:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A new set, and whether an observed one is confirmed."""
+    """A new set, and the version of a confirmed observed set."""
 
     new: NewSet
     confirmed: int | None
 
 
 def _judge(task: _Task, judges: list[JoinedPlan], settings: LearningSettings) -> _Judged:
-    """Rank the held-out plans by words alone, by the set in force, by the observed one and by the new one."""
+    """Rank the held-out plans by words alone, and by the active, the observed and the new set."""
     made = make_prior_set(task.state)
     blob = made.to_bytes()
     bench = Bench(task.catalog, task.state.names, judges)
@@ -227,7 +227,7 @@ def _judge(task: _Task, judges: list[JoinedPlan], settings: LearningSettings) ->
 def _keep(
     held: Claim, task: _Task, counted: Counted, made: _Judged | None, settings: LearningSettings
 ) -> str:
-    """Write all of it down, or nothing: under the lease, and only where nobody counted meanwhile."""
+    """Store everything or nothing: under the lease, and only when nobody counted meanwhile."""
     with transaction() as db:
         if not hold(db, held):
             raise LeaseLostError

@@ -1,4 +1,4 @@
-"""The life of a piece of work: claim, renew, run, and what becomes of it when it fails."""
+"""Lifecycle of a piece of work: claim, renew, run, and put off after a failure."""
 
 import random
 import threading
@@ -30,28 +30,29 @@ from workers.settings import WorkerSettings
 log = structlog.get_logger()
 
 Handler = Callable[[Claim], str]
-"""Does the work, finishes its row in the transaction of its result, and names the outcome."""
+"""Function that does the work, finishes the row in the transaction of the result, and returns the outcome."""
 
 NOT_DUE = "not due"
 LEASE_LOST = "lease lost"
 
 
 class LeaseLostError(Exception):
-    """Another worker has the work now; what this one made is thrown away."""
+    """Another worker has the work now; the result of this worker is thrown away."""
 
 
 def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> str:
-    """Do a piece of work if it is due and nobody else has it.
+    """Do a piece of work, if due and free.
 
-    Safe to call twice and at once: the lease admits one caller, and results are committed under it.
+    Safe to call twice and at once: the lease admits a single caller, and results are committed under the
+    lease.
 
     Args:
-        work_id: Its id.
-        handlers: What to do for each kind.
+        work_id: Id of the work.
+        handlers: Handler of each kind.
         settings: Leases and limits.
 
     Returns:
-        What came of it, for the log.
+        The outcome, for the log.
     """
     with transaction() as db:
         held = claim(
@@ -65,7 +66,7 @@ def run_work(work_id: int, handlers: Mapping[WorkKind, Handler], settings: Worke
 
 
 def do_work(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerSettings) -> str:
-    """Do a piece of work that was leased just now. Returns what came of it, for the log."""
+    """Do a just leased piece of work. Returns the outcome, for the log."""
     began = time.monotonic()
     _tell_claim(held)
     with (
@@ -81,14 +82,14 @@ def do_work(held: Claim, handlers: Mapping[WorkKind, Handler], settings: WorkerS
 
 
 def rules_of(settings: WorkerSettings) -> LossRules:
-    """Who takes leases here, and how those are judged that ran out."""
+    """Return the taker of leases here, and the rules for expired leases."""
     return LossRules(
         INSTANCE, renew_s=settings.renew_s, max_losses=settings.max_losses, rest_s=settings.dead_rest_s
     )
 
 
 def _tell_claim(held: Claim) -> None:
-    """A step that ends at once: that of the work is told at its end, which a crash never reaches."""
+    """Trace the claim as an ended step: the work's own step is sent at its end, never after a crash."""
     if held.trace is not None:
         with span(f"claim {held.kind}", kind="consumer", parent=held.trace, **_facts(held)):
             pass
@@ -116,9 +117,9 @@ def _attempt(held: Claim, handler: Handler, settings: WorkerSettings) -> str:
 
 @dataclass(frozen=True)
 class _Delay:
-    """When work is tried again, and after how many attempts no more; None: an outage never kills it.
+    """Delay and maximum number of attempts of failed work; None: an outage never kills the work.
 
-    An error that quotes a provider is there in our own words too.
+    An error with a provider's words is also given in our own words.
     """
 
     error: str
@@ -157,14 +158,14 @@ def _delay_after_failure(error: LlmFailure, pause_s: float, settings: WorkerSett
 
 
 def _spread(delay_s: float) -> float:
-    """A little later than allowed: those who wait should not all come at once."""
+    """Add a random delay, so that waiting pieces do not all come at once."""
     return delay_s + random.uniform(0.05, 0.5)  # noqa: S311 (jitter, not a secret)
 
 
 def _put_off_in_the_end(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
-    """Put work off as soon as the database takes it: that was away, most likely, when the work failed.
+    """Put work off as soon as the database is back: the outage most likely caused the failure.
 
-    A lease that merely ran out would look as if the work had killed its worker.
+    A mere expiry of the lease would look as if the work had killed the worker.
     """
     ends = time.monotonic() + settings.put_off_s
     while True:
@@ -202,14 +203,14 @@ def _put_off(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
 
 
 def backoff_s(attempts: int, settings: WorkerSettings) -> float:
-    """The wait before the next attempt: doubling, bounded. Whoever waits has a row, not a timer."""
+    """Compute the wait before the next attempt: doubling, bounded. Waiting work has a row, not a timer."""
     doubled: float = settings.backoff_s * 2 ** min(max(attempts - 1, 0), 30)
     return min(doubled, settings.backoff_max_s)
 
 
 @contextmanager
 def _renewed(held: Claim, settings: WorkerSettings) -> Iterator[None]:
-    """Renew the lease while the work runs; a worker that dies renews nothing."""
+    """Renew the lease while the work runs; a dead worker renews nothing."""
     done = threading.Event()
 
     def keep() -> None:

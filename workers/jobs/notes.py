@@ -1,4 +1,4 @@
-"""Have the notes of a segment written: chunk by chunk, each judged, finished ones kept for a resume."""
+"""Writing of a segment's notes: chunk by chunk, each judged, finished chunks kept for a resume."""
 
 import hashlib
 from collections import deque
@@ -44,13 +44,13 @@ log = structlog.get_logger()
 Complete = Callable[[CompletionRequest], CompletionReply]
 
 SUMMARY_SHARE = 0.15
-"""The most of the chat model's window that a summary may take."""
+"""Maximum share of the chat model's window for a summary."""
 
 RIDING_SHARE = 0.8
-"""Of the summarizer's room: what a prefix may take of it, with a reserve for miscounting."""
+"""Maximum share of the summarizer's room for a prefix, with a reserve for miscounting."""
 
 LOOP_TEMPERATURE = 0.4
-"""After a draft that went round: the same question at temperature 0 would go round again."""
+"""Temperature after a looping draft: the same question at temperature 0 would loop again."""
 
 LEAST_SUMMARY_TOKENS = 200
 LEAST_CHUNK_TOKENS = 1_000
@@ -60,21 +60,21 @@ _FINISH_OF_FAILURE = {
     FailureKind.TRUNCATED: "length",
     FailureKind.REFUSED: "content_filter",
 }
-"""Answers without a usable text are refused by the gate, like any other bad draft."""
+"""Finish reasons for answers without usable text; the gate refuses such answers like any bad draft."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """What one summary takes in.
+    """Input of a summary.
 
     Attributes:
-        generation: The session's, when it was read.
-        base: The summary that it builds on.
-        cut: Where it ends.
-        messages: What it covers beyond the base.
-        following: What was said since and stays raw, as far as it was read.
-        context_window: The chat model's window, or the limit of history where that is less, in tokens.
-        more: Whether more raw messages follow than were read.
+        generation: The session's generation at the time of reading.
+        base: The previous summary as base.
+        cut: End of the segment.
+        messages: Messages covered beyond the base.
+        following: Later messages that stay raw, as far as read.
+        context_window: The chat model's window, or the lower limit of history, in tokens.
+        more: True if more raw messages follow than were read.
     """
 
     generation: int
@@ -87,28 +87,28 @@ class Segment:
 
     @property
     def tokens(self) -> int:
-        """What the summary replaces: the messages and the summary before it."""
+        """Tokens replaced by the summary: the messages and the previous summary."""
         return self.cut.tokens + (self.base.tokens if self.base else 0)
 
     @property
     def from_seq(self) -> int:
-        """The first message that the new summary stands for."""
+        """First message covered by the new summary."""
         return self.base.from_seq if self.base else self.cut.from_seq
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What the writer works with.
+    """Inputs and settings of the writer.
 
     Attributes:
-        held: The work.
-        segment: What is summarized.
-        complete: Asks a model.
-        llm: Which one, and its window.
-        gate: What a summary must be.
-        ride: The beginning of the chat's own request, to ask behind; None for a prompt of its own.
-        ride_price_share: What one of its tokens costs against another one, in [0, 1].
-        temperature: Of the next call.
+        held: The lease on the work.
+        segment: The segment to summarize.
+        complete: Function that calls a model.
+        llm: The model and the window.
+        gate: Requirements on a summary.
+        ride: Prefix of the chat's own request, to ask behind; None for a separate prompt.
+        ride_price_share: Price of a prefix token relative to another token, in [0, 1].
+        temperature: Temperature of the next call.
     """
 
     held: Claim
@@ -123,15 +123,15 @@ class Desk:
 
 @dataclass(frozen=True)
 class Notebook:
-    """Notes after the gate, and who wrote them.
+    """Judged notes with the writer.
 
     Attributes:
-        verdict: Their text, and why they are refused if they are.
-        tokens: What they cost in a window, wrapper included.
-        model: Who wrote them.
+        verdict: Text of the notes, and the reason of a refusal.
+        tokens: Tokens in a window, wrapper included.
+        model: The writing model.
         method: extractive, normal or aggressive.
-        language: In which language.
-        tainted: Whether an outcome of a tool's call, of these messages or of those below, gave orders.
+        language: Language of the notes.
+        tainted: True if a tool result in these messages or in the base gave orders.
     """
 
     verdict: Verdict
@@ -145,10 +145,10 @@ class Notebook:
 def write_notes(desk: Desk) -> Notebook | None:
     """Ask once, and once more for less if the gate refuses; then history stays raw until a new turn.
 
-    After an answer without a usable word the second one has more room: thinking may have taken it all.
+    After an answer without a usable word the second answer gets more room: thinking may have taken all.
 
     Returns:
-        The notes, or None where the messages say nothing that could be noted.
+        The notes, or None when the messages have nothing to note.
 
     Raises:
         LlmFailure: The model did not answer at all.
@@ -184,7 +184,7 @@ def _ask(desk: Desk, lines: tuple[RenderedLine, ...]) -> Notebook:
 
 
 def _fitted(desk: Desk, asked: SummaryInput) -> Desk:
-    """A model that does not think gets room for what it is asked for, so that a loop ends soon."""
+    """Fit the answer's room of a non-thinking model to the budget, so that a loop ends soon."""
     if desk.llm.summarizer_model == EXTRACTIVE:
         return desk
     with reading() as db:
@@ -193,10 +193,10 @@ def _fitted(desk: Desk, asked: SummaryInput) -> Desk:
 
 
 def _write(desk: Desk, asked: SummaryInput) -> Notebook:
-    """Write each chunk on top of the notes so far; the first that is refused ends it.
+    """Write each chunk on top of the notes so far; the first refused chunk ends the writing.
 
-    A chunk that the model finds too large is cut down, and so is what follows: its window is smaller than
-    the settings say. What was written before stays.
+    After a refusal for size, this chunk and the following chunks are cut down: the model's window is smaller
+    than in the settings. Earlier notes stay.
     """
     if desk.ride is not None:
         if (notes := _write_riding(desk, asked)) is not None:
@@ -227,9 +227,9 @@ def _write(desk: Desk, asked: SummaryInput) -> Notebook:
 
 
 def _write_riding(desk: Desk, asked: SummaryInput) -> Notebook | None:
-    """Ask behind the chat's own prefix, all at once; None where that cannot be: then it is asked as ever.
+    """Ask behind the chat's own prefix, all at once; returns None when a separate prompt must be used.
 
-    What the provider refuses there may be a message of the chat's, which a prompt of its own does not send.
+    A refusal by the provider may concern a message of the chat, not sent by a separate prompt.
     """
     question = _question(desk, asked)
     room = desk.llm.summarizer_window_tokens - desk.llm.summarizer_max_output_tokens
@@ -257,7 +257,7 @@ def _chunks(lines: Sequence[RenderedLine], room: int) -> list[tuple[RenderedLine
 
 
 def _shrink(chunks: deque[tuple[RenderedLine, ...]], room: int) -> deque[tuple[RenderedLine, ...]] | None:
-    """Cut what is left to the room, or to half the first one's size; None where that does not shrink it."""
+    """Cut the remaining chunks to the room, or to half the first chunk; None without any shrinking."""
     size = count_text(transcript_text(chunks[0]))
     room = room if room < size else max(size // 2, LEAST_CHUNK_TOKENS)
     smaller = deque(_chunks([line for chunk in chunks for line in chunk], room))
@@ -281,7 +281,7 @@ def _request(desk: Desk, lines: tuple[RenderedLine, ...], *, aggressive: bool) -
 
 
 def _language(segment: Segment, lines: Sequence[RenderedLine]) -> str:
-    """The users' language as the talk goes on: neither that of one stretch nor of what they paste."""
+    """Detect the users' language over the whole talk, not from a single stretch or from pasted text."""
     following = render_transcript(segment.following)
     spoken = users_language((*lines, *following))
     return segment.base.language if spoken == UNKNOWN and segment.base else spoken
@@ -294,7 +294,7 @@ def _summary_budget(segment: Segment, llm: LlmSettings) -> int:
 
 
 def _chunk_budget(request: SummaryInput, llm: LlmSettings) -> int:
-    """What is left of the summarizer's own window for the transcript, with a reserve for miscounting."""
+    """Compute the transcript's room in the summarizer's window, with a reserve for miscounting."""
     prompt = sum(count_message(message) for message in summary_messages(replace(request, lines=())))
     room = llm.summarizer_window_tokens - llm.summarizer_max_output_tokens - prompt - request.budget_tokens
     return max(int(room * 0.8), LEAST_CHUNK_TOKENS)
@@ -313,7 +313,7 @@ def _write_chunk(desk: Desk, asked: SummaryInput, covered_tokens: int) -> Notebo
 
 
 def _judge(desk: Desk, asked: SummaryInput, draft: Draft, covered: Covered) -> Verdict:
-    """Judge a draft, mended as far as that needs no call."""
+    """Judge a draft, mended as far as possible without a call."""
     mended = mend_summary(draft, covered, desk.gate, budget_tokens=asked.budget_tokens, count=count_text)
     log.info(
         "notes_mended",
@@ -328,7 +328,7 @@ def _judge(desk: Desk, asked: SummaryInput, draft: Draft, covered: Covered) -> V
 
 
 def _draft(desk: Desk, asked: SummaryInput) -> tuple[Draft, str]:
-    """A chunk of an earlier attempt, finished or refused, or the model's answer, even a wordless one."""
+    """Get a chunk of an earlier attempt, finished or refused, or the model's answer, even without words."""
     held, model = desk.held, desk.llm.summarizer_model
     with reading() as db:
         kept = find_part(db, held.tenant_id, held.key, _digest(asked, model))
@@ -369,7 +369,7 @@ def _question(desk: Desk, asked: SummaryInput) -> CompletionRequest:
 
 
 def _digest(asked: SummaryInput, model: str) -> bytes:
-    """Names a chunk's input exactly: its text, what it builds on, the prompt and the model."""
+    """Hash a chunk's input exactly: text, base, prompt and model."""
     transcript = transcript_text(asked.lines)
     parts = (PROMPT_VERSION, model, str(asked.aggressive), asked.previous_summary or "", transcript)
     return hashlib.sha256("\0".join(parts).encode()).digest()
@@ -380,7 +380,7 @@ def _refused_digest(asked: SummaryInput, model: str) -> bytes:
 
 
 def _keep_refused(desk: Desk, asked: SummaryInput, draft: Draft) -> None:
-    """Keep a refused first draft, so that an outage in the second call does not cost the first once more."""
+    """Store a refused first draft: after an outage in the second call, the first is not paid again."""
     held, digest = desk.held, _refused_digest(asked, desk.llm.summarizer_model)
     content = f"{draft.finish_reason or 'stop'}\n{draft.text}"
     with transaction() as db:

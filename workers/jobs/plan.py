@@ -1,4 +1,4 @@
-"""Make a plan that somebody asked for: read the question, have it answered, keep the answer."""
+"""Making a requested plan: read the question, get an answer, store the answer."""
 
 import json
 import time
@@ -40,7 +40,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class _Task:
-    """A question, and all that it is answered from."""
+    """A question, with all inputs of the answer."""
 
     plan: Plan
     planner: Planner
@@ -54,26 +54,26 @@ class _Task:
         return PlanQuestion(self.plan.intent, PlanMode(self.plan.mode), self.plan.context or "")
 
     def priors_of(self, intent: str) -> Mapping[str, float]:
-        """What past plans of this catalog say of its entries."""
+        """Score the catalog's entries for an intent by past plans."""
         if self.bound is None:
             return NO_PRIORS
         return score_priors(self.bound, intent, category=category_of(intent))
 
 
 def make_plan(held: Claim, *, complete: Complete, most_wait_s: float) -> str:
-    """Plan an intent against a catalog and keep the plan, or the reason why there is none.
+    """Plan an intent against a catalog and store the plan, or the reason of the failure.
 
-    No transaction is open while a model answers. What was made is kept only if the lease still holds and
-    nobody answered before. A model that is away, or a cap that is used up, puts the work off; a question
-    that waited for longer than `most_wait_s` is given up, visibly; one that its model can never answer, at
-    once.
+    No transaction is open during a model call. The result is stored only if the lease still holds and the
+    plan was not answered before. A missing model or a used-up cap puts the work off; a question waiting
+    longer than
+    `most_wait_s` is given up, visibly; a question unanswerable by the model is given up at once.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
-        AfterturnError: Nobody can be asked now.
+        AfterturnError: No model can be called now.
     """
     task = _read_task(held, time.monotonic())
     if isinstance(task, str):
@@ -121,7 +121,7 @@ def _read_task(held: Claim, started_s: float) -> _Task | FailedPlan | str:
 
 
 def _bind(blob: bytes, catalog: Catalog) -> BoundPriors | None:
-    """What was learned, on this catalog; damaged bytes cost the priors, never the plan."""
+    """Bind learned priors to this catalog; damaged bytes cost the priors, never the plan."""
     try:
         learned = PriorSet.from_bytes(blob)
     except CorruptPriorsError:
@@ -132,7 +132,7 @@ def _bind(blob: bytes, catalog: Catalog) -> BoundPriors | None:
 
 @lru_cache(maxsize=4)
 def _prepare(_digest: str, body: str) -> tuple[Ladder, RankingIndex]:
-    """Read a catalog once: the next plan is probably made from the same one."""
+    """Read a catalog once: the next plan is probably made from the same catalog."""
     catalog = read_catalog(json.loads(body))
     return Ladder(catalog), build_index(catalog)
 
@@ -207,7 +207,7 @@ def _age_s(plan: Plan) -> float:
 
 
 def _expired(held: Claim, task: _Task, most_wait_s: float) -> FailedPlan:
-    """What kept the plan from being made, and what was spent on it all the same."""
+    """Build the failure of an expired plan, with the last error and the costs."""
     with reading() as db:
         work = find_work(db, held.tenant_id, held.kind, held.key)
         calls = calls_of_work(db, held.tenant_id, held.work_id, since=task.plan.created_at)
@@ -222,7 +222,7 @@ def _expired(held: Claim, task: _Task, most_wait_s: float) -> FailedPlan:
 
 
 def _end(held: Claim, failed: FailedPlan | None, outcome: str) -> str:
-    """End without a plan."""
+    """End the work without a plan."""
     with transaction() as db:
         if not hold(db, held):
             raise LeaseLostError

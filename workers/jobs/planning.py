@@ -1,4 +1,4 @@
-"""The dialog with a planning model: fit the catalog, perhaps filter it, ask once, and once more for less."""
+"""Dialog with a planning model: fit the catalog, filter if useful, ask once, and once more for less."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -41,28 +41,28 @@ _NO_ANSWER = {
     FailureKind.REFUSED: "refused",
     FailureKind.SHRINK_INPUT: "too-large",
 }
-"""Failures that are about this question, by what a plan's row calls them."""
+"""Failures of the question, with the causes stored in a plan's row."""
 
 _REFUSED = "refused"
 
 _FINAL = frozenset({Cause.MISSING_MODEL, Cause.INVALID_REQUEST})
-"""Failures of the model that was asked for that neither waiting nor another wording ends."""
+"""Failures of the requested model that no wait and no other wording can end."""
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What a plan is made from.
+    """Inputs of a plan.
 
     Attributes:
-        tenant_id: Who pays.
-        work_id: The work that asks.
-        session_id: The conversation, for its cap; None for none.
-        question: What is to be planned.
+        tenant_id: The paying tenant.
+        work_id: The asking work.
+        session_id: The conversation, for the session's cap; None without a conversation.
+        question: The question to plan.
         planner: The model.
         ladder: The full catalog, ready to be written at any length.
-        index: The same, ready to be ranked.
-        priors: What history says of entries for this intent.
-        complete: The door to models.
+        index: The full catalog, ready to be ranked.
+        priors: Scores of entries for this intent from history.
+        complete: Function that calls a model.
     """
 
     tenant_id: UUID
@@ -78,15 +78,15 @@ class Desk:
 
 @dataclass(frozen=True)
 class Answered:
-    """How the dialog ended.
+    """End of the dialog.
 
     Attributes:
-        draft: The plan; None where there is none.
-        cause: Why there is none; None where there is one.
-        detail: More of it, without words of the prompt.
-        compaction: What the catalog lost at the last try, and what the first pass did; None where it never
-            fitted.
-        notes: How it was asked, JSON-ready.
+        draft: The plan; None after a failure.
+        cause: Cause of the failure; None with a plan.
+        detail: Details, without words of the prompt.
+        compaction: Parts of the catalog removed at the last try, and the result of the first pass; None when
+            the catalog never fitted.
+        notes: Facts about the request, JSON-ready.
     """
 
     draft: PlanDraft | None
@@ -97,16 +97,16 @@ class Answered:
 
 
 def ask_planner(desk: Desk) -> Answered:
-    """Ask the model for a plan; where it has no answer to that, once more as the weakest are asked.
+    """Ask the model for a plan; without an answer, once more with the prompt for the weakest models.
 
     Args:
-        desk: What the plan is made from; no transaction is open.
+        desk: Inputs of the plan; no transaction is open.
 
     Returns:
-        The plan, or why there is none.
+        The plan, or the cause of the failure.
 
     Raises:
-        LlmFailure: The model is away, or nobody may use it now.
+        LlmFailure: The model is away, or not available now.
         AfterturnError: A cap is used up, or the breaker is open.
     """
     try:
@@ -157,7 +157,7 @@ def _ask(desk: Desk, planner: Planner, ranking: Ranking) -> Answered:
 
 
 def _fit(desk: Desk, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | None]:
-    """The catalog as it is shown, and what a first pass did: `used`, `none`, `failed`; None without one."""
+    """Fit the catalog, with the result of a first pass: `used`, `none`, `failed`; None without a pass."""
     ranked_ids = [entry.entry_id for entry in ranking.entries]
     top_n = planner.profile.top_n
     fitted = fit_catalog(desk.ladder, planner.catalog_budget, ranked_ids=ranked_ids, top_n=top_n)
@@ -171,10 +171,10 @@ def _fit(desk: Desk, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | 
 
 
 def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...] | None:
-    """The ids of the first pass; None where it fails in any way: the lexical result stays.
+    """Pick entry ids by a first pass; returns None on any failure, so that the lexical result stays.
 
     Raises:
-        LlmFailure: There is no such model: the breaker would hide that from the question itself.
+        LlmFailure: The model does not exist: the breaker would hide the fact from the question itself.
     """
     catalog = desk.ladder.catalog
     messages = filter_messages(desk.question, planner, filter_lines(catalog, planner, ranked_ids))
@@ -220,7 +220,7 @@ def _completion(
 
 
 def describe_compaction(compaction: Compaction, first_pass: str | None = None) -> JsonObject:
-    """The record of what a catalog lost, JSON-ready."""
+    """Describe the removed parts of a catalog, JSON-ready."""
     return {
         "before_bytes": compaction.before_bytes,
         "after_bytes": compaction.after_bytes,

@@ -1,4 +1,4 @@
-"""Have an artifact read for one focus: one question to the summarizer, one verdict."""
+"""Reading of an artifact for a focus: a question to the summarizer, and a verdict."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,17 +33,17 @@ _REFUSED_ANSWERS = {
 
 @dataclass(frozen=True)
 class Reader:
-    """Who reads, what, on whose account.
+    """Inputs of a reading: payer, artifact, model and limits.
 
     Attributes:
-        tenant_id: Who pays.
-        work_id: The due work that asks.
-        session_id: The session whose cap it counts against; None for nobody's.
-        artifact: What is read.
-        index: Its passages.
-        complete: Asks a model.
-        llm: Which model, and its window.
-        settings: How long a summary may be, and how much is read for it.
+        tenant_id: The paying tenant.
+        work_id: The asking work.
+        session_id: The session with the charged cap; None without a session.
+        artifact: The artifact to read.
+        index: Passages of the artifact.
+        complete: Function that calls a model.
+        llm: The model and the window.
+        settings: Limits of the summary and of the text read.
     """
 
     tenant_id: UUID
@@ -57,15 +57,15 @@ class Reader:
 
     @property
     def budget_tokens(self) -> int:
-        """The most tokens of a summary: a fixed size, and never near the artifact's own."""
+        """Maximum tokens of a summary: a fixed size, and never near the artifact's own size."""
         return summary_tokens(self.artifact, self.settings)
 
 
 def read_for(reader: Reader, wish: Wish) -> MadeSummary:
-    """Have the artifact summarized for the focus of a wish.
+    """Summarize the artifact for the focus of a wish.
 
-    What is too large for the summarizer is not read chunk by chunk: the passages that bear on the focus are
-    chosen first, so that one call of bounded size does.
+    An artifact too large for the summarizer is not read chunk by chunk: the passages relevant to the focus
+    are chosen first, so that a single call of bounded size is enough.
 
     Raises:
         LlmFailure: The model did not answer; the wish stays.
@@ -94,12 +94,12 @@ def read_for(reader: Reader, wish: Wish) -> MadeSummary:
 
 
 def summary_tokens(artifact: ArtifactText, settings: PrecomputeSettings) -> int:
-    """The most tokens of a summary of an artifact, > 0."""
+    """Compute the maximum tokens of a summary of an artifact, > 0."""
     return max(min(settings.artifact_summary_tokens, artifact.tokens // 3), 1)
 
 
 def input_cap(llm: LlmSettings, settings: PrecomputeSettings) -> int:
-    """The most tokens of an artifact that are read for one summary."""
+    """Compute the maximum tokens of an artifact read for a summary."""
     room = llm.summarizer_window_tokens - llm.summarizer_max_output_tokens
     return max(min(settings.artifact_input_tokens, int(room * 0.8)), LEAST_INPUT_TOKENS)
 

@@ -1,4 +1,4 @@
-"""Look at an unsure message again, after its turn: what a model names is there for the next message."""
+"""Relabelling of an unsure message after the turn: the model's label serves the next message."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from models.work import Claim, finish, hold
 from workers.jobs.lifecycle import LeaseLostError
 
 WAIT_FOR_TURN_S = 600
-"""A turn that has not come by then is not waited for any longer."""
+"""Longest wait for a turn, in seconds."""
 
 WAIT_S = 15.0
 
@@ -24,17 +24,17 @@ Complete = Callable[[CompletionRequest], CompletionReply]
 
 
 def relabel_session(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
-    """Ask a model what a session's newest unsure message was about, and keep the answer.
+    """Ask a model for the topic of a session's newest unsure message, and store the answer.
 
-    No transaction is open while it answers. An answer that cannot be read is kept as no label: the same
-    question would get the same answer.
+    No transaction is open during the call. An unreadable answer is stored as no label: the same question
+    would get the same answer.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
-        AfterturnError: Nobody can be asked now.
+        AfterturnError: No model can be called now.
     """
     if llm.context_planner_model == EXTRACTIVE:
         return _end(held, "no model that could be asked")

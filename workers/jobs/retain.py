@@ -1,4 +1,4 @@
-"""Delete what is older than its tenant wants it kept: a little at a time, and for a while only."""
+"""Deletion of data beyond the tenant's retention: a little at a time, and for a limited time."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,17 +29,17 @@ from workers.jobs.lifecycle import LeaseLostError
 log = structlog.get_logger()
 
 PASSED_OVER = frozenset({"55P03", "40P01", "40001", "57014"})
-"""SQLSTATEs of a session that others hold, or that takes too long: it stops none behind it."""
+"""SQLSTATEs of a locked or too slow session: passed over, so that the sessions behind are not stopped."""
 
 
 def retain(held: Claim, *, settings: RetentionSettings) -> str:
-    """Delete what is too old: sessions whole, plans, versions, keys, receipts; calls become sums by day.
+    """Delete old data: whole sessions, plans, versions, keys, receipts; calls become sums by day.
 
-    Safe to run twice and at once: rows that another run or a call holds are passed over, and each step is
-    whole or not at all. What is left when the time of a run is over is taken up at once by the next.
+    Safe to run twice and at once: rows locked by another run or a call are passed over, and each step is
+    whole or not at all. The rest after the time of a run is continued at once by the next run.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
@@ -62,9 +62,9 @@ def retain(held: Claim, *, settings: RetentionSettings) -> str:
 
 
 def _unless_held(words: str, do: Callable[[], int]) -> int | None:
-    """Do a step; None where it was given up, as others held what it needs or it took too long.
+    """Run a step; returns None for a step given up because of locks or a timeout.
 
-    The next run tries it again, and no step behind it waits for that.
+    The next run tries again, and no later step waits.
     """
     try:
         return do()
@@ -85,7 +85,7 @@ def _tell(gone: Mapping[str, int | None], *, is_cut: bool) -> str:
 
 @dataclass(frozen=True)
 class _Step:
-    """What goes row by row: in words, its table, and what deletes the next few and says how many."""
+    """A deletion row by row: words for the outcome, the table, and a function to delete the next rows."""
 
     words: str
     rows_of: str
@@ -123,7 +123,7 @@ def _repeat(step: _Step, ends_at: float) -> int:
 
 
 def _erase_sessions(settings: RetentionSettings, ends_at: float) -> int:
-    """Each in a transaction of its own: a large one holds up no other."""
+    """Erase each session in a separate transaction: a large session holds up no other."""
     erased = [receipt for receipt in _erased(settings, ends_at) if receipt is not None]
     if erased:
         total = Receipt()
@@ -168,7 +168,7 @@ def _drop_summaries(settings: RetentionSettings, ends_at: float) -> int:
 
 
 def _places(wish: str, find: Finder, *, general: int, ends_at: float) -> Iterator[Place]:
-    """Each session once, tenant by tenant, so that one that is held stops none behind it."""
+    """Yield each session once, tenant by tenant, so that a locked session does not stop the next."""
     with reading() as db:
         wishing = find_wishing(db, wish, general=general)
     for one in wishing:

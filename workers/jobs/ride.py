@@ -1,4 +1,4 @@
-"""Whether a summary may ride on the prefix of the chat: only where the chat sent exactly that."""
+"""Check whether a summary may ride on the prefix of the chat: only on exactly the prefix sent by the chat."""
 
 from context.riding import ChatPrefix, Ride, RideOutcome, caches_by_itself, find_ride
 from context.window import Notes
@@ -12,14 +12,14 @@ from models.work import Claim
 from workers.jobs.notes import Segment
 
 MOST_MESSAGES = 5_000
-"""A longer beginning than any window is shown with is not read again."""
+"""Maximum number of messages read for a prefix, more than any window shows."""
 
 
 def look_for_ride(db: Transaction, held: Claim, segment: Segment, llm: LlmSettings) -> Ride | None:
-    """Write the beginning of the chat's last request again, as far as the messages to summarize go.
+    """Rebuild the prefix of the chat's last request, up to the messages to summarize.
 
     Returns:
-        The beginning; None where a prompt of its own has to do, which is counted by its reason.
+        The prefix; None when a separate prompt is needed, counted by reason.
     """
     if llm.summarizer_model == EXTRACTIVE:
         return None

@@ -1,4 +1,4 @@
-"""What the summarizer can really take and give: its settings, lowered by what its refusals taught."""
+"""Real limits of the summarizer: the settings, lowered by windows learned from refusals."""
 
 from uuid import UUID
 
@@ -16,23 +16,23 @@ from models.session import reading, transaction
 log = structlog.get_logger()
 
 LEAST_WINDOW_TOKENS = 1_000
-"""A refusal that names less is misread: no model has so small a window."""
+"""Lowest believed window: no model has a smaller window, so a lower number was misread."""
 
 MOST_OF_WINDOW = 4
-"""An answer takes one in so many tokens of a window that is smaller than the settings say."""
+"""Divisor of a window smaller than in the settings, for the room of an answer."""
 
 BUDGETS_OF_ANSWER, LEAST_ANSWER_TOKENS = 2, 200
-"""What an answer may take: twice what it was asked for, since no model counts its tokens, and a few."""
+"""Room of an answer: twice the requested budget, since no model counts tokens, and a few more."""
 
 WIDER = 2
-"""How much more an answer may take after one that ended without a usable word: thinking takes of it too."""
+"""Factor for the answer's room after an answer without a usable word: thinking takes room too."""
 
 OUT_OF_ROOM = frozenset({Reason.EMPTY, Reason.CUT_OFF, Reason.REASONING_TEXT})
 """Refusals that more room for the answer may mend."""
 
 
 def known_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings) -> LlmSettings:
-    """The settings with the window that the summarizer turned out to have for a session."""
+    """Return the settings with the summarizer's real window for a session."""
     if llm.summarizer_model == EXTRACTIVE:
         return llm
     with reading() as db:
@@ -41,19 +41,19 @@ def known_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings) -> Llm
 
 
 def learn_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings, failure: LlmFailure) -> LlmSettings:
-    """Go by the window that a refusal names, and remember it for the next summaries of the session.
+    """Use the window named by a refusal, and remember the window for the next summaries of the session.
 
-    A refusal that the ledger contradicts, by a larger call of the same model that succeeded lately, is not
-    believed: one wrong server behind a name is no limit, and less is asked of it all the same.
+    A refusal contradicted by the ledger, with a recent, larger, successful call of the same model, is not
+    believed: a single wrong server behind a name is no limit, and less is asked of the server all the same.
 
     Args:
-        tenant_id: The tenant that pays.
-        session_id: The session whose work it is; None for nobody's, and then nothing is remembered.
+        tenant_id: The paying tenant.
+        session_id: The session of the work; None without a session, and then nothing is remembered.
         llm: The settings so far.
-        failure: What the model said to a question.
+        failure: The model's failure.
 
     Returns:
-        The settings to go on with; the same where it named no smaller window that is believed.
+        The settings to go on with; unchanged without a smaller, believed window.
     """
     limit = failure.limit_tokens
     if failure.kind is not FailureKind.SHRINK_INPUT or limit is None or limit < LEAST_WINDOW_TOKENS:
@@ -74,7 +74,7 @@ def learn_room(tenant_id: UUID, session_id: str | None, llm: LlmSettings, failur
 
 
 def lowered(llm: LlmSettings, limit: int | None) -> LlmSettings:
-    """The settings for a window of so many tokens; the same where it is not smaller."""
+    """Return the settings for a window of a number of tokens; unchanged for a larger window."""
     if limit is None or limit >= llm.summarizer_window_tokens:
         return llm
     output = min(llm.summarizer_max_output_tokens, max(limit // MOST_OF_WINDOW, 1))
@@ -82,15 +82,15 @@ def lowered(llm: LlmSettings, limit: int | None) -> LlmSettings:
 
 
 def fitted(llm: LlmSettings, budget_tokens: int, *, thinks: bool) -> LlmSettings:
-    """The settings with room for an answer of so many tokens, and no more than a loop may cost.
+    """Return the settings with room for an answer of a number of tokens, and a bound on the cost of a loop.
 
     Args:
         llm: The settings so far.
-        budget_tokens: The most tokens that the answer was asked for, > 0.
-        thinks: Whether the model thinks out of the same room.
+        budget_tokens: Maximum tokens asked for in the answer, > 0.
+        thinks: True if the model thinks in the same room.
 
     Returns:
-        The settings; the same for a model that thinks.
+        The settings; unchanged for a thinking model.
     """
     room = budget_tokens * BUDGETS_OF_ANSWER + LEAST_ANSWER_TOKENS
     if thinks or room >= llm.summarizer_max_output_tokens:
@@ -99,7 +99,7 @@ def fitted(llm: LlmSettings, budget_tokens: int, *, thinks: bool) -> LlmSettings
 
 
 def widened(llm: LlmSettings) -> LlmSettings:
-    """The settings with more room for the answer, a quarter of the window at most; never less than before."""
+    """Return the settings with more room for the answer, up to a quarter of the window, never with less."""
     output = llm.summarizer_max_output_tokens
     wide = min(output * WIDER, llm.summarizer_window_tokens // MOST_OF_WINDOW)
     return llm.model_copy(update={"summarizer_max_output_tokens": max(output, wide)})

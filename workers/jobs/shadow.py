@@ -1,4 +1,4 @@
-"""Hold windows that were not used against the turns that followed; no model is called."""
+"""Judging of unused windows by the turns that followed; no model is called."""
 
 from datetime import timedelta
 
@@ -10,16 +10,16 @@ from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 
 PAGE = 100
-"""How many records are judged in one transaction."""
+"""Number of records judged in a transaction."""
 
 
 def judge_shadows(held: Claim, *, settings: ShadowSettings) -> str:
-    """Judge a tenant's records whose turn has come, and come back while others wait.
+    """Judge a tenant's records with an arrived turn, and come back while others wait.
 
-    Idempotent: a record is judged once, and its digests go with it.
+    Idempotent: a record is judged once, and the digests are deleted.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.

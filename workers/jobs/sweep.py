@@ -1,4 +1,4 @@
-"""Look after the tables: calls that a crash cut off, processes that are gone, work that waits for a cap."""
+"""Maintenance of the tables: calls cut off by a crash, lost processes, work waiting for a cap."""
 
 from datetime import timedelta
 from functools import partial
@@ -27,16 +27,16 @@ from workers.jobs.sweep_artifacts import sweep_artifacts
 
 KEEP_HEARTBEATS = timedelta(days=1)
 ARTIFACTS = "artifacts"
-"""The key of the work that looks after artifacts; it is rarer than the other."""
+"""Key of the maintenance of artifacts, run less often than the general sweep."""
 
 ARTIFACTS_EVERY_S = 3_600
 
 CAPS = "caps"
-"""The key of the work that looks for room in the caps."""
+"""Key of the look for room in the caps."""
 
 
 def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> str:
-    """Settle what nobody will settle any more. Idempotent, bounded, and no model is called."""
+    """Do the maintenance named by the key. Idempotent, bounded, and no model is called."""
     if held.key == ARTIFACTS:
         return sweep_artifacts(held, settings=artifact_settings())
     if held.key == RETENTION:
@@ -58,7 +58,7 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
 
 
 def _look_at_caps(held: Claim, caps: Caps, llm: LlmSettings, *, look_s: float) -> str:
-    """Bring forward what has room by now, each tenant's work in a transaction of its own."""
+    """Release work with room under the caps, each tenant's work in a separate transaction."""
     with reading() as db:
         tenants = find_capped(db)
     if tenants:

@@ -1,4 +1,4 @@
-"""Keep stored artifacts and what was read out of them within their time and size."""
+"""Maintenance of stored artifacts and artifact summaries within limits of time and size."""
 
 from collections.abc import Callable
 
@@ -10,19 +10,19 @@ from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 
 STEP_ROWS = 200
-"""What one transaction drops: nobody waits long for a row that it holds."""
+"""Number of rows dropped in a transaction: nobody waits long for a locked row."""
 
 MOST_STEPS = 500
-"""The most transactions of one run for each of the three; the next run goes on."""
+"""Maximum number of transactions in a run for each of the three steps; the next run goes on."""
 
 
 def sweep_artifacts(held: Claim, *, settings: ArtifactSettings) -> str:
-    """Drop summaries that are over their time or take too much room, and artifacts that nothing uses.
+    """Drop expired and excess summaries, and unused artifacts.
 
-    Safe to run twice and at once: rows that another run holds are passed over.
+    Safe to run twice and at once: rows locked by another run are passed over.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
