@@ -1,4 +1,4 @@
-"""Headers that every answer bears: what a browser may make of it."""
+"""Security headers of every answer for browsers."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PAGES = frozenset({"/docs", "/redoc", "/docs/oauth2-redirect"})
-"""Pages of the framework: they bring scripts of their own."""
+"""Pages of the framework, with scripts of their own."""
 
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _POLICY = b"content-security-policy"
@@ -17,14 +17,14 @@ _SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 class GuardAnswers:
-    """Let no browser guess what an answer is, frame a page of the API, or run what the page did not bring."""
+    """Stop browsers from guessing content types, framing API pages, or running foreign scripts."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add the headers to one answer."""
+        """Add the headers to an answer."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -52,10 +52,10 @@ def _is_page(start: Message) -> bool:
 
 
 def page_policy(page: bytes) -> bytes:
-    """Write the policy of a page that brings scripts inside of itself: they run by their hashes alone.
+    """Write the security policy of a page with inline scripts, allowed by their hashes only.
 
     Args:
-        page: Its HTML.
+        page: The page's HTML.
     """
     scripts = " ".join(["'self'", *_hashes(_SCRIPT.findall(page))])
     return (

@@ -1,4 +1,4 @@
-"""The application: routers, errors, and the time that each answer took."""
+"""The application: routers, errors, and the duration of each answer."""
 
 import time
 from collections.abc import AsyncIterator
@@ -59,7 +59,7 @@ class ServerTiming:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Time one request."""
+        """Time a request."""
         started = time.perf_counter()
 
         async def timed(message: Message) -> None:
@@ -76,7 +76,7 @@ class ServerTiming:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Refuse wrong settings, set the number of threads, load the token ranks before a request needs them."""
+    """Check the settings, set the number of threads, and load the token ranks before the first request."""
     require_settings()
     to_thread.current_default_thread_limiter().total_tokens = api_settings().api_threads
     await to_thread.run_sync(count_text, "warm")

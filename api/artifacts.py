@@ -1,4 +1,4 @@
-"""Artifacts: what is stored of one, slices of its text, and summaries of it for a focus."""
+"""Artifacts: stored facts, slices of text, and summaries for a focus."""
 
 from dataclasses import replace
 from typing import Annotated, Any
@@ -36,11 +36,11 @@ router = APIRouter(prefix="/v1/artifacts/{artifact_id}", tags=["artifacts"])
 
 MOST_FOCUS_CHARS = 2_000
 SIZE = SizeClass.MEDIUM
-"""How long a summary is that is asked for by its focus alone."""
+"""Size of a summary requested by its focus only."""
 
 TOO_SMALL = "too-small"
 LEAST_ARTIFACT_TOKENS = 60
-"""A summary takes a third of its artifact; of less than this, that would say nothing."""
+"""Least size of an artifact with summaries; a summary of a third would be too short to be useful."""
 
 
 async def _artifact_id(
@@ -57,7 +57,7 @@ BareCall = Annotated[Call, Depends(reader(lambda _: 1024))]
 
 
 class SummaryWish(Body):
-    """What an artifact will be read for."""
+    """Request for a summary of an artifact."""
 
     focus: str = Field(max_length=MOST_FOCUS_CHARS, description="In words; empty for the general summary.")
     wait_ms: int = Field(0, ge=0, description="How long to wait for it; 0 answers at once.")
@@ -81,7 +81,7 @@ _CHARS = {"type": "integer", "minimum": 0, "maximum": 999_999_999}
     ),
 )
 def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> Response:
-    """Answer with what is known of an artifact; with `from` and `to`, those characters of its text, too."""
+    """Answer with an artifact's facts; with `from` and `to`, also with the range of its text."""
     caller = call.caller("read")
     check_parameters(request, ("from", "to"))
     asked = _range(request)
@@ -97,11 +97,11 @@ def show_artifact(artifact_id: ArtifactId, request: Request, call: BareCall) -> 
 
 @router.put("/summaries", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(SummaryWish))
 def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
-    """Ask for a summary ahead of use: 202 while it is prepared, 200 where it is ready or rejected.
+    """Request a summary ahead of use: 202 while in preparation, 200 once ready or rejected.
 
-    The words of the focus are stored. Name the `session_id` or the `user_id` that they are of, and they go
-    when that one is erased. Words of nobody live until the summary expires, 30 days unless the operator says
-    otherwise, or until somebody is erased who had the artifact.
+    The words of the focus are stored. Name the `session_id` or `user_id` of their owner, and the words are
+    erased with the owner. Without an owner, the words live until the summary expires, 30 days by default, or
+    until somebody with the artifact is erased.
     """
     caller = call.caller("write")
     body = call.body(SummaryWish)
@@ -141,7 +141,7 @@ def ask_for_summary(artifact_id: ArtifactId, call: BodyCall) -> Response:
     ),
 )
 def show_summary(artifact_id: ArtifactId, request: Request, call: BareCall) -> Response:
-    """Answer with the summary for `?focus=`: the exact one, else a near one that says so, else 404."""
+    """Answer with the summary for `?focus=`: the exact summary, else a near one marked as near, else 404."""
     caller = call.caller("read")
     check_parameters(request, ("focus",))
     words = clean_text(request.query_params.get("focus", ""))
@@ -175,14 +175,14 @@ def _no_summary(path: str, focus: Focus, stands: tuple[ReadingState, str | None]
 
 
 def _key(facts: ArtifactFacts, focus: Focus, maker: Maker) -> SummaryKey:
-    """What a summary of today answers; the worker chooses its model."""
+    """Build the key of a present summary; the worker chooses its model."""
     prompt = maker.prompt_version or ARTIFACT_PROMPT_VERSION
     language = focus.language if focus.language != UNKNOWN else facts.language or UNKNOWN
     return SummaryKey(facts.artifact_id, focus.key, SIZE, language, prompt_version=prompt)
 
 
 def _wish(key: SummaryKey, focus: Focus, body: SummaryWish) -> Wish:
-    """What is asked for, and whose words it is asked in; the general summary is asked in nobody's."""
+    """Build the request, with the owner of its words; the general summary has no owner."""
     owners = (None, None) if focus.is_general else (body.session_id, body.user_id)
     return Wish(key, focus.original, focus.terms, "asked", *owners)
 
@@ -190,7 +190,7 @@ def _wish(key: SummaryKey, focus: Focus, body: SummaryWish) -> Wish:
 def _want(
     db: Transaction, tenant_id: UUID, facts: ArtifactFacts, wish: Wish, *, again: bool, maker: Maker
 ) -> tuple[ReadingState, str | None]:
-    """The wish and the work that fulfils it, in one transaction; what was rejected is not paid for twice."""
+    """Store the request and its work in a transaction; a rejected summary is not paid for twice."""
     if facts.tokens < LEAST_ARTIFACT_TOKENS:
         return ReadingState.REJECTED, TOO_SMALL
     stands = find_standing(db, tenant_id, wish.key, maker=maker)
@@ -261,7 +261,7 @@ def _number(request: Request, name: str) -> int | None:
 def _slice(
     db: Transaction, tenant_id: UUID, facts: ArtifactFacts, start: int, end: int | None
 ) -> dict[str, Any]:
-    """Some of the text; what is asked beyond one answer's bound is read on from `next_from`."""
+    """Read a part of the text; beyond an answer's limit, continue at `next_from`."""
     wanted = min(facts.size_chars if end is None else end, facts.size_chars)
     stop = min(wanted, start + MOST_CONTENT_CHARS)
     text = load_slice(db, tenant_id, facts.artifact_id, start=start, length=max(stop - start, 0)) or ""

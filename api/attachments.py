@@ -1,4 +1,4 @@
-"""Attachments: documents that are stored once, by content, and used by their id in later calls."""
+"""Attachments: documents stored once, by content, and used by id in later calls."""
 
 import base64
 import binascii
@@ -30,12 +30,12 @@ router = APIRouter(prefix="/v1", tags=["artifacts"])
 
 JSON = "application/json"
 UNSAID = "application/x-www-form-urlencoded"
-"""What curl says of a body where nobody told it what it is; every other call reads it as JSON."""
+"""Content type sent by curl without an explicit type; all other calls read such a body as JSON."""
 
 MOST_TITLE_CHARS = 300
 MOST_SOURCE_CHARS = 2_000
 MOST_CONTENT_CHARS = 200_000
-"""What one answer shows of a document; the rest is read in slices."""
+"""Most characters of a document in an answer; the rest is read in slices."""
 
 CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 _PARAMETERS = ("title", "source", "attachment_type", "session_id", "user_id", "raw")
@@ -65,14 +65,14 @@ class AttachmentUpload(Body):
 
 @dataclass(frozen=True)
 class Upload:
-    """A document that was read, and what was said of it."""
+    """A parsed document with its given metadata."""
 
     document: Document
     said: NewAttachment
 
 
 UploadCall = Annotated[Call, Depends(reader(lambda _: 2 * artifact_settings().attachment_max_bytes + 2**16))]
-"""Twice a document's bytes: base64 and escapes make it longer than it is."""
+"""Call with a body limit of twice a document's size, since base64 and escapes lengthen the document."""
 
 
 async def _attachment_id(
@@ -100,7 +100,8 @@ _SAID = {name: _RAW if name == "raw" else _FIELDS[name] for name in _PARAMETERS}
 def upload(request: Request, call: UploadCall) -> Response:
     """Store a document: inside a JSON body, or as the body itself with its own Content-Type.
 
-    A JSON document itself is sent with `?raw=true`. 201 for a new one, 200 where it was stored before.
+    A document of type JSON is sent with `?raw=true`. 201 for a new document, 200 for a document already
+    stored.
     """
     caller = call.caller("write")
     sent = _read(request, call)
@@ -128,7 +129,7 @@ def upload(request: Request, call: UploadCall) -> Response:
 def show_attachment(
     attachment_id: AttachmentId, request: Request, call: Annotated[Call, Depends(reader(lambda _: 1024))]
 ) -> Response:
-    """Answer with what is known of an attachment; with `?content=true` the beginning of its text, too."""
+    """Answer with an attachment's facts; with `?content=true`, also with the beginning of its text."""
     caller = call.caller("read")
     with_content = flag(request, "content", allowed=("content",))
     with reading() as db:
@@ -148,10 +149,10 @@ def show_attachment(
 
 
 def flag(request: Request, name: str, *, allowed: tuple[str, ...]) -> bool:
-    """Read a yes or no of the address; a parameter that is not known is refused.
+    """Read a boolean query parameter; an unknown parameter is refused.
 
     Raises:
-        ProblemError: Another parameter, or another value.
+        ProblemError: A parameter is unknown, or the value is not a boolean.
     """
     check_parameters(request, allowed)
     value = request.query_params.get(name, "false").lower()
@@ -161,7 +162,7 @@ def flag(request: Request, name: str, *, allowed: tuple[str, ...]) -> bool:
 
 
 def check_parameters(request: Request, allowed: tuple[str, ...]) -> None:
-    """Refuse a parameter of the address that is not known."""
+    """Refuse unknown query parameters."""
     for name in request.query_params:
         if name not in allowed:
             message = f"{name[:80]}: is not a known parameter; allowed: {', '.join(allowed)}"
@@ -244,7 +245,7 @@ def _artifact(sent: Upload) -> NewArtifact:
 
 
 def _store(db: Transaction, tenant_id: UUID, new: NewArtifact, said: NewAttachment) -> bool:
-    """The document, its upload and the work that it makes due, in one transaction."""
+    """Store the document, its upload and the resulting work in a transaction."""
     store_artifacts(db, tenant_id, [new])
     added = add_attachment(db, tenant_id, replace(said, title=said.title or new.artifact.title))
     settings = artifact_settings()

@@ -1,4 +1,4 @@
-"""What each model may be shown: the table of profiles, and the profile of one model from memory."""
+"""Catalog budgets of models: the table of profiles, and a cache of single profiles."""
 
 import time
 from dataclasses import asdict
@@ -33,14 +33,14 @@ _ANY_OTHER = "*"
 
 
 class WantedModel(Parameters):
-    """Which model to say more of."""
+    """Model to show in detail."""
 
     model: str | None = Field(None, min_length=1, max_length=200, description="A model's name at any host.")
 
 
 @router.get("/context-budgets")
 def show_budgets(call: BodyCall, wanted: Annotated[WantedModel, Query()]) -> Response:
-    """Answer with the budget of every kind of model, this tenant's overrides applied, and of a named one."""
+    """Answer with the budget of every kind of model, with the tenant's overrides, and of a named model."""
     caller = call.caller("read")
     with reading() as db:
         answer = budgets_answer(db, caller.tenant_id)
@@ -55,14 +55,14 @@ def show_budgets(call: BodyCall, wanted: Annotated[WantedModel, Query()]) -> Res
 
 
 def budgets_answer(db: Transaction, tenant_id: UUID) -> dict[str, Any]:
-    """The table of budgets as one tenant has it.
+    """Build the table of budgets for a tenant.
 
     Args:
         db: A connection.
-        tenant_id: Whose overrides apply.
+        tenant_id: The tenant with the overrides.
 
     Returns:
-        `{budgets, policy}`; the last budget is the one of every other model.
+        `{budgets, policy}`; the last budget is for all other models.
     """
     shared, overrides = list_profiles(db), list_overrides(db, tenant_id)
     own = {override.prefix for override in overrides}
@@ -89,7 +89,7 @@ def _number(value: object) -> float | str:
 
 
 class ProfileCache:
-    """Profiles that were read a moment ago: a call needs no query for them."""
+    """Cache of recently read profiles, to save a query per call."""
 
     def __init__(self, most: int = 10_000) -> None:
         """Hold at most so many."""
@@ -98,7 +98,7 @@ class ProfileCache:
         self._lock = Lock()
 
     def find(self, tenant_id: UUID, model: str) -> ModelProfile:
-        """The profile of a model as a tenant has it."""
+        """Find the profile of a model for a tenant."""
         now = time.monotonic()
         until, profile = self._known.get((tenant_id, model), (0.0, FALLBACK))
         if now < until:

@@ -1,4 +1,4 @@
-"""One call: who makes it, and what it says. The body is read once, bounded, and strictly."""
+"""A call: its caller and its body. The body is read once, with a size limit, and strictly."""
 
 import hashlib
 import time
@@ -25,14 +25,14 @@ from models.tenant import Caller, find_caller
 from models.tracing import annotate
 
 SMALL_BODY_BYTES = 65_536
-"""A body up to this is read before its call is counted: that saves most calls a change of threads."""
+"""Largest body, in bytes, read before the call is counted; saves most calls a change of threads."""
 
 _COUNTED = "afterturn.counted"
 _HELD_BACK = "afterturn.held_back"
 
 
 class Body(BaseModel):
-    """A request body: a field that we do not know is refused, not dropped in silence."""
+    """A request body: unknown fields are refused, not silently dropped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,19 +50,19 @@ Model = TypeVar("Model", bound=Body)
 
 
 class Call:
-    """A request whose body has been read; the rest happens in the endpoint's own thread."""
+    """A request with its body read; the rest happens in the endpoint's own thread."""
 
     def __init__(self, request: Request, raw: bytes) -> None:
-        """Keep what the endpoint needs."""
+        """Keep the request and its body."""
         self.raw = raw
         self._request = request
 
     def caller(self, *scopes: str) -> Caller:
-        """Find whose key this is, and count the call.
+        """Find the caller by key, and count the call.
 
         Raises:
-            ProblemError: No key, a wrong one, one that called too often, or one without these scopes; only
-                then what is wrong with an id in the path.
+            ProblemError: The key is missing, wrong, over its rate limit, or lacks the scopes; with a valid
+                key, an id in the path is faulty.
         """
         caller = _charge(self._request)
         for scope in scopes:
@@ -80,21 +80,21 @@ class Call:
 
 
 def hold_back(request: Request, fault: ProblemError) -> None:
-    """Keep what is wrong with an id in the path until the caller is known to have the scope for the call."""
+    """Hold back the fault of an id in the path until the caller's scope for the call is checked."""
     request.scope.setdefault(_HELD_BACK, fault)
 
 
 def key_of(request: Request) -> str | None:
-    """The key that a request brings, if it brings one."""
+    """Read the request's key, if present."""
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     return key.strip() if kind.lower() == "bearer" else None
 
 
 def _charge(request: Request) -> Caller:
-    """Find whose key a request brings, and count the request once.
+    """Find the caller by the request's key, and count the request once.
 
     Raises:
-        ProblemError: No key, a wrong one, or one that called too often.
+        ProblemError: The key is missing, wrong, or over its rate limit.
     """
     caller = _find(request, key_of(request))
     if _COUNTED not in request.scope:  # a tool of the other protocol asks more than once
@@ -104,10 +104,10 @@ def _charge(request: Request) -> Caller:
 
 
 def _find(request: Request, key: str | None) -> Caller:
-    """Find whose key it is; who tries many that are nobody's is not asked about any more for a while.
+    """Find the caller by key; after many wrong keys from an address, lookups stop for a while.
 
     Raises:
-        ProblemError: No key, a wrong one, or one of too many that nobody here knows.
+        ProblemError: The key is missing or wrong, or the address sent too many unknown keys.
     """
     if key is None:
         raise unauthorized()
@@ -122,7 +122,7 @@ def _find(request: Request, key: str | None) -> Caller:
 
 
 def unauthorized() -> ProblemError:
-    """The same answer for no key, a wrong one, an expired one and a revoked one."""
+    """Build the same error for a missing, wrong, expired or revoked key."""
     return ProblemError("unauthorized", "send `Authorization: Bearer <key>` with a key that is in force")
 
 
@@ -143,7 +143,7 @@ def read_as(model: type[Model], raw: bytes) -> tuple[Model, bool]:
 
 
 class CallerCache:
-    """Keys that were in force a moment ago. Only digests are kept, and only for a moment."""
+    """Cache of recently valid keys; only digests are kept, for a short time."""
 
     def __init__(self, most: int = 10_000) -> None:
         """Hold at most so many keys."""
@@ -153,7 +153,7 @@ class CallerCache:
         self._lock = Lock()
 
     def find(self, key: str) -> Caller | None:
-        """Whose key this is, or None."""
+        """Find the caller of a key, or None."""
         known = self.fresh(key)
         if known is not None:
             return known
@@ -177,11 +177,11 @@ class CallerCache:
             del self._ever[next(iter(self._ever))]
 
     def has_known(self, key: str) -> bool:
-        """Whether the key was ever in force here, as far as that is remembered; asks nobody."""
+        """Tell whether the key is remembered as once valid, without a query."""
         return _digest(key) in self._ever
 
     def fresh(self, key: str) -> Caller | None:
-        """Whose key it was a moment ago, as far as that is known; asks nobody."""
+        """Find the caller of a recently valid key, without a query."""
         until, caller = self._found.get(_digest(key), (0.0, None))
         return caller if time.monotonic() < until else None
 
@@ -194,7 +194,7 @@ callers = CallerCache()
 
 
 def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaitable[Call]]:
-    """Make a dependency that reads a body of a bounded size."""
+    """Make a dependency to read a body of limited size."""
 
     async def read(request: Request) -> Call:
         await _let_in(request)
@@ -214,10 +214,10 @@ def reader(limit_of: Callable[[ApiSettings], int]) -> Callable[[Request], Awaita
 
 
 async def _take_place(request: Request) -> None:
-    """Wait until the tenant has a call less than it may have; a body that is still on its way has no place.
+    """Wait for a free place of the tenant; a body still being received has no place.
 
     Raises:
-        ProblemError: That takes too long.
+        ProblemError: No place becomes free in time.
     """
     key = key_of(request)
     caller = None if key is None else await _caller_of(key)
@@ -230,12 +230,12 @@ async def _caller_of(key: str) -> Caller | None:
 
 
 async def _let_in(request: Request) -> None:
-    """Refuse whoever has no key before a byte of the body is read: strangers cost no memory.
+    """Refuse a missing or unknown key before reading the body, so that strangers cost no memory.
 
-    A large body is counted before it is read: nor do callers that are over their limit.
+    A large body is counted before reading, so callers over their limit cost no memory either.
 
     Raises:
-        ProblemError: There is no key, a wrong one, or one that called too often.
+        ProblemError: The key is missing, wrong, or over its rate limit.
     """
     length = request.headers.get("content-length", "")
     if not length.isdecimal() or int(length[:20]) > SMALL_BODY_BYTES:
@@ -250,7 +250,7 @@ async def _body(request: Request, limit: int) -> bytes:
     """Read a body, up to its limit.
 
     Raises:
-        ProblemError: It is larger, or compressed.
+        ProblemError: The body is larger, or compressed.
     """
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity"}:
@@ -270,11 +270,11 @@ BatchCall = Annotated[Call, Depends(reader(lambda settings: settings.max_batch_b
 
 
 def check_id(value: str, field: str) -> str:
-    """Refuse an id that could not stand in a path, a log line or a key.
+    """Refuse an id unfit for a path, a log line or a key.
 
     Raises:
-        ProblemError: The id is empty, too long, not UTF-8, a step of a path, or holds a slash or a character
-            that is not printable.
+        ProblemError: The id is empty, too long, not UTF-8, a path step, or contains a slash or an unprintable
+            character.
     """
     fault = id_fault(value)
     if fault is not None:
@@ -293,7 +293,7 @@ def id_in_path(request: Request, value: str, field: str) -> str:
 
 
 def number_in_path(request: Request, value: str, field: str, most: int) -> int:
-    """Read a number from 1 up to `most`; 1 where it is none, with the fault held back."""
+    """Read a number from 1 up to `most`; 1 for an invalid number, with the fault held back."""
     try:
         number = TypeAdapter(int).validate_python(value)
     except ValidationError:
@@ -333,12 +333,12 @@ IdempotencyKey = Annotated[
 
 
 def digest_of(key: str | None) -> bytes | None:
-    """What is kept of a caller's name for a call."""
+    """Hash an idempotency key for storage."""
     return None if key is None else _digest(key)
 
 
 def documented(model: type[Body], content_type: str = "application/json") -> dict[str, Any]:
-    """Describe a body that the endpoint reads by itself, for the OpenAPI document."""
+    """Describe a body read by the endpoint itself, for the OpenAPI document."""
     schema = model.model_json_schema()
     parts = schema.pop("$defs", {})
     whole = _resolve(schema, parts)
@@ -346,10 +346,10 @@ def documented(model: type[Body], content_type: str = "application/json") -> dic
 
 
 def in_address(**schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe parameters of the address that the endpoint reads by itself, for the OpenAPI document.
+    """Describe query parameters read by the endpoint itself, for the OpenAPI document.
 
     Args:
-        schemas: The JSON schema of each, with what it is for; `from_` stands for `from`.
+        schemas: The JSON schema of each parameter, with a description; `from_` stands for `from`.
     """
     return {
         "parameters": [
@@ -366,7 +366,7 @@ def in_address(**schemas: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resolve(schema: Any, parts: Mapping[str, Any]) -> Any:
-    """Put each named part where it is referred to: the document's own list does not know it."""
+    """Inline all referenced parts, since the document's own list does not contain the parts."""
     if isinstance(schema, list):
         return [_resolve(item, parts) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Catalogs that were used a moment ago: parsed, measured and indexed once a version, not once a call."""
+"""Cache of recently used catalogs: parsed, measured and indexed once a version, not once a call."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ from models.settings import catalog_settings
 _STRIPES = 16
 Place = tuple[UUID, str]
 Since = tuple[str, datetime]
-"""A digest, and since when it is in force: one that comes back has other versions before it."""
+"""A digest with its activation time; the same digest activated again has other versions before."""
 
 
 class LoadedCatalog:
-    """One version of a catalog, ready for ranking and compaction."""
+    """A catalog version, ready for ranking and compaction."""
 
     def __init__(self, version: CatalogVersion, earlier: Sequence[tuple[str, str]] = ()) -> None:
-        """Parse a version; what ranks it is built when it is first needed.
+        """Parse a version; ranking indexes are built on first use.
 
         Args:
             version: The version in force.
-            earlier: Digest and text of earlier ones that had more, the one put last first.
+            earlier: Digest and text of earlier versions with more entries, the latest first.
         """
         self.name = version.name
         self.digest = version.digest
@@ -55,7 +55,7 @@ class LoadedCatalog:
             return self._index
 
     def missed(self, intent: str, priors: Mapping[str, float] | None = None) -> str | None:
-        """The tool that an intent asks for and that the catalog had and has no more; None for none."""
+        """Name a removed tool asked for by an intent; None for none."""
         with self._lock:
             if self._lost:
                 self._former = build_former(self.catalog, self._lost)
@@ -65,7 +65,7 @@ class LoadedCatalog:
 
 
 class CatalogCache:
-    """The catalogs in force that were used last, within a bound; a new version is seen at the next call."""
+    """Cache of the catalogs in force used last, of limited size; a new version is seen at the next call."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -74,7 +74,7 @@ class CatalogCache:
         self._loading = [Lock() for _ in range(_STRIPES)]
 
     def find(self, tenant_id: UUID, name: str) -> LoadedCatalog:
-        """Find a catalog in force; a query for its digest, and no more where this version is known.
+        """Find a catalog in force, with a single query for its digest if the version is cached.
 
         Raises:
             ProblemError: The tenant has no such catalog.
@@ -95,7 +95,7 @@ class CatalogCache:
             return found[1]
 
     def _load(self, place: Place, since: Since) -> LoadedCatalog:
-        """Many calls may need a new version at once: one of them parses it, and holds no connection."""
+        """Load a new version once for all waiting calls, without holding a connection while parsing."""
         with self._loading[hash(place) % _STRIPES]:
             known = self._known(place, since)
             if known is not None:

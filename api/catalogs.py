@@ -47,7 +47,7 @@ Name = Annotated[str, Depends(_name)]
 
 
 class CatalogBody(Body):
-    """A catalog; tools as a routing guide, MCP, OpenAI or Anthropic writes them, also mixed."""
+    """A catalog; tools in the form of a routing guide, MCP, OpenAI or Anthropic, also mixed."""
 
     tools: list[JsonObject] | None = Field(None, description="Tools; a list alone is taken too.")
     packs: list[JsonObject] | None = Field(None, description="The same under another name.")
@@ -55,13 +55,13 @@ class CatalogBody(Body):
 
 
 class WantedVersion(Parameters):
-    """Which version to read."""
+    """Version to read."""
 
     digest: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="Its digest; the one in force.")
 
 
 class RankBody(Body):
-    """What to rank for."""
+    """Intent to rank a catalog for."""
 
     intent: str = Field(min_length=1, max_length=100_000, description="What the user wants, in any language.")
     top_n: int | None = Field(None, ge=1, le=100_000, description="The most entries; all without it.")
@@ -69,7 +69,7 @@ class RankBody(Body):
 
 
 class CompactBody(Body):
-    """For which model to fit the catalog."""
+    """Model to fit the catalog to."""
 
     model: str = Field(min_length=1, max_length=200, description="The model that is shown the catalog.")
     intent: str | None = Field(
@@ -88,7 +88,7 @@ class CompactBody(Body):
 
 @router.put("/{name}", openapi_extra=documented(CatalogBody))
 def store_catalog(name: Name, call: CatalogCall) -> Response:
-    """Put a version of a catalog in force; earlier ones stay readable by their digest."""
+    """Put a catalog version in force; earlier versions stay readable by digest."""
     caller, settings = call.caller("write"), catalog_settings()
     limits = CatalogLimits(
         settings.catalog_max_entries,
@@ -136,7 +136,7 @@ def show_catalog(
     wanted: Annotated[WantedVersion, Query()],
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Answer with a catalog and its digest: the version in force, or the one of a digest."""
+    """Answer with a catalog and its digest: the version in force, or the version of a given digest."""
     caller = call.caller("read")
     with reading() as db:
         version = load_version(db, caller.tenant_id, name, wanted.digest)
@@ -149,7 +149,7 @@ def show_catalog(
 
 @router.get("")
 def list_all(call: BodyCall) -> Response:
-    """Answer with every catalog in force, by name, without its entries."""
+    """Answer with every catalog in force, by name, without entries."""
     caller = call.caller("read")
     with reading() as db:
         found = list_catalogs(db, caller.tenant_id)
@@ -159,7 +159,7 @@ def list_all(call: BodyCall) -> Response:
 
 @router.delete("/{name}")
 def delete(name: Name, call: BodyCall) -> Response:
-    """Delete a catalog with every version of it; plans that were made with it stay, and name its digest."""
+    """Delete a catalog with all versions; plans made from the catalog stay, with its digest."""
     caller = call.caller("write")
     removed = committed(lambda db: delete_catalog(db, caller.tenant_id, name))
     if not removed:
@@ -170,7 +170,7 @@ def delete(name: Name, call: BodyCall) -> Response:
 
 @router.post("/{name}/rank", openapi_extra=documented(RankBody))
 def rank_entries(name: Name, call: BodyCall) -> Response:
-    """Answer with the entries in the order in which they serve an intent."""
+    """Answer with the entries ranked for an intent."""
     caller, wanted = call.caller("read"), call.body(RankBody)
     loaded = catalogs.find(caller.tenant_id, name)
     in_force = prior_sets.find(caller.tenant_id, loaded)
@@ -188,7 +188,7 @@ def rank_entries(name: Name, call: BodyCall) -> Response:
 
 @router.post("/{name}/compact", openapi_extra=documented(CompactBody))
 def compact_for_model(name: Name, call: BodyCall) -> Response:
-    """Answer with as much of a catalog as a model can be shown, and with what it lost."""
+    """Answer with a catalog fitted to a model, and with its losses."""
     caller, wanted = call.caller("read"), call.body(CompactBody)
     loaded = catalogs.find(caller.tenant_id, name)
     profile = profiles.find(caller.tenant_id, wanted.model)

@@ -1,4 +1,4 @@
-"""The OpenAPI document: how to sign a call, and what every refusal looks like."""
+"""The OpenAPI document: authentication of calls, and the common form of errors."""
 
 from typing import Any
 
@@ -33,10 +33,10 @@ def describe_calls(app: FastAPI) -> dict[str, Any]:
     """Write the OpenAPI document of an application.
 
     Args:
-        app: With all its routes.
+        app: The application with all routes.
 
     Returns:
-        The document; the framework's own form of errors is replaced by ours.
+        The document; the framework's own error form is replaced by the problem document.
     """
     document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
     parts = document.setdefault("components", {})

@@ -1,4 +1,4 @@
-"""From other words for a stored message to what is stored: checked, counted, its large results taken out."""
+"""Preparation of a message edit: checked, counted, large results taken out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,15 +20,16 @@ FIELD = "message"
 
 
 def read_edit(turn: Sequence[Message], index: int, body: JsonObject) -> Edit:
-    """Read other words for one message of a turn.
+    """Read a replacement for a message of a turn.
 
     Args:
-        turn: The turn as it is stored.
-        index: Which of its messages.
-        body: What takes its place, as it was sent.
+        turn: The turn as stored.
+        index: Index of the message to replace.
+        body: The replacement as sent.
 
     Raises:
-        AfterturnError: It can never be sent, is too large, or would not fit in the old one's place.
+        AfterturnError: The replacement cannot be sent, is too large, or does not fit in place of the old
+            message.
     """
     old = turn[index]
     new = _describe(old, body)
@@ -59,12 +60,12 @@ def _describe(old: Message, body: JsonObject) -> Message:
 
 
 def _speaker_of_turn(old: Message) -> str | None:
-    """Who speaks where the message itself did not say; a name that only its old words gave is gone."""
+    """Return the speaker given outside of the message; a name given by the old message only is dropped."""
     return None if describe(old.body, old.wire, FIELD).speaker else old.speaker
 
 
 def _retell(following: Sequence[Message], edited: Message) -> Iterator[Retold]:
-    """Say of the results of an edited message's calls what they are about now."""
+    """Yield the new subjects of results of an edited message's calls."""
     calls = read_calls([edited])
     for message in following if calls else ():
         for result in read_results(message):

@@ -1,4 +1,4 @@
-"""JSON out: fast, and exact for whatever JSON came in."""
+"""JSON output: fast, and exact for any JSON input."""
 
 import json
 from typing import Any
@@ -9,14 +9,14 @@ IN_ORDER = orjson.OPT_SORT_KEYS
 
 
 def encode(value: Any, option: int = 0) -> bytes:
-    """Write JSON that a client sent, or that holds parts of it.
+    """Write JSON with content from a client.
 
     Args:
         value: A decoded JSON value.
         option: 0, or `IN_ORDER` to sort the keys.
 
     Returns:
-        The JSON text, integers of any length as they came.
+        The JSON text, integers of any length unchanged.
     """
     try:
         return orjson.dumps(value, option=option)

@@ -1,4 +1,4 @@
-"""Editing and erasing: a message, a session, all of a user; each call answers with a receipt."""
+"""Editing and erasing: a message, a session, all data of a user; each call answers with a receipt."""
 
 import time
 from collections.abc import Callable
@@ -38,7 +38,7 @@ from models.session import Transaction, reading
 router = APIRouter(prefix="/v1", tags=["erasing"])
 
 USER_S = 20.0
-"""How long one call erases sessions of a user before it answers with what is left."""
+"""Longest time of a call to erase a user's sessions, in seconds; the answer counts remaining sessions."""
 
 _MOST_SEQ = 2**63 - 1
 _MOST_USER_CHARS = 200
@@ -67,7 +67,7 @@ async def _user_id(
         ),
     ],
 ) -> str:
-    """Names were cleaned at the door: one that would have to be is nobody's."""
+    """Check the user id: stored names are clean, so an unclean name matches no user."""
     if len(user_id) > _MOST_USER_CHARS:
         message = f"user_id: is too long: at most {_MOST_USER_CHARS} characters"
         hold_back(request, ProblemError("invalid-input", message, field="user_id", limit=_MOST_USER_CHARS))
@@ -91,9 +91,9 @@ class EditedMessage(Body):
     dependencies=CHANGES_SESSION,
 )
 def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
-    """Put other words in a message's place; all that was made of the old ones is gone with the answer.
+    """Replace a message; everything derived from the old message is gone with the answer.
 
-    Who speaks, in which format, and which tool calls are made and answered stays the same.
+    Speaker, format, and the tool calls made and answered stay the same.
     """
     tenant_id = call.caller("write").tenant_id
     body, cleaned = read_as(EditedMessage, call.raw)
@@ -108,7 +108,7 @@ def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
 
 
 def _edit_held(db: Transaction, *, tenant_id: UUID, session_id: str, seq: int, body: JsonObject) -> Changed:
-    """Read and edit a message while its session is held."""
+    """Read and edit a message under a lock on its session."""
     lock_existing(db, tenant_id, [session_id])
     turn, index = _find(db, tenant_id, session_id, seq)
     changed = edit_message(db, tenant_id, session_id, read_edit(turn, index, body))
@@ -119,9 +119,9 @@ def _edit_held(db: Transaction, *, tenant_id: UUID, session_id: str, seq: int, b
 
 @router.delete("/sessions/{session_id}/messages/{seq}", dependencies=CHANGES_SESSION)
 def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
-    """Erase a message, with the other half of each tool call or result in it, and all that was made of it.
+    """Erase a message, with the other half of each tool call or result, and everything derived from it.
 
-    Who did not hear the answer calls again: the receipt is answered once more, with `repeated`.
+    After a lost answer, call again: the receipt is repeated, with `repeated`.
     """
     tenant_id = call.caller("write").tenant_id
 
@@ -140,9 +140,9 @@ def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
 
 @router.delete("/sessions/{session_id}", dependencies=CHANGES_SESSION)
 def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
-    """Erase a session: its log, all that was made of it, and what was uploaded for it.
+    """Erase a session: its log, everything derived from the log, and the session's uploads.
 
-    Who did not hear the answer calls again: the receipt is answered once more, with `repeated`.
+    After a lost answer, call again: the receipt is repeated, with `repeated`.
     """
     tenant_id = call.caller("write").tenant_id
 
@@ -156,10 +156,10 @@ def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
 
 @router.delete("/users/{user_id:path}")
 def erase_user(user_id: UserId, call: BodyCall) -> Response:
-    """Erase a user: the user's sessions, own turns in shared ones, plans and documents.
+    """Erase a user: the user's sessions, own turns in shared sessions, plans and documents.
 
-    What cannot be done in time is left for the next call: `remaining_sessions` says how many. Once all is
-    gone, a call is answered with the receipt of the whole, and `repeated`.
+    If time runs out, the rest is left for the next call: `remaining_sessions` has the number of sessions
+    left. After the end, a call answers with the receipt of the whole, and `repeated`.
     """
     tenant_id = call.caller("write").tenant_id
     ends_at = time.monotonic() + USER_S
@@ -178,17 +178,17 @@ def erase_user(user_id: UserId, call: BodyCall) -> Response:
 def _erase_part(
     tenant_id: UUID, user_id: str, erase: Callable[[Transaction], Receipt], db: Transaction, *, is_done: bool
 ) -> Receipt:
-    """Erase a part of what is a user's, and add it to the receipt that is kept of the whole."""
+    """Erase a part of a user's data, and add the result to the stored receipt."""
     receipt = erase(db)
     keep_receipt(db, tenant_id, "user", user_id, receipt, is_done=is_done)
     return receipt
 
 
 def _told(db: Transaction, tenant_id: UUID, erased: Erased, subject: str, receipt: Receipt) -> dict[str, Any]:
-    """What was done now; where there was nothing left to do, what was done before.
+    """Return the receipt of the call; if nothing was left to erase, the stored receipt.
 
     Raises:
-        ProblemError: Nothing ever was.
+        ProblemError: No stored receipt exists.
     """
     if not receipt.is_empty:
         return receipt.as_json()
@@ -199,7 +199,7 @@ def _told(db: Transaction, tenant_id: UUID, erased: Erased, subject: str, receip
 
 
 def _find(db: Transaction, tenant_id: UUID, session_id: str, seq: int) -> tuple[list[Message], int]:
-    """The turn of a message, and its place there."""
+    """Find the turn of a message, and the message's index."""
     turns, _ = load_turns(db, tenant_id, session_id, from_seq=seq, to_seq=seq, most_messages=1, most_bytes=1)
     messages = [message for turn in turns for message in turn.messages]
     found = next((index for index, message in enumerate(messages) if message.seq == seq), None)

@@ -1,4 +1,4 @@
-"""The heads of requests: their size and their time are bounded before anybody is asked who sends them."""
+"""Limits on request heads: size and time are bounded before authentication."""
 
 import asyncio
 from typing import Any
@@ -9,14 +9,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from api.settings import api_settings
 
 _PER_HEADER = 4
-"""The bytes between a header's name and its value, and after it."""
+"""Bytes of separators around a header's name and value."""
 
 
 class BoundedHeads(HttpToolsProtocol):
-    """Uvicorn's own way to read requests, which bounds neither the size of their heads nor the time."""
+    """Uvicorn's HTTP protocol with limits on the size and time of request heads."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        """Take what uvicorn gives to each connection."""
+        """Take uvicorn's arguments for a connection."""
         super().__init__(*args, **named)
         settings = api_settings()
         self._most_bytes, self._most_s = settings.max_head_bytes, settings.head_timeout_s
@@ -35,7 +35,7 @@ class BoundedHeads(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; an end that does not come is not waited for without end."""
+        """Read data; refuse a head over the size limit."""
         super().data_received(data)
         if self._waiting is None or self.transport.is_closing():
             return
@@ -51,10 +51,10 @@ class BoundedHeads(HttpToolsProtocol):
             self._wait()
 
     def on_headers_complete(self) -> None:
-        """A head is whole.
+        """Check a complete head.
 
         Raises:
-            ValueError: It is too large; the parser reads no further.
+            ValueError: The head is too large; the parser stops.
         """
         self._stop_waiting()
         size = len(self.url) + sum(len(name) + len(value) + _PER_HEADER for name, value in self.headers)
@@ -64,7 +64,7 @@ class BoundedHeads(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what cannot be read, and say so where it was the size."""
+        """Refuse an unreadable request; name the size limit if exceeded."""
         if self._is_too_large:
             self._refuse()
         else:

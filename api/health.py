@@ -19,18 +19,18 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz")
 async def is_alive() -> dict[str, str]:
-    """Say that the process answers."""
+    """Answer that the process is alive."""
     return {"status": "ok"}
 
 
 _THREADS = 2
 _threads: RunVar[CapacityLimiter] = RunVar("threads of health")
-"""Threads of its own: who asks whether the process lives must not wait behind those who wait."""
+"""Own threads for health checks, so that checks never wait behind blocked calls."""
 
 
 @router.get("/readyz")
 async def is_ready() -> Response:
-    """Say whether requests can be served; when each background role was last at work, with which models."""
+    """Answer whether requests can be served, with the last activity and models of each background role."""
     try:
         threads = _threads.get()
     except LookupError:
@@ -63,7 +63,7 @@ def _look() -> Response:
 
 
 def _writable(db: Transaction) -> bool | str:
-    """Reads are answered all the same; but a turn that is sent here would be refused."""
+    """Tell whether the database accepts writes; without writes, reads are answered but turns refused."""
     refuses = text("select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean")
     return "the database takes no changes now" if db.execute(refuses).scalar_one() else True
 

@@ -1,4 +1,4 @@
-"""The log of a session, read back: the raw turns behind a summary."""
+"""Reading of a session's log: the raw turns behind a summary."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -20,13 +20,13 @@ from models.session import reading
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["turns"])
 
 DEFAULT_MESSAGES = 50
-"""How many of the newest messages are read where no range is named."""
+"""Number of newest messages read without a given range."""
 
 MAX_SEQ = 2**63 - 1
 
 
 class SeqRange(Parameters):
-    """Which messages to read, by the numbers that summaries cite; both ends are included."""
+    """Range of messages to read, by the numbers cited in summaries; both ends included."""
 
     from_seq: int | None = Field(
         None, alias="from", ge=0, le=MAX_SEQ, description="The first message; without it, 49 before the last."
@@ -37,7 +37,7 @@ class SeqRange(Parameters):
 
 
 class TurnAsStored(BaseModel):
-    """A turn, whole, as it was sent."""
+    """A whole turn, as sent."""
 
     turn_index: int = Field(description="Its place in the session, from 1.")
     turn_id: str
@@ -64,10 +64,10 @@ class TurnsAnswer(BaseModel):
 
 @router.get("/turns", response_model=TurnsAnswer)
 def show_turns(session_id: SessionId, call: BodyCall, wanted: Annotated[SeqRange, Query()]) -> Response:
-    """Answer with the raw turns that touch a range of messages, whole and as they were sent.
+    """Answer with the raw turns touching a range of messages, whole and as sent.
 
-    Turns from before a reset are read too; each says which generation it is of. A long range comes in
-    parts: `next` is the `from` of the call that continues it.
+    Turns from before a reset are included; each has its generation. A long range comes in parts: `next` is
+    the `from` of the next call.
     """
     caller, settings = call.caller("read"), api_settings()
     if wanted.from_seq is not None and wanted.to_seq is not None and wanted.from_seq > wanted.to_seq:

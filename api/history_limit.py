@@ -1,4 +1,4 @@
-"""The most tokens of history in any request: a tenant's, and a session's in place of it."""
+"""History limit: the most history tokens in any request, of a tenant, or of a session instead."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1", tags=["sessions"])
 
 
 class WantedLimit(Body):
-    """The most that history may take of any request, or null for no limit of one's own."""
+    """The most history tokens of any request, or null for no own limit."""
 
     max_history_tokens: int | None = Field(
         strict=True,
@@ -38,7 +38,7 @@ class WantedLimit(Body):
 
 @router.get("/history-limit")
 def show_tenant_limit(call: BodyCall) -> Response:
-    """Answer with the limit of sessions that have none of their own."""
+    """Answer with the default limit of the tenant's sessions."""
     tenant_id = call.caller("read").tenant_id
     with reading() as db:
         return _answer(tenant_history_limit(db, tenant_id))
@@ -46,7 +46,7 @@ def show_tenant_limit(call: BodyCall) -> Response:
 
 @router.put("/history-limit", openapi_extra=documented(WantedLimit))
 def set_tenant_limit(call: BodyCall) -> Response:
-    """Put a limit in the place of the one before; sessions are compacted to it as they go on."""
+    """Replace the tenant's limit; sessions are compacted as they continue."""
     tenant_id, wanted = call.caller("admin").tenant_id, call.body(WantedLimit)
 
     def put(db: Transaction) -> Response:
@@ -58,7 +58,7 @@ def set_tenant_limit(call: BodyCall) -> Response:
 
 @router.get("/sessions/{session_id}/history-limit")
 def show_session_limit(session_id: SessionId, call: BodyCall) -> Response:
-    """Answer with the limit that holds for a session, and who says so."""
+    """Answer with a session's effective limit, and its source."""
     tenant_id = call.caller("read").tenant_id
     with reading() as db:
         session = find_session(db, tenant_id, session_id)
@@ -73,7 +73,7 @@ def show_session_limit(session_id: SessionId, call: BodyCall) -> Response:
     dependencies=CHANGES_SESSION,
 )
 def set_session_limit(session_id: SessionId, call: BodyCall) -> Response:
-    """Put a session's own limit in the place of its tenant's, and have it compacted where it is longer."""
+    """Replace the tenant's limit by a session's own limit, and compact a longer session."""
     tenant_id, wanted = call.caller("write").tenant_id, call.body(WantedLimit)
 
     def put(db: Transaction) -> Response:

@@ -1,4 +1,4 @@
-"""How often a key may call: all processes count together where there is a store, else each for itself."""
+"""Rate limits of keys: shared by all processes with a store, else per process."""
 
 import math
 import time
@@ -11,16 +11,16 @@ from models.rate import SharedBuckets
 
 
 class LocalBuckets:
-    """The buckets of this process. They judge what the store cannot, and are as large as its own."""
+    """Token buckets of the process, used if the store is unavailable; as large as the store's."""
 
     def __init__(self, most: int = 10_000) -> None:
-        """Hold at most so many that are not full."""
+        """Hold at most a number of buckets below full."""
         self._full_at: dict[str, float] = {}
         self._most = most
         self._lock = Lock()
 
     def take(self, key: str, rate: Rate) -> float:
-        """Take one out of a bucket, or say after how many seconds one can be taken."""
+        """Take a token from a bucket; return the seconds until a token is available."""
         now = time.monotonic()
         with self._lock:
             if len(self._full_at) >= self._most:
@@ -29,11 +29,11 @@ class LocalBuckets:
         return wait_s
 
     def wait_s(self, key: str, rate: Rate) -> float:
-        """Say after how many seconds one can be taken out of a bucket, and take none."""
+        """Return the seconds until a token is available, without taking any."""
         return take(self._full_at.get(key, 0.0), time.monotonic(), rate)[1]
 
     def _forget_the_full(self, now: float) -> None:
-        """A bucket that is full needs no memory; should none be, all begin anew."""
+        """Drop full buckets to free memory; if all are in use, clear all."""
         self._full_at = {key: full_at for key, full_at in self._full_at.items() if full_at > now}
         if len(self._full_at) >= self._most:
             self._full_at.clear()
@@ -43,13 +43,13 @@ class CallLimits:
     """The limits of all keys."""
 
     def __init__(self) -> None:
-        """Count for this process alone until `open`."""
+        """Count for the process alone until `open`."""
         self._local = LocalBuckets()
         self._strangers = LocalBuckets()
         self._shared: SharedBuckets | None = None
 
     def open(self) -> None:
-        """Begin with full buckets, and connect to the store where there is one; returns at once."""
+        """Begin with full buckets, and connect to the store if configured; returns at once."""
         settings = api_settings()
         self._local = LocalBuckets()
         self._strangers = LocalBuckets()
@@ -64,10 +64,10 @@ class CallLimits:
             shared.close()
 
     def meet(self, address: str) -> None:
-        """Look whether an address has tried too many wrong keys to be asked about another.
+        """Check the number of wrong keys from an address.
 
         Raises:
-            ProblemError: It has; says when it may try again.
+            ProblemError: The address sent too many wrong keys; with the time of the next try.
         """
         rate = api_settings().wrong_key_rate
         wait_s = self._strangers.wait_s(address, rate) if rate is not None else 0.0
@@ -77,16 +77,16 @@ class CallLimits:
             )
 
     def note_wrong_key(self, address: str) -> None:
-        """Count one wrong key of an address."""
+        """Count a wrong key of an address."""
         rate = api_settings().wrong_key_rate
         if rate is not None:
             self._strangers.take(address, rate)
 
     def charge(self, key_id: str) -> None:
-        """Count one call of a key.
+        """Count a call of a key.
 
         Raises:
-            ProblemError: It called too often; says when it may call again.
+            ProblemError: The key is over its limit; with the time of the next call.
         """
         rate = api_settings().rate
         if rate is None:

@@ -1,7 +1,7 @@
-"""`GET /metrics` for Prometheus: what this process measured, and what Postgres knows of the installation.
+"""`GET /metrics` for Prometheus: measurements of the process, and of the installation from Postgres.
 
-Counts and states come from Postgres and are the same from every API process: aggregate them with `max`.
-Only what begins with `afterturn_http_` or `process_` belongs to one process: aggregate that with `sum`.
+Counts and states come from Postgres and are the same from every API process: aggregate with `max`. Only names
+with `afterturn_http_` or `process_` belong to a single process: aggregate with `sum`.
 """
 
 import hmac
@@ -30,20 +30,20 @@ log = structlog.get_logger()
 router = APIRouter(tags=["health"])
 
 READ_TIMEOUT_MS = 2_000
-"""The longest that one statement of a scrape may run."""
+"""Longest run of a single statement in a scrape, in milliseconds."""
 
 SPEND_EVERY_S = 60.0
-"""The spend is summed over the day's calls, so it may be older than the rest."""
+"""Refresh interval of the spend, in seconds; a sum over the day's calls may be older than the rest."""
 
 FORWARDED = (
     *("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"),
     *("x-client-ip", "x-cluster-client-ip", "true-client-ip", "cf-connecting-ip", "fly-client-ip"),
 )
-"""Headers of a request that came through a proxy: its address is not the caller's."""
+"""Headers of a request through a proxy; the connection's address is then not the caller's."""
 
 
 class Snapshots:
-    """What Postgres said a moment ago: however many ask, one of them reads, and not at every call."""
+    """Cache of snapshots from Postgres: a single reader for all callers, at most once per interval."""
 
     def __init__(self) -> None:
         """Know nothing yet."""
@@ -52,10 +52,10 @@ class Snapshots:
         self._spend: tuple[float, Spend] | None = None
 
     def read(self, *, cache_s: float) -> Reading:
-        """What is known, read anew where it is older than allowed.
+        """Return the snapshot, refreshed if older than allowed.
 
         Args:
-            cache_s: How old it may be, in seconds.
+            cache_s: Highest age, in seconds.
         """
         with self._lock:
             if self._snapshot is None or time.monotonic() - self._snapshot[0] >= cache_s:
@@ -83,7 +83,7 @@ class Snapshots:
 
 @router.get("/metrics", include_in_schema=False)
 def show_metrics(request: Request) -> Response:
-    """Answer with every metric as text, to those who may see it."""
+    """Answer with every metric as text, to authorized callers."""
     settings = api_settings()
     check_access(request, settings)
     own: RequestTimes = request.app.state.request_times
@@ -93,19 +93,19 @@ def show_metrics(request: Request) -> Response:
 
 
 def expose(own: CollectorRegistry, known: Collector) -> bytes:
-    """Write both down, one after the other."""
+    """Write both groups of metrics, in sequence."""
     theirs = CollectorRegistry()
     theirs.register(known)
     return generate_latest(own) + generate_latest(theirs)
 
 
 def check_access(request: Request, settings: ApiSettings) -> None:
-    """Let those see metrics who have the token; where none is set, those on this machine.
+    """Check access to metrics: by token; without a configured token, from the local machine only.
 
-    Metrics belong to the installation, so no tenant's key opens them.
+    Metrics belong to the installation, so no tenant's key gives access.
 
     Raises:
-        ProblemError: Who asks may not see them.
+        ProblemError: The caller has no access.
     """
     if settings.metrics_token is not None:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
@@ -119,7 +119,7 @@ def check_access(request: Request, settings: ApiSettings) -> None:
 
 
 def _is_local(request: Request) -> bool:
-    """Whether the caller is on this machine, and is not a proxy that speaks for somebody else."""
+    """Tell whether the caller is on the local machine, without a proxy between."""
     if request.client is None or any(name in request.headers for name in FORWARDED):
         return False
     try:

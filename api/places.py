@@ -1,4 +1,4 @@
-"""How many calls of one tenant are worked on at once: what one tenant fills, others find free."""
+"""Concurrency limit per tenant: a busy tenant leaves threads to others."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ RETRY_AFTER_S = 1
 
 @dataclass
 class _Room:
-    """One tenant's calls: how many are worked on, and those that wait for a place, the first first."""
+    """A tenant's running calls, and calls waiting for a place in order of arrival."""
 
     taken: int = 0
     waiting: deque[Event] = field(default_factory=deque)
 
 
 class TenantPlaces:
-    """The places of all tenants in one process; used by its event loop alone, so nothing is locked.
+    """The places of all tenants in a process; used by a single event loop, without locks.
 
-    A call without a place waits here, and takes no thread meanwhile.
+    A call without a place waits without a thread.
     """
 
     def __init__(self, *, most: int, most_waiting: int, wait_s: float) -> None:
@@ -32,17 +32,17 @@ class TenantPlaces:
 
         Args:
             most: The places of a tenant, >= 1.
-            most_waiting: How many of its calls may wait for one.
-            wait_s: For how long, in seconds.
+            most_waiting: The most calls of a tenant waiting for a place.
+            wait_s: Longest wait, in seconds.
         """
         self._most, self._most_waiting, self._wait_s = most, most_waiting, wait_s
         self._rooms: dict[UUID, _Room] = {}
 
     async def enter(self, tenant_id: UUID) -> None:
-        """Take a place, now or soon.
+        """Take a place, at once or after a short wait.
 
         Raises:
-            ProblemError: The tenant has all of its places taken for too long, or too many calls wait already.
+            ProblemError: All places of the tenant are taken for too long, or too many calls wait already.
         """
         room = self._rooms.setdefault(tenant_id, _Room())
         if room.taken < self._most:
@@ -63,7 +63,7 @@ class TenantPlaces:
             raise self._full()
 
     def leave(self, tenant_id: UUID) -> None:
-        """Give the place to the call of this tenant that has waited for longest, or free it."""
+        """Pass the place to the tenant's longest waiting call, or free the place."""
         room = self._rooms[tenant_id]
         if room.waiting:
             room.waiting.popleft().set()
@@ -73,7 +73,7 @@ class TenantPlaces:
             del self._rooms[tenant_id]
 
     def _give_up(self, tenant_id: UUID, room: _Room, mine: Event) -> None:
-        """A call that is cut off while it waits leaves no place taken."""
+        """Release or cancel the place of a cancelled waiting call."""
         if mine.is_set():
             self.leave(tenant_id)
         else:
@@ -89,10 +89,10 @@ class TenantPlaces:
 
 
 async def take_place(scope: Scope, tenant_id: UUID) -> None:
-    """Take a place for a request until its answer was sent; once, however often it is asked for.
+    """Take a place for a request until its answer is sent; repeated calls take no further place.
 
     Raises:
-        ProblemError: The tenant has none free.
+        ProblemError: The tenant has no free place.
     """
     if _PLACE not in scope and (places := scope["app"].state.places) is not None:
         await places.enter(tenant_id)
@@ -100,14 +100,14 @@ async def take_place(scope: Scope, tenant_id: UUID) -> None:
 
 
 class KeepPlaces:
-    """Frees the place of a request when it is over, however it ends."""
+    """Frees the place of a request at its end, in any case."""
 
     def __init__(self, app: ASGIApp, places: TenantPlaces) -> None:
         """Wrap an application."""
         self.app, self._places = app, places
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer a request."""
         try:
             await self.app(scope, receive, send)
         finally:

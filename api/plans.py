@@ -1,4 +1,4 @@
-"""Plans: ask for one, read it, report what became of its steps; and what was planned so far."""
+"""Plans: request, read, report outcomes, and list past plans."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -42,7 +42,7 @@ MOST_CONSIDERED = 500
 
 
 class PlanRequest(Body):
-    """What is to be planned, from which catalog, by which model."""
+    """Request for a plan: intent, catalog and model."""
 
     intent: str = Field(min_length=1, max_length=100_000, description="What the user wants, as they say it.")
     catalog: str = Field(min_length=1, max_length=200, description="A stored catalog.")
@@ -62,7 +62,7 @@ class PlanRequest(Body):
 
 
 class StepReport(Body):
-    """How one step ended."""
+    """Outcome of a single step."""
 
     order: int = Field(ge=1, le=10_000, description="The step, as the plan numbers it.")
     outcome: Outcome = Field(description="How it ended.")
@@ -70,13 +70,13 @@ class StepReport(Body):
 
 
 class OutcomeReport(Body):
-    """How steps of a plan ended; those that are not named stay as they are."""
+    """Outcomes of a plan's steps; other steps stay unchanged."""
 
     steps: list[StepReport] = Field(min_length=1, max_length=MOST_REPORTED)
 
 
 class PastPlans(Parameters):
-    """Which plans are projected."""
+    """Filter of projected plans."""
 
     user_id: str | None = Field(None, max_length=200, description="Of one user only.")
     catalog: str | None = Field(None, max_length=200, description="Made from one catalog only.")
@@ -99,9 +99,9 @@ PlanId = Annotated[UUID, Depends(_plan_id)]
 
 @router.post("/plans", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(PlanRequest))
 def ask_for_plan(call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
-    """Have an intent planned: 202 while it is made, 200 once there is a plan or a reason for none.
+    """Request a plan for an intent: 202 while in preparation, 200 with a plan or a reason for none.
 
-    With an `Idempotency-Key` the same call can be sent again: it is about the same plan, which is made once.
+    With an `Idempotency-Key` the call can be repeated: a repeated call refers to the same plan, made once.
     """
     caller = call.caller("write")
     request = call.body(PlanRequest)
@@ -121,10 +121,10 @@ def ask_for_plan(call: BodyCall, idempotency_key: IdempotencyKey = None) -> Resp
 
 
 def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest, features: IntentFeatures) -> WantedPlan:
-    """What is asked for, once its catalog and its session are found.
+    """Build the plan request after finding its catalog and session.
 
     Raises:
-        ProblemError: Nobody can be erased by this user's id, or there is no such catalog or session.
+        ProblemError: The user id is invalid, or the catalog or session does not exist.
     """
     if request.user_id:
         check_id(request.user_id, "user_id")
@@ -150,7 +150,7 @@ def _wanted(db: Transaction, tenant_id: UUID, request: PlanRequest, features: In
 
 @router.get("/plans/{plan_id}")
 def show_plan(plan_id: PlanId, call: BodyCall) -> Response:
-    """Answer with a plan as it stands."""
+    """Answer with a plan in its present state."""
     return _answer(call.caller("read").tenant_id, plan_id, pending=status.HTTP_200_OK)
 
 
@@ -169,7 +169,7 @@ def _answer(tenant_id: UUID, plan_id: UUID, *, pending: int) -> Response:
 
 
 def _is_given_up(work: DueWork | None) -> bool:
-    """Whether nobody will make the plan: its work failed too often."""
+    """Tell whether the plan was given up: its work failed too often."""
     return work is not None and work.state == WorkState.DEAD
 
 
@@ -207,7 +207,7 @@ def _document(plan: Plan, work: DueWork | None) -> JsonObject:
 
 
 def _plain(value: Any) -> Any:
-    """A column as JSON has it: arguments of a step may hold integers that only Python's own writer knows."""
+    """Convert a column to JSON; integers may need Python's own writer."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, UUID):
@@ -216,7 +216,7 @@ def _plain(value: Any) -> Any:
 
 
 def _waiting(work: DueWork) -> JsonObject:
-    """What keeps a plan, for those who look; once nobody tries any more it has failed."""
+    """Describe the state of a pending plan; a plan without further tries has failed."""
     if _is_given_up(work):
         return {"status": PlanStatus.FAILED, "failure": {"cause": "given-up", "detail": work.last_error}}
     due_at = work.due_at.isoformat()
@@ -225,7 +225,7 @@ def _waiting(work: DueWork) -> JsonObject:
 
 @router.post("/plans/{plan_id}/outcome", openapi_extra=documented(OutcomeReport))
 def report_outcome(plan_id: PlanId, call: BodyCall) -> Response:
-    """Join what happened to what was planned. The same report again changes nothing."""
+    """Record the outcomes of planned steps. A repeated report changes nothing."""
     caller = call.caller("write")
     outcomes = _read_report(call.body(OutcomeReport))
     joined = committed(lambda db: join_outcomes(db, caller.tenant_id, plan_id, outcomes))
@@ -273,7 +273,7 @@ def _check_merged(merged: Merged) -> None:
 
 @router.get("/my-plans")
 def show_my_plans(call: BodyCall, asked: Annotated[PastPlans, Query()]) -> Response:
-    """Answer with recent plans by intent: which tools were planned, how often, and how that ended."""
+    """Answer with recent plans by intent: planned tools, with counts and outcomes."""
     tenant_id = call.caller("read").tenant_id
     return _json(my_plans(tenant_id, user_id=asked.user_id, catalog=asked.catalog, most_groups=asked.limit))
 

@@ -1,4 +1,4 @@
-"""Preflight of a request: by the tenant's policy, and by what its session was last about."""
+"""Preflight of a request: by the tenant's policy and the session's last topic."""
 
 import random
 import time
@@ -34,23 +34,23 @@ from models.work import WorkKind, want
 log = structlog.get_logger()
 
 MOST_ASKED = 4
-"""How many of the newest user messages are looked at for the task that is under way."""
+"""Number of newest user messages searched for the current task."""
 
 KNOWN_MEMORY = frozenset(TOOLS[Category.MEMORY]) - frozenset(TOOLS[Category.CASUAL])
-"""Tools that recall: a session that called one has recalled something."""
+"""Recall tools; a session with a call of such a tool has recalled something."""
 
 ALL_PASSED = {"tools.all_when_unsure": "unsure", "tools.all_for_complex": "complex"}
-"""Why all tools passed, as it is counted."""
+"""Reasons for passing all tools, as named in counts."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy in force, with what was learned of its categories.
+    """A policy in force, with learned category factors.
 
     Attributes:
         config: The policy.
-        version: Its version; 0 for the one of the settings.
-        factors: By how much the score of a category is multiplied; 1 where it is missing.
+        version: The policy's version; 0 for the settings' policy.
+        factors: Factor on the score of a category; 1 if missing.
     """
 
     config: PreflightConfig
@@ -59,7 +59,7 @@ class Policy:
 
 
 class PolicyCache:
-    """The tenants' policies of a moment ago: a request needs no query for its own."""
+    """Cache of the tenants' policies, to save a query per request."""
 
     def __init__(self, most: int = 10_000) -> None:
         """Hold at most so many tenants."""
@@ -76,7 +76,7 @@ class PolicyCache:
             return self.keep(tenant_id, load_policy(db, tenant_id))
 
     def keep(self, tenant_id: UUID, policy: Policy) -> Policy:
-        """Remember a policy that was just read or put."""
+        """Cache a policy just read or stored."""
         until = time.monotonic() + preflight_settings().preflight_cache_s
         with self._lock:
             if len(self._known) >= self._most:
@@ -89,7 +89,7 @@ policies = PolicyCache()
 
 
 def load_policy(db: Transaction, tenant_id: UUID) -> Policy:
-    """Read a tenant's policy; what it does not say is as the settings have it."""
+    """Read a tenant's policy; missing fields come from the settings."""
     base = preflight_settings().policy
     stored = find_policy(db, tenant_id)
     factors = load_factors(db, tenant_id)
@@ -99,7 +99,7 @@ def load_policy(db: Transaction, tenant_id: UUID) -> Policy:
 
 
 def load_factors(db: Transaction, tenant_id: UUID) -> Mapping[Category, float]:
-    """Read the learned factors in force; none where there are none, or where they cannot be read."""
+    """Read the learned factors in force; empty if missing or unreadable."""
     try:
         found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
         return factors_from_bytes(found.blob) if found else {}
@@ -109,18 +109,18 @@ def load_factors(db: Transaction, tenant_id: UUID) -> Mapping[Category, float]:
 
 
 def shares_of(habits: Mapping[str, float]) -> dict[Category, float]:
-    """The share of a user's messages in each category, in [0, 1], shrunk where there are few of them."""
+    """Compute the share of a user's messages per category, in [0, 1], shrunk for few messages."""
     total = max(sum(habits.values()), FULL_WEIGHT)
     return {name: habits[name] / total for name in past_categories(habits)}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What preflight says of a request, and what is to be done once the answer is sent.
+    """Preflight decision of a request, with its work after the answer.
 
     Attributes:
         found: The decision.
-        recording: Writes down what the session is about, and the decision; None where there is nothing to.
+        recording: Task to store the session's topic and the decision; None without anything to store.
     """
 
     found: Preflight
@@ -139,18 +139,18 @@ def preflight_for(
     kind: Kind = Kind.USER,
     is_trial: bool = False,
 ) -> Judged:
-    """Classify a new message with the tenant's policy, and log the result without a word of it.
+    """Classify a new message by the tenant's policy, and log the result without any text.
 
     Args:
-        tenant_id: Whose message.
-        session_id: Its conversation, which may have no turn yet; None for none.
-        text: What the user says.
-        attachments: The media type or the name of each thing attached.
-        tools: The names of the caller's tools, after its own denials; None where it does not say.
-        called: Tools that were called in the kept history; they stay in any case.
-        best: Tools that the message's own words point at; those that no category speaks of stay too.
-        kind: What the request comes from.
-        is_trial: Whether nothing comes of it: it is neither counted nor logged nor recorded.
+        tenant_id: The message's tenant.
+        session_id: The conversation, possibly without a turn yet; None for none.
+        text: The user's text.
+        attachments: The media type or the name of each attachment.
+        tools: The names of the caller's tools, after its own denials; None if unknown.
+        called: Tools called in the kept history; kept in any case.
+        best: Tools matched by the message's own words; tools outside of all categories are kept too.
+        kind: Origin of the request.
+        is_trial: True for a trial: neither counted, logged nor recorded.
     """
     began = time.perf_counter()
     policy = policies.find(tenant_id)
@@ -182,7 +182,7 @@ def preflight_for(
 
 
 def _outcome(found: Preflight) -> str:
-    """In a word: what became of the tools."""
+    """Name the outcome for the tools in a word."""
     if found.tool_allowlist is not None:
         return "filtered"
     return next((word for reason, word in ALL_PASSED.items() if reason in found.reasons), "off")
@@ -191,7 +191,7 @@ def _outcome(found: Preflight) -> str:
 def _find_previous(
     tenant_id: UUID, session_id: str, text: str, config: PreflightConfig
 ) -> tuple[Topic | None, Previous | None]:
-    """Find what a session is about; where nobody remembered it, what its users last asked tells."""
+    """Find a session's topic; without a stored topic, classify the users' last questions."""
     with reading() as db:
         topic = find_topic(db, tenant_id, session_id)
         if topic is None:
@@ -230,7 +230,7 @@ def _log(session_id: str | None, found: Preflight, tools: Sequence[str] | None, 
 
 
 def _recording(tenant_id: UUID, made: Made) -> BackgroundTask | None:
-    """What is to be written once the answer is sent: nobody waits for it, and its loss is harmless."""
+    """Build the task of recording after the answer; a lost recording is harmless."""
     if not made.found.scores:
         return None
     is_task = made.found.categories != (Category.CASUAL,)
@@ -261,7 +261,7 @@ def _record(tenant_id: UUID, made: Made, *, remembers: bool, records: bool) -> N
 
 
 def _want_labels(db: Transaction, tenant_id: UUID, made: Made) -> None:
-    """Have a model look at what nobody is sure of, for the messages that follow; only where that is set."""
+    """Queue a model's labelling of unsure messages, for later messages; only if configured."""
     settings = preflight_settings()
     unsure = not made.found.categories or TOO_UNSURE in made.found.reasons
     if settings.preflight_relabel and unsure and made.session_id is not None and not made.found.inherited:

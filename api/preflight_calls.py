@@ -1,4 +1,4 @@
-"""Preflight over HTTP: what a message is about and what follows, and the tenant's policy."""
+"""Preflight over HTTP: classification of a message, and the tenant's policy."""
 
 from collections.abc import Collection
 from typing import Any
@@ -33,7 +33,7 @@ _KINDS_OF_ATTACHMENT = ("media_type", "mime_type", "content_type", "type", "file
 
 
 class PreflightRequest(Body):
-    """A new message, and what the caller could answer it with."""
+    """A new message, with the caller's tools and attachments."""
 
     message: str = Field(description="What the user says.")
     attachments: list[str | JsonObject] | None = Field(
@@ -47,7 +47,7 @@ class PreflightRequest(Body):
 
 
 class CategoryPolicy(Body):
-    """What a policy changes about one category."""
+    """A policy's changes to a category."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -58,7 +58,7 @@ class CategoryPolicy(Body):
 
 
 class PreflightPolicy(Body):
-    """A tenant's policy; what it does not say is as the settings have it."""
+    """A tenant's policy; missing fields come from the settings."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -76,7 +76,7 @@ class PreflightPolicy(Body):
 
 @router.post("", openapi_extra=documented(PreflightRequest))
 def classify_message(call: BodyCall) -> Response:
-    """Say what a message is about, which tools stay, and how much memory and thought its answer needs."""
+    """Classify a message: categories, kept tools, and the memory and thinking level for the answer."""
     caller = call.caller("read")
     request = call.body(PreflightRequest)
     if request.session_id is not None:
@@ -99,7 +99,7 @@ def classify_message(call: BodyCall) -> Response:
 
 
 def _called(tenant_id: UUID, session_id: str | None, offered: Offered) -> Collection[str]:
-    """The tools that a context request keeps whatever is asked: those that the raw history calls."""
+    """List the tools always kept by a context request: tools called in the raw history."""
     if session_id is None:
         return used_tools(offered, (), Wire.OPENAI)
     with reading() as db:
@@ -111,7 +111,7 @@ def _called(tenant_id: UUID, session_id: str | None, offered: Offered) -> Collec
 
 
 def preflight_json(found: Preflight) -> JsonObject:
-    """Write a decision as the API answers it."""
+    """Write a decision as JSON for the API."""
     return {
         "categories": [str(category) for category in found.categories],
         "scores": {str(category): round(score, 3) for category, score in found.scores.items()},
@@ -131,7 +131,7 @@ def tool_names(tools: list[str | JsonObject]) -> list[str]:
     """Name the caller's tools, each once.
 
     Raises:
-        ProblemError: One of them has no name, or one that no model takes.
+        ProblemError: A tool has no name, or a name too long for every model.
     """
     names = [tool if isinstance(tool, str) else tool_name(tool) for tool in tools]
     long = next((place for place, name in enumerate(names) if len(name) > MAX_TOOL_NAME_CHARS), None)
@@ -150,7 +150,7 @@ def tool_names(tools: list[str | JsonObject]) -> list[str]:
 
 
 def attachment_kinds(attachments: list[str | JsonObject] | tuple[()]) -> list[str]:
-    """What each attachment is, as far as it says so: a media type or a file's name."""
+    """Name the kind of each attachment, if given: a media type or a file's name."""
     kinds = []
     for one in attachments:
         said = [one] if isinstance(one, str) else [one.get(name) for name in _KINDS_OF_ATTACHMENT]
@@ -160,7 +160,7 @@ def attachment_kinds(attachments: list[str | JsonObject] | tuple[()]) -> list[st
 
 @router.put("/config", openapi_extra=documented(PreflightPolicy))
 def put_config(call: BodyCall) -> Response:
-    """Put a policy in force, in place of the one before. The same policy again changes nothing."""
+    """Put a policy in force, replacing the earlier policy. A repeated policy changes nothing."""
     caller = call.caller("admin")
     given = call.body(PreflightPolicy).model_dump(mode="json", by_alias=True, exclude_none=True)
     config = read_config(given, base=preflight_settings().policy)
@@ -175,7 +175,7 @@ def put_config(call: BodyCall) -> Response:
 
 @router.get("/config")
 def show_config(call: BodyCall) -> Response:
-    """Answer with the policy in force; version 0 is that of the settings."""
+    """Answer with the policy in force; version 0 is the settings' policy."""
     caller = call.caller("read")
     with reading() as db:
         return _json(_policy_json(load_policy(db, caller.tenant_id)))

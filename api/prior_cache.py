@@ -1,4 +1,4 @@
-"""Priors that were used a moment ago: bound to their catalog once a version, not once a call."""
+"""Cache of recently used priors: bound to their catalog once a version, not once a call."""
 
 import time
 from collections import OrderedDict
@@ -14,7 +14,7 @@ from models.prior import SetKind, SetPlace, find_active_version, load_bound_prio
 from models.session import reading
 
 FRESH_S = 2.0
-"""A set that was put in force, or taken out of it, is noticed after this at the latest."""
+"""Delay, in seconds, until an activated or deactivated set is noticed."""
 MOST_SETS = 64
 
 Place = tuple[UUID, str]
@@ -22,18 +22,18 @@ Place = tuple[UUID, str]
 
 @dataclass(frozen=True)
 class PriorsInForce:
-    """What ranking of a catalog is told by history.
+    """History scores for ranking a catalog.
 
     Attributes:
-        version: The set's version; None where words alone rank.
-        bound: The set on the catalog; None likewise.
+        version: The set's version; None for ranking by words alone.
+        bound: The set bound to the catalog; None for ranking by words alone.
     """
 
     version: int | None = None
     bound: BoundPriors | None = None
 
     def say(self, intent: str, *, explain: bool = False) -> Priors:
-        """What history says of an intent; nothing without a set."""
+        """Score an intent by history; empty without a set."""
         if self.bound is None:
             return NO_PRIORS
         return score_priors(self.bound, intent, category=category_of(intent), explain=explain)
@@ -43,7 +43,7 @@ _WORDS_ALONE = PriorsInForce()
 
 
 class PriorCache:
-    """The sets in force that were used last, each on the version of its catalog."""
+    """Cache of the last used sets in force, each bound to the version of its catalog."""
 
     def __init__(self) -> None:
         """Start empty."""
@@ -52,7 +52,7 @@ class PriorCache:
         self._lock = Lock()
 
     def find(self, tenant_id: UUID, loaded: LoadedCatalog) -> PriorsInForce:
-        """Find what history says of a catalog; no query where it was asked a moment ago."""
+        """Find the priors of a catalog, without a query if recently checked."""
         place = (tenant_id, loaded.name)
         version = self._version(place)
         if version is None:

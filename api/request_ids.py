@@ -1,4 +1,4 @@
-"""A name for every request: in each line that it logs and in its answer."""
+"""Request ids: in every log line of a request and in its answer."""
 
 import re
 from secrets import token_hex
@@ -9,18 +9,18 @@ from structlog.contextvars import bind_contextvars, clear_contextvars
 
 HEADER = "x-request-id"
 GIVEN = re.compile(r"[A-Za-z0-9._-]{8,64}")
-"""What a caller may name its request: nothing that could be words, or break a line."""
+"""Valid request ids from callers: no free text, no line breaks."""
 
 
 class NameRequests:
-    """Takes the caller's name for a request, or gives one."""
+    """Takes the caller's request id, or makes a new id."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Name one request; its threads and what it does after the answer have the name too."""
+        """Set the id of a request, for its threads and background tasks too."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""How long requests take, by the template of their path: never by a path itself, which holds ids."""
+"""Durations of requests, by path template: a path itself contains ids."""
 
 import time
 
@@ -8,10 +8,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.mcp.door import PATH as MCP_PATH
 
 OWN_PATHS = frozenset({MCP_PATH})
-"""Paths of routes that are no endpoints of the API; they hold no ids."""
+"""Paths of routes outside of the API's endpoints, without ids."""
 
 UNKNOWN = "none"
-"""The route of a request that no route took."""
+"""Route label of an unmatched request."""
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
@@ -21,7 +21,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class RequestTimes:
-    """What one process measures of its requests and of itself."""
+    """Measurements of a process and its requests."""
 
     def __init__(self) -> None:
         """Start at nothing."""
@@ -45,7 +45,7 @@ class MeasureRequests:
         self.app, self.times = app, times
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Time one request; what ends without an answer counts as a fault."""
+        """Time a request; a request without an answer counts as a fault."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -67,7 +67,7 @@ class MeasureRequests:
 
 
 def route_of(scope: Scope) -> str:
-    """The template of the route that took a request, such as `/v1/sessions/{session_id}/turns`."""
+    """Return the matched route's template, such as `/v1/sessions/{session_id}/turns`."""
     template = getattr(scope.get("route"), "path", None)
     if isinstance(template, str):
         return template

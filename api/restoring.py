@@ -1,4 +1,4 @@
-"""Messages as they were sent: what intake took out of them is put back where it stood."""
+"""Restoring of messages as sent: results taken out at intake are put back."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -14,16 +14,16 @@ def restore_messages(
 ) -> list[Message]:
     """Put large tool results back into stored messages.
 
-    Only what was taken out of a message itself is put back into it, whatever its text names.
+    Only results taken out of the message itself are put back, regardless of pointers in its text.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
-        messages: Stored messages of it.
+        tenant_id: The session's tenant.
+        session_id: The session's id.
+        messages: Stored messages of the session.
 
     Returns:
-        The messages as they were sent; those without a pointer are the same objects.
+        The messages as sent; messages without a pointer are the same objects.
     """
     pointing = [message.seq for message in messages if message.answer_ids and pointed_artifacts(message)]
     if not pointing:
@@ -39,7 +39,7 @@ def _restored(message: Message, taken: Mapping[str, TakenResult]) -> Message:
 
 
 def open_turn_of(tail: Sequence[Message], new: Sequence[Message]) -> Sequence[Message]:
-    """The stored messages of a turn that new messages go on with; none where they begin another one."""
+    """Return the stored messages of the turn continued by new messages; empty if a new turn begins."""
     if not tail or any(message.starts_turn for message in new):
         return ()
     begins = next((place for place in reversed(range(len(tail))) if tail[place].starts_turn), 0)

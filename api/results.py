@@ -1,4 +1,4 @@
-"""Taking the large results out of a turn: what stays in its messages, what is stored beside them."""
+"""Extraction of large results from a turn: the shortened messages, and the contents stored separately."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,12 +20,12 @@ _MOST_PLACES = 32_767
 
 @dataclass(frozen=True)
 class Taken:
-    """A turn after its large results were taken out.
+    """A turn without its large results.
 
     Attributes:
-        messages: Its messages, counted as they are stored.
-        artifacts: The contents that were taken out, each once.
-        uses: Where they stood, and what small results of calls that write belong to.
+        messages: The turn's messages, counted as stored.
+        artifacts: The extracted contents, each once.
+        uses: Places of the contents, and writes behind small results.
     """
 
     messages: list[Message]
@@ -34,10 +34,10 @@ class Taken:
 
 
 def take_out(messages: Sequence[Message]) -> Taken:
-    """Take the large results out of a turn and count what stays.
+    """Take the large results out of a turn and count the rest.
 
     Args:
-        messages: The turn's messages as they were sent, not counted yet.
+        messages: The turn's messages as sent, not counted yet.
     """
     if not any(message.answer_ids for message in messages):
         return Taken([measured(message) for message in messages])
@@ -53,14 +53,14 @@ def take_out(messages: Sequence[Message]) -> Taken:
 
 
 def take_out_of(messages: Sequence[Message], index: int) -> Taken:
-    """Take the large results out of one message of a stored turn; from the others they are taken already.
+    """Take the large results out of a message of a stored turn; other messages are already processed.
 
     Args:
-        messages: The turn, with the message as it was sent.
-        index: Which message that is.
+        messages: The turn, with the message as sent.
+        index: Index of the message.
 
     Returns:
-        The turn; the contents and uses of that message alone.
+        The turn, with contents and uses of the message only.
     """
     calls = read_calls(messages)
     stored = [Split(message) for message in messages]
@@ -74,13 +74,13 @@ def take_out_of(messages: Sequence[Message], index: int) -> Taken:
 
 
 def measured(message: Message) -> Message:
-    """The message with its counts."""
+    """Return the message with its counts."""
     count = measure_message(message.body, message.wire)
     return replace(message, tokens=count.tokens, tokens_wide=count.wide)
 
 
 def _split(message: Message, calls: Mapping[str, ToolCall]) -> Split:
-    """Look at what may be large, and at what is written as if it pointed at an artifact."""
+    """Split a message with possibly large results, or with text resembling an artifact pointer."""
     settings = artifact_settings()
     large = len(message.raw) >= settings.artifact_split_chars
     if not message.answer_ids or not (large or ID_PREFIX in message.raw):
@@ -133,7 +133,7 @@ def _of_artifact(index: int, artifact: SplitArtifact, step: int, pointers: Seque
 
 
 def _of_write(index: int, place: int, call: ToolCall | None, step: int) -> NewUse | None:
-    """A small result tells nothing to keep, but that the call changed something makes readings of it old."""
+    """Record a small result of a write: no content, but earlier reads are out of date."""
     if call is None:
         return None
     subject = subject_of(call.name, call.arguments)

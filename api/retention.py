@@ -1,4 +1,4 @@
-"""For how long a tenant wants its things kept, and what went because of it."""
+"""Retention wishes of a tenant, and counts of deleted data."""
 
 from dataclasses import asdict
 from typing import Any
@@ -20,7 +20,7 @@ MOST_DAYS = 36_500
 
 
 class Wishes(Body):
-    """Ages and numbers; 0 keeps for ever, and what is left out is as the installation says."""
+    """Retention ages and numbers; 0 keeps forever, a missing field follows the installation."""
 
     session_days: int | None = Field(
         None, ge=0, le=MOST_DAYS, description="Days without a turn after which a session is erased whole."
@@ -43,7 +43,7 @@ class Wishes(Body):
 
 @router.get("/retention")
 def show_retention(call: BodyCall) -> Response:
-    """Answer with what is wished, what is in force, and what went in the last 30 days."""
+    """Answer with wishes, values in force, and deletions of the last 30 days."""
     caller = call.caller("read")
     with reading() as db:
         return _answer(db, caller.tenant_id)
@@ -51,7 +51,7 @@ def show_retention(call: BodyCall) -> Response:
 
 @router.put("/retention", openapi_extra=documented(Wishes))
 def wish_retention(call: BodyCall) -> Response:
-    """Put wishes in the place of those before; old things go within the next hours."""
+    """Replace the retention wishes; old data is deleted within hours."""
     caller, wishes = call.caller("admin"), call.body(Wishes)
 
     def put(db: Transaction) -> Response:

@@ -1,4 +1,4 @@
-"""A session's state and its summaries; rollback and reset."""
+"""A session's state and summaries; rollback and reset."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -45,7 +45,7 @@ Version = Annotated[int, Depends(_version)]
 
 @router.get("")
 def show_session(session_id: SessionId, call: BodyCall) -> Response:
-    """Answer with the session's state: how far its log and its summary go, what is due, what failed."""
+    """Answer with the session's state: extent of log and summary, due work, failures."""
     caller = call.caller("read")
     with reading() as db:
         standing = find_standing(db, caller.tenant_id, session_id)
@@ -82,7 +82,7 @@ def show_session(session_id: SessionId, call: BodyCall) -> Response:
 
 @router.get("/summaries")
 def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
-    """Answer with every version of the summary, newest first, rejected ones with their reason."""
+    """Answer with every version of the summary, newest first, rejected versions with the reason."""
     caller = call.caller("read")
     with reading() as db:
         if find_standing(db, caller.tenant_id, session_id) is None:
@@ -93,7 +93,7 @@ def show_summaries(session_id: SessionId, call: BodyCall) -> Response:
 
 @router.post("/summaries/{version}/activate", dependencies=CHANGES_SESSION)
 def activate_summary(session_id: SessionId, version: Version, call: BodyCall) -> Response:
-    """Put an earlier version in force again; the turns after it are raw again."""
+    """Put an earlier version in force again; later turns are raw again."""
     caller = call.caller("write")
 
     def activate(db: Transaction) -> list[Summary]:
@@ -106,9 +106,10 @@ def activate_summary(session_id: SessionId, version: Version, call: BodyCall) ->
 
 @router.post("/reset", dependencies=CHANGES_SESSION)
 def start_over(session_id: SessionId, call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
-    """Start the session empty and keep its log; work under way for what it was is thrown away.
+    """Start the session empty and keep its log; running work for the old state is dropped.
 
-    With an `Idempotency-Key` the same call can be sent again: it resets once, and says `repeated` then.
+    With an `Idempotency-Key` the call can be repeated: a repeated call resets nothing, and answers with
+    `repeated`.
     """
     caller = call.caller("write")
     key = digest_of(idempotency_key)
@@ -149,7 +150,7 @@ def _work(work: DueWork) -> dict[str, Any]:
 
 
 def _breaker(work: DueWork | None, now: datetime) -> dict[str, Any]:
-    """How long no summary is asked for, and why: the last ones were refused."""
+    """Describe the breaker: the end of the pause after refused summaries, and the reason."""
     rests = work is not None and work.rests_until is not None and work.rests_until > now
     return {
         "open_until": work.rests_until if work and rests else None,
@@ -159,7 +160,7 @@ def _breaker(work: DueWork | None, now: datetime) -> dict[str, Any]:
 
 
 def _summaries(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
-    """Every version; `adds` names the messages that it took in beyond its base, to be read as raw turns."""
+    """Write every version; `adds` names the messages added to the base, readable as raw turns."""
     added = added_ranges(summaries)
     return [{**_summary(summary), "adds": added[summary.version]} for summary in summaries]
 

@@ -1,4 +1,4 @@
-"""Limits and habits of the API."""
+"""Limits and defaults of the API."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from models.address import AddressOrNone
 
 
 class ApiSettings(BaseSettings):
-    """Where the API listens and what it refuses; read once from `AFTERTURN_*`."""
+    """Addresses and limits of the API; read once from `AFTERTURN_*`."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
@@ -84,16 +84,16 @@ class ApiSettings(BaseSettings):
 
     @property
     def rate(self) -> Rate | None:
-        """How often a key may call; None where there is no limit."""
+        """Rate limit of a key; None without a limit."""
         return Rate(self.rate_per_s, self.rate_burst) if self.rate_per_s > 0 else None
 
     @property
     def wrong_key_rate(self) -> Rate | None:
-        """How many wrong keys may come from an address; None where there is no limit."""
+        """Rate limit of wrong keys from an address; None without a limit."""
         return Rate(self.wrong_key_per_s, self.wrong_key_burst) if self.wrong_key_per_s > 0 else None
 
 
 @lru_cache
 def api_settings() -> ApiSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes have no effect."""
     return ApiSettings()

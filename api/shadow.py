@@ -1,4 +1,4 @@
-"""What shadow mode has shown: the report, and whether a window would still hold given facts."""
+"""Shadow mode over HTTP: the report, and a probe for given facts in a window."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -38,7 +38,7 @@ class ReportRange(Parameters):
 
 
 class ProbeRequest(ContextRequest):
-    """A context request, and facts that its window should hold."""
+    """A context request with facts expected in the window."""
 
     facts: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         min_length=1, max_length=MOST_FACTS, description="Exact words that should be there."
@@ -50,7 +50,7 @@ class ProbeRequest(ContextRequest):
 
 @router.get("/shadow")
 def show_report(call: BodyCall, wanted: Annotated[ReportRange, Query()]) -> Response:
-    """Answer with what each part in shadow would have saved and lost, and whether to switch it on."""
+    """Answer with each shadow part's savings, losses and verdict."""
     tenant_id = call.caller("admin").tenant_id
     with reading() as db:
         reports = report_shadow(
@@ -67,9 +67,9 @@ def show_report(call: BodyCall, wanted: Annotated[ReportRange, Query()]) -> Resp
 
 @router.post("/sessions/{session_id}/shadow", openapi_extra=documented(ProbeRequest))
 def try_window(session_id: SessionId, call: BodyCall) -> Response:
-    """Say which facts a session's window holds without the parts that are tried, and which with them.
+    """Answer with the facts held by a session's window, without and with the tried parts.
 
-    Nothing is put in force by it. What the window without them holds is counted as planted facts.
+    The call has no effect on later windows. Facts held without the parts are counted as planted facts.
     """
     tenant_id = call.caller("admin").tenant_id
     asked = call.body(ProbeRequest)
@@ -109,7 +109,7 @@ def _window(laid: Laid) -> dict[str, Any]:
 def _planted(
     asking: Asking, served: Laid, laid: dict[str, Laid], facts: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The records of a probe: judged at once, since what is needed is known; they name no session."""
+    """Build the records of a probe, judged at once since the needed facts are known; without a session."""
     read_id = uuid4()
     needed = [fact for fact, held in zip(facts, holds(served.history, facts), strict=True) if held]
     session = asking.standing.session if asking.standing else None
@@ -138,7 +138,7 @@ def _planted(
 
 
 def report_members(report: PartReport) -> dict[str, Any]:
-    """A part's report as it is answered; what nobody knows is null, never 0."""
+    """Write a part's report; unknown values are null, never 0."""
     tally = report.tally
     all_unknown = tally.unpriced_reads == tally.reads and tally.reads > 0
     return {

@@ -1,4 +1,4 @@
-"""A span for every request, where traces are on: the caller's trace goes on in it."""
+"""Spans of requests if tracing is on, continuing the caller's trace."""
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -10,14 +10,14 @@ SERVER_FAULT = 500
 
 
 class TraceRequests:
-    """Begins a trace, or goes on with the one that a caller names by `traceparent`."""
+    """Begins a trace, or continues the trace in `traceparent`."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Trace one request; it is called by its route, never by its path, which holds ids."""
+        """Trace a request, named by its route, since a path contains ids."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""Do a call's work in a transaction, and once more where others ended it or took away what it had found."""
+"""Transactions with retries after a deadlock or a lost race."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -15,7 +15,7 @@ from models.session import Transaction, transaction
 log = structlog.get_logger()
 
 MOST_TRIES = 3
-"""How often a call is tried where others take the same rows in another order, or change them meanwhile."""
+"""Most tries of a call in conflict with others over the same rows."""
 
 _LOST_RACES = frozenset({Trouble.CONFLICT, Trouble.GONE})
 _deeds: ContextVar[list[None] | None] = ContextVar("deeds", default=None)
@@ -24,15 +24,15 @@ Result = TypeVar("Result")
 
 
 def committed(work: Callable[[Transaction], Result]) -> Result:
-    """Do work in a transaction of its own; after a deadlock or a lost race, from the start.
+    """Run work in a transaction; after a deadlock or a lost race, start again.
 
-    Work that had found what is erased a moment later does not find it the next time, and says so.
+    If a found object is erased in between, the next try does not find the object, and reports so.
 
     Args:
-        work: What to do; it may be done several times, each on what is there then.
+        work: The work; may run several times, each on the present state.
 
     Returns:
-        What the work returned, once that is committed.
+        The work's result, after the commit.
     """
     for tries_left in reversed(range(MOST_TRIES)):
         try:
@@ -53,14 +53,14 @@ def _is_lost_race(error: DBAPIError | NoResultFound) -> bool:
 
 
 class NoteDeeds:
-    """Remembers of each request whether anything was committed for it, so that an error can say so."""
+    """Remembers per request whether any commit happened, for error answers."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap an application."""
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Begin a list that the threads of a request share with what answers for their errors."""
+        """Begin a list shared by a request's threads and its error handler."""
         _deeds.set([])
         await self.app(scope, receive, send)
 
@@ -72,5 +72,5 @@ def _note_deed() -> None:
 
 
 def is_done_in_part() -> bool:
-    """Whether something was committed for this request before it failed."""
+    """Tell whether the request committed anything before failing."""
     return bool(_deeds.get())

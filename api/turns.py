@@ -1,4 +1,4 @@
-"""Turn events: one, or many in a call."""
+"""Turn events: single or in batches."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -38,7 +38,7 @@ router = APIRouter(prefix="/v1", tags=["turns"])
     dependencies=CHANGES_SESSION,
 )
 def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
-    """Record a finished turn and the work it makes due; 202 after the commit, 200 for a second delivery."""
+    """Record a finished turn and its resulting work; 202 after the commit, 200 for a repeated delivery."""
     caller = call.caller("write")
     event, cleaned = read_as(TurnCompleted, call.raw)
     intake = read_turn(session_id, event, cleaned=cleaned)
@@ -57,7 +57,7 @@ def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
     dependencies=CHANGES_SESSIONS,
 )
 def complete_turns(call: BatchCall) -> Response:
-    """Record many turns: newline-delimited JSON, each line with its `session_id`; a result a line."""
+    """Record many turns: newline-delimited JSON, each line with a `session_id`; a result per line."""
     caller = call.caller("write")
     lines = [line for line in call.raw.split(b"\n") if line.strip()]
     limit = api_settings().max_batch_turns
@@ -86,7 +86,7 @@ def complete_turns(call: BatchCall) -> Response:
 
 
 def _afterwards(tenant_id: UUID, stored: Sequence[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTasks | None:
-    """Learn from reported usage once the answer is sent; None where no turn reports any."""
+    """Build the tasks of learning from reported usage; None without any report."""
     tasks = [task for task in (raising(tenant_id, stored), learning(tenant_id, stored)) if task]
     return BackgroundTasks(tasks) if tasks else None
 

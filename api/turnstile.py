@@ -1,8 +1,8 @@
-"""Who may wait for a session's row: a few, so that one that is held does not take all threads of the process.
+"""Limit on calls waiting for a session's row, so that a locked session cannot block all threads.
 
-A call that changes a session works in a thread, and waits there for the row. The few that a session has may
-all wait; the next ones stand before the door without a thread. Once the first of those inside has been there
-for long, somebody holds the row, and they are sent away at once.
+A call with changes to a session works in a thread, and waits for the row in the thread. A session has a few
+such places; further calls wait outside without a thread. If the first call inside has waited for long, the
+row is blocked, and calls outside are refused at once.
 """
 
 import time
@@ -21,17 +21,17 @@ from api.settings import api_settings
 Key = tuple[bytes | None, str]
 
 MANY_SESSIONS = ""
-"""Stands for the session of a call about many: no session has this name."""
+"""Session name of a call about many sessions; no session has such a name."""
 
 WRITERS_SHARE, BATCHES_SHARE = 0.75, 0.25
-"""Of the threads: what all that change sessions may take, and what batches of one key may take of it."""
+"""Shares of the threads: for all calls with session changes, and for batches of a key within."""
 
 BATCH_PATIENCE = 10
-"""So many times as long as one turn a batch may take before the next ones are sent away."""
+"""Patience for a batch, as a multiple of the patience for a turn."""
 
 
 class Turnstile:
-    """Counts the calls that are inside, by session and in all; used by one event loop."""
+    """Counter of calls inside, by session and in total; for a single event loop."""
 
     def __init__(
         self,
@@ -48,15 +48,15 @@ class Turnstile:
 
     @asynccontextmanager
     async def passed(self, key: Key, *, most: int, patience_s: float) -> AsyncIterator[None]:
-        """Stand inside for as long as the block runs.
+        """Stay inside for the duration of the block.
 
         Args:
-            key: Whose place it is.
-            most: How many places it has.
-            patience_s: For how long the first may have been inside, so that it is worth to wait.
+            key: The owner of the places.
+            most: Number of places.
+            patience_s: Time of the first call inside up to which waiting is worthwhile, in seconds.
 
         Raises:
-            ProblemError: All places are taken, and the first inside has been there for longer.
+            ProblemError: All places are taken, and the first call inside has been there for longer.
         """
         while (full := self._in_the_way(key, most)) is not None:
             left_s = full + patience_s - self._now()
@@ -73,7 +73,7 @@ class Turnstile:
             self._leave(key, entered)
 
     def _in_the_way(self, key: Key, most: int) -> float | None:
-        """Since when the first of those is inside who take the last place; None: there is one left."""
+        """Return the entry time of the first call in the way; None with a free place."""
         if len(self._inside.get(key, ())) >= most:
             return min(self._inside[key])
         return min(self._all) if len(self._all) >= self._most_in_all else None
@@ -91,7 +91,7 @@ _of_this_loop: RunVar[Turnstile] = RunVar("turnstile")
 
 
 def turnstile() -> Turnstile:
-    """The turnstile of this event loop: some threads are left to those who change no session."""
+    """Return the turnstile of the event loop; some threads are left to calls without session changes."""
     try:
         return _of_this_loop.get()
     except LookupError:
@@ -116,7 +116,7 @@ async def _pass_with_many(request: Request, call: BatchCall) -> AsyncIterator[No
 
 
 CHANGES_SESSION = [Depends(_pass)]
-"""For calls that hold a session's row, or wait for it."""
+"""Dependencies of calls with a lock on a session's row."""
 
 CHANGES_SESSIONS = [Depends(_pass_with_many)]
-"""For calls that hold the rows of many."""
+"""Dependencies of calls with locks on many sessions' rows."""

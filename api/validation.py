@@ -1,4 +1,4 @@
-"""What a schema complains about, in our own words: the field, the limit, and never the value."""
+"""Schema errors in plain words: the field, the limit, and never the value."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from context.errors import InvalidInputError
 
 _PLACES = frozenset({"body", "header", "path", "query"})
-"""Where the framework read a parameter: it says so before the name. A field may have such a name itself."""
+"""Framework prefixes of a parameter's place. A field may have such a name itself."""
 
 _EXAMPLE = "2026-01-31T12:00:00Z"
 _A_TIME = f"must be a date and time with a zone, such as {_EXAMPLE}"
@@ -37,7 +37,7 @@ _TEXTS: Mapping[str, str] = {
 }
 
 _BRANCHES: Mapping[str | int, str] = {"str": "a string", "dict[str,any]": "an object"}
-"""What a field may be where it may be one of several things, in the schema's words and in ours."""
+"""Names of a union's branches, in the schema's words and in plain words."""
 
 _LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "too_short": ("min_length", lambda limit: _EMPTY if limit == 1 else f"holds too few: at least {limit}"),
@@ -53,10 +53,10 @@ _LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
 
 
 def validation_error(error: ValidationError | RequestValidationError) -> InvalidInputError:
-    """Turn the first complaint of a schema into a sentence that names the field and the limit.
+    """Turn a schema's first error into a sentence with the field and the limit.
 
     Args:
-        error: What the schema found, at least one complaint.
+        error: The schema's errors, at least one.
     """
     first = error.errors()[0]
     place = tuple(first["loc"])

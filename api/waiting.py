@@ -1,4 +1,4 @@
-"""Wait for work that is under way, for as long as a caller is ready to."""
+"""Waiting for running work, up to the caller's limit."""
 
 import time
 from contextlib import suppress
@@ -16,12 +16,12 @@ _PENDING = (WorkState.READY, WorkState.RUNNING)
 
 
 def _rests(db: Transaction, work: DueWork) -> bool:
-    """Whether nobody can have the work done now, however long they wait."""
+    """Tell whether the work is paused, so that waiting is useless."""
     return work.rests_until is not None and work.rests_until > present(db)
 
 
 def wait_for_work(tenant_id: UUID, kind: WorkKind, key: str, wait_ms: int) -> None:
-    """Have pending work done now, and wait for it; the answer comes in time with or without it."""
+    """Start pending work now, and wait for the end; return in time in any case."""
     deadline = time.monotonic() + min(wait_ms, api_settings().max_wait_ms) / 1000
     with reading() as db:
         work = find_work(db, tenant_id, kind, key)

@@ -1,4 +1,4 @@
-"""What Postgres knows of the installation, as Prometheus takes it."""
+"""Metrics from Postgres in Prometheus form."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,18 +40,18 @@ FROM_THE_START: Mapping[Counted, Sequence[tuple[str, ...]]] = {
     Counted.TURNS: [()],
     Counted.DENIED: list(product(("tenant", "session"), ("usd", "tokens"))),
 }
-"""Counts that are told as 0 before there is one: Prometheus sees no increase in a value that is its first."""
+"""Counts exported as 0 from the start: Prometheus sees no increase in a first value."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read, and how old it is.
+    """A reading with its age.
 
     Attributes:
-        snapshot: All but the spend; None where the database did not answer.
-        spend: The spend; None where it was not read yet.
-        age_s: For how long the snapshot is known, in seconds.
-        took_s: How long reading it took, in seconds.
+        snapshot: All values but the spend; None if the database did not answer.
+        spend: The spend; None if not read yet.
+        age_s: Age of the snapshot, in seconds.
+        took_s: Duration of the reading, in seconds.
     """
 
     snapshot: Snapshot | None
@@ -62,12 +62,12 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """A collector of one reading; the registry tells collectors apart by identity."""
+    """A collector of a single reading; the registry tells collectors apart by identity."""
 
     reading: Reading
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric that Postgres knows."""
+        """Yield every metric from Postgres."""
         snapshot, spend = self.reading.snapshot, self.reading.spend
         yield _gauge("database_up", "Whether Postgres answered.", [((), float(snapshot is not None))])
         if snapshot is None:

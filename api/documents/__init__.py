@@ -1,1 +1,1 @@
-"""Uploaded documents, from bytes to clean text: what cannot be read is refused, and says why."""
+"""Uploaded documents, from bytes to clean text; an unreadable document is refused with the reason."""

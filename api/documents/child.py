@@ -1,4 +1,4 @@
-"""The process that reads a document which may be hostile: it limits itself, reads, answers, and ends."""
+"""Child process for reading a possibly hostile document: limits itself, reads, answers, and ends."""
 
 import json
 import resource
@@ -7,19 +7,19 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 MEMORY = 3
-"""The exit code of a process that ran out of its memory."""
+"""Exit code of a process out of memory."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a document may cost.
+    """Resource limits of reading a document.
 
     Attributes:
         memory_bytes: Address space of the process.
-        cpu_s: Its processor time, >= 1.
+        cpu_s: Processor time of the process, in seconds, >= 1.
         most_chars: The longest text.
         most_pages: The most pages.
-        most_stream_bytes: What one compressed part may grow to.
+        most_stream_bytes: Largest size of a decompressed part.
     """
 
     memory_bytes: int
@@ -30,7 +30,7 @@ class Limits:
 
 
 class UnreadableError(Exception):
-    """Why a document is refused, in words for whoever sent it, and the number that it is over."""
+    """Reason for refusing a document, in words for the sender, with the exceeded limit."""
 
     def __init__(self, why: str, *, limit: int | None = None) -> None:
         """Keep both."""
@@ -44,9 +44,9 @@ class Extracted:
     """The text of a document.
 
     Attributes:
-        text: The text, in the order of reading.
-        title: What the document calls itself; empty for nothing.
-        notes: What was left out.
+        text: The text, in reading order.
+        title: The document's own title; empty for none.
+        notes: Omitted parts.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Extracted:
 
 
 class Collector:
-    """Text that grows up to a limit and no further."""
+    """Collector of text up to a limit."""
 
     def __init__(self, most_chars: int) -> None:
         """Start empty."""
@@ -64,10 +64,10 @@ class Collector:
         self._most = most_chars
 
     def add(self, text: str) -> None:
-        """Take in more.
+        """Add text.
 
         Raises:
-            UnreadableError: It is too much.
+            UnreadableError: The text exceeds the limit.
         """
         self._room -= len(text)
         if self._room < 0:
@@ -76,7 +76,7 @@ class Collector:
 
 
 def serve(extract: Callable[[bytes, Limits], Extracted]) -> None:
-    """Read standard input under the limits that the first argument names; answer on standard output."""
+    """Read standard input under the limits in the first argument; answer on standard output."""
     limits = Limits(**json.loads(sys.argv[1]))
     confine(limits)
     try:
@@ -90,7 +90,7 @@ def serve(extract: Callable[[bytes, Limits], Extracted]) -> None:
 
 
 def confine(limits: Limits) -> None:
-    """Take from this process what a document has no need of: memory, time, files, a core dump."""
+    """Restrict the process to the needs of a document: memory, time, no files, no core dump."""
     for kind, most in (
         (resource.RLIMIT_AS, limits.memory_bytes),
         (resource.RLIMIT_CPU, limits.cpu_s),

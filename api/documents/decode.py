@@ -1,4 +1,4 @@
-"""From bytes to characters: marks first, then what was declared, then UTF-8; never a guess."""
+"""Decoding of bytes to characters: byte order marks, then the declared encoding, then UTF-8; no guessing."""
 
 import codecs
 import re
@@ -30,7 +30,7 @@ _CHARSET = re.compile(
     r"|(?:windows|cp)[-_]?(?:125\d|874|932|949|437|850|866)|koi8[-_][rtu]|gbk|gb2312|gb18030|big5(?:[-_]?hkscs)?"
     r"|shift[-_]?jis|euc[-_](?:jp|kr|cn)|tis[-_]620|mac[-_]?(?:roman|cyrillic)"
 )
-"""The encodings of documents. Python knows others, some of which cost far more than they are long."""
+"""Accepted encodings; Python knows more, some with a cost far above their length."""
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _MOST_CONTROL_SHARE = 0.01
 _NOT_TEXT = "control characters take more than one part in a hundred of it"
@@ -42,23 +42,24 @@ _PAGE_HEAD = 2_048
 
 
 def charset_of_page(data: bytes) -> str | None:
-    """The encoding that an HTML page names itself, in lower case."""
+    """Read the encoding declared inside an HTML page, in lower case."""
     found = _PAGE_CHARSET.search(data[:_PAGE_HEAD])
     return found[1].decode().lower() if found else None
 
 
 def decode_text(data: bytes, charset: str | None) -> tuple[str, tuple[str, ...]]:
-    """Decode a document that says it is text.
+    """Decode a document declared as text.
 
     Args:
         data: The bytes.
-        charset: The declared encoding; a byte order mark counts more.
+        charset: The declared encoding; a byte order mark wins.
 
     Returns:
-        The text, each of its line ends one character, and what was noticed about it.
+        The text with single-character line ends, and notes.
 
     Raises:
-        ProblemError: It is something else than text, its encoding is not known, or the bytes are not of it.
+        ProblemError: The document is not text, the encoding is unknown, or the bytes are invalid in the
+            encoding.
     """
     for start, name in _SIGNATURES:
         if data.startswith(start):

@@ -1,6 +1,6 @@
-"""From HTML to text: headings, lists and tables as Markdown has them. Runs in a process; see `sandbox`.
+"""Conversion of HTML to text: headings, lists and tables as Markdown. Runs in a process; see `sandbox`.
 
-What a reader of the page would not see is left out: scripts, styles, comments, hidden elements.
+Invisible content is left out: scripts, styles, comments, hidden elements.
 """
 
 import re
@@ -31,7 +31,7 @@ _CLOSED_BY = {
     "tr": frozenset({"tr", "tbody", "tfoot", "thead"}),
     "option": frozenset({"option"}),
 }
-"""Elements that end where certain others begin, whether or not somebody wrote their end."""
+"""Elements closed by the start of certain others, even without an end tag."""
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _SEPARATE = frozenset(_HEADINGS) | {"p", "table", "pre", "blockquote", "ul", "ol", "section", "article", "dl"}
 _HIDDEN_STYLE = re.compile(
@@ -124,7 +124,7 @@ class _Page(HTMLParser):
         return False
 
     def _close_implied(self, tag: str) -> bool:
-        """End one element that ends where this one begins; elements inside a line do not keep it open."""
+        """Close an element ended by the start of another; inline elements do not keep the element open."""
         for depth, (name, _) in enumerate(reversed(self._open), 1):
             if tag in _CLOSED_BY.get(name, frozenset()):
                 for _ in range(depth):
@@ -201,7 +201,7 @@ class _Page(HTMLParser):
             self._ruled[-1] = True
 
     def _break(self, *, blank: bool = False) -> None:
-        """End the line; inside a cell there is only one."""
+        """End the line; a table cell has a single line."""
         if self._cells:
             self._line.append(" ")
             return
@@ -234,10 +234,10 @@ def _is_hidden(given: dict[str, str | None]) -> bool:
 
 
 def extract_html(data: bytes, limits: Limits) -> Extracted:
-    """Read the text of a page that is UTF-8.
+    """Read the text of a UTF-8 page.
 
     Raises:
-        UnreadableError: It is over a limit, or shows no text.
+        UnreadableError: The page is over a limit, or shows no text.
     """
     page = _Page(limits.most_chars)
     page.feed(data.decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Media types: which uploads are taken, and what a declaration says."""
+"""Media types: accepted uploads, and parsing of a declaration."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from api.errors import ProblemError
 
 
 class Reader(StrEnum):
-    """Who turns the bytes of an upload into text."""
+    """Reader of an upload's bytes."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -48,8 +48,8 @@ class MediaType:
 
     Attributes:
         name: Type and subtype, in lower case.
-        charset: The encoding that it names, in lower case; None where it names none.
-        reader: Who reads it.
+        charset: Declared encoding, in lower case; None if missing.
+        reader: Reader of the type.
     """
 
     name: str
@@ -61,7 +61,7 @@ def read_media_type(declared: str) -> MediaType:
     """Read a declaration such as `text/plain; charset=utf-8`.
 
     Raises:
-        ProblemError: It is no media type, or one that is not taken.
+        ProblemError: The declaration is not a media type, or not an accepted type.
     """
     name = declared.partition(";")[0].strip().lower()
     charset = _CHARSET.search(declared[:_MOST_CHARS])

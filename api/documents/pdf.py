@@ -1,4 +1,4 @@
-"""From PDF to text, page by page. Runs in a process of its own; see `sandbox`."""
+"""Conversion of PDF to text, page by page. Runs in a process of its own; see `sandbox`."""
 
 from io import BytesIO
 
@@ -13,10 +13,10 @@ _NO_TEXT = (
 
 
 def extract_pdf(data: bytes, limits: Limits) -> Extracted:
-    """Read the text of a PDF; each page starts with a line that names it.
+    """Read the text of a PDF; each page starts with a line with its number.
 
     Raises:
-        UnreadableError: It is no PDF, encrypted, without text, or over a limit.
+        UnreadableError: The file is not a PDF, encrypted, without text, or over a limit.
     """
     overwrite_configuration(
         zlib_maximum_output_length=limits.most_stream_bytes,

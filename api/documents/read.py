@@ -1,4 +1,4 @@
-"""From an upload to a document: clean text, how it is built, and what was noticed."""
+"""Reading of an upload into a document: clean text, structure, and notes."""
 
 import json
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ _DELIMITERS = ",;\t|"
 
 @dataclass(frozen=True)
 class Document:
-    """An upload as text. What it says is data, whatever it says.
+    """An upload as text. The content is data, never an instruction.
 
     Attributes:
         text: Clean text, never blank.
-        kind: How it is built.
-        media_type: What it was declared as.
-        title: What it calls itself; empty for nothing.
-        notes: What was left out of it, or is not as it was declared.
+        kind: Structure of the text.
+        media_type: The declared media type.
+        title: The document's own title; empty for none.
+        notes: Omitted parts, and differences from the declaration.
     """
 
     text: str
@@ -36,15 +36,16 @@ class Document:
 
 
 def read_document(data: bytes, media_type: str, *, settings: ArtifactSettings | None = None) -> Document:
-    """Read an upload, within bounds of size, memory and time.
+    """Read an upload, within limits of size, memory and time.
 
     Args:
-        data: Its bytes.
-        media_type: What it is declared as, perhaps with a charset.
-        settings: The bounds; those in force where None.
+        data: The upload's bytes.
+        media_type: The declared media type, possibly with a charset.
+        settings: The limits; None for the limits in force.
 
     Raises:
-        ProblemError: It is too large, no text, not what it is declared as, or cannot be read; says why.
+        ProblemError: The upload is too large, not text, not of the declared type, or unreadable; with the
+            reason.
     """
     bounds = settings or artifact_settings()
     declared = read_media_type(media_type)
@@ -61,7 +62,7 @@ def read_document(data: bytes, media_type: str, *, settings: ArtifactSettings | 
 
 
 def read_inline(text: str, media_type: str, *, settings: ArtifactSettings | None = None) -> Document:
-    """The same for a text that came inside a JSON body, and was cleaned with it."""
+    """Read a text from a JSON body, already cleaned with the body."""
     declared = read_media_type(media_type)
     if declared.reader is Reader.PDF:
         raise ProblemError(
@@ -73,7 +74,7 @@ def read_inline(text: str, media_type: str, *, settings: ArtifactSettings | None
 
 
 def too_large(unit: str, size: int, limit: int) -> ProblemError:
-    """The refusal of what is over a bound."""
+    """Build the error for an exceeded limit."""
     message = f"content: {size} {unit} are more than {limit}"
     return ProblemError("too-large", message, field="content", limit=limit)
 
@@ -93,7 +94,7 @@ def _read_apart(data: bytes, declared: MediaType, bounds: ArtifactSettings) -> D
 
 
 def _judged(text: str, declared: MediaType, notes: tuple[str, ...]) -> Document:
-    """Say how a text is built; what it is declared as counts where nothing speaks against it."""
+    """Determine the structure of a text; the declared type counts unless the text contradicts."""
     kind = kind_of(text)
     if declared.reader is Reader.JSON and kind is not ContentKind.JSON:
         notes = (*notes, f"{_json_fault(text)}; it is kept as text")
@@ -123,7 +124,7 @@ def _has_columns(text: str) -> bool:
 
 
 def check_length(text: str, bounds: ArtifactSettings) -> None:
-    """Refuse a text that is blank or too long."""
+    """Refuse a blank or too long text."""
     if not text.strip():
         raise ProblemError("invalid-input", "content: holds no text", field="content")
     if len(text) > bounds.attachment_max_chars:

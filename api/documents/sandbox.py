@@ -1,4 +1,4 @@
-"""Reading a document in a process of its own: a bomb costs seconds and one refusal, never this process."""
+"""Reading of a document in a child process: a decompression bomb costs a refusal, never the server."""
 
 import json
 import subprocess
@@ -18,19 +18,19 @@ from models.settings import ArtifactSettings
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 3
-"""Documents that are read at once: each may take the whole memory that one is allowed."""
+"""Most documents read at once; each may use the whole memory allowed for a document."""
 
 OF_A_TENANT = 2
-"""Of these, so many may be one tenant's: whoever fills them leaves a place to others."""
+"""Most documents of a tenant read at once, so that a busy tenant leaves places to others."""
 
 WAIT_S = 5.0
-"""How long a document waits for its turn: what waits takes a thread from other calls."""
+"""Longest wait of a document for its turn, in seconds; a waiting document blocks a thread."""
 
 _places = BoundedSemaphore(AT_ONCE)
 
 
 class _OwnPlaces:
-    """The places of each tenant; those of a tenant who reads nothing take no memory."""
+    """Places of each tenant; an idle tenant takes no memory."""
 
     def __init__(self) -> None:
         self._taken: dict[UUID | None, int] = {}
@@ -57,15 +57,15 @@ _own_places = _OwnPlaces()
 
 
 def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extracted:
-    """Have a module of this package read a document in a child process.
+    """Read a document in a child process, by a module of the package.
 
     Args:
         module: `api.documents.html` or `api.documents.pdf`.
         data: The document.
-        settings: Its limits.
+        settings: The limits.
 
     Raises:
-        ProblemError: The document is refused, or cost too much, or too many are being read.
+        ProblemError: The document is refused, exceeds its limits, or too many documents are being read.
     """
     with _place():
         return _answer(_run(module, data, settings))
@@ -73,10 +73,10 @@ def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extra
 
 @contextmanager
 def _place() -> Iterator[None]:
-    """Hold a place of the tenant, and then one of all.
+    """Hold a place of the tenant, then a place of the process.
 
     Raises:
-        ProblemError: None becomes free in time.
+        ProblemError: No place becomes free in time.
     """
     tenant_id, ends = caller_tenant(), time.monotonic() + WAIT_S
     if not _own_places.acquire(tenant_id, WAIT_S):

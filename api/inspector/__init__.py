@@ -1,1 +1,1 @@
-"""The Inspector: a page that shows what a model would be sent, and why."""
+"""The Inspector: a page to show a model's context, with reasons."""

@@ -1,4 +1,4 @@
-"""`/inspector`: static files and no data. The page asks the API, with the key that its visitor gives it."""
+"""`/inspector`: static files without data. The page calls the API with its visitor's key."""
 
 from functools import cache
 from pathlib import Path
@@ -35,14 +35,14 @@ def show_page() -> Response:
 
 @router.get("/inspector/{name}")
 def show_asset(name: str) -> Response:
-    """Answer with one of its files; the list of them is closed, so no name leads anywhere else."""
+    """Answer with a file of the page, from a fixed list of names."""
     if name not in ASSETS:
         raise HTTPException(status.HTTP_404_NOT_FOUND)
     return _file(name)
 
 
 def _file(name: str) -> Response:
-    """Answer with a file, unless the page is off: then nothing is at its path.
+    """Answer with a file, or 404 if the page is off.
 
     Raises:
         HTTPException: `AFTERTURN_INSPECTOR` is false.

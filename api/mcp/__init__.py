@@ -1,1 +1,1 @@
-"""The Model Context Protocol at `/mcp`: what agents may read and ask."""
+"""The Model Context Protocol at `/mcp`: read and query access for agents."""

@@ -1,4 +1,4 @@
-"""What the tools answer, as far as a caller may rely on it; answers may hold more."""
+"""Answers of the tools: the guaranteed fields; answers may have more."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from context.types import JsonObject
 
 
 class Answer(BaseModel):
-    """An answer that may grow."""
+    """An answer open to further fields."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class RankedEntry(Answer):
-    """One entry of a ranking."""
+    """An entry of a ranking."""
 
     id: str = Field(description="The entry's id: what a tool is called by.")
     kind: str = Field(description="pack (a tool) or pipeline (a fixed sequence of tools).")
@@ -22,7 +22,7 @@ class RankedEntry(Answer):
 
 
 class RankAnswer(Answer):
-    """A catalog in the order in which it serves an intent."""
+    """A catalog ranked for an intent."""
 
     entries: list[RankedEntry] = Field(description="Best first.")
     hidden: int = Field(description="How many entries are not in this answer.")
@@ -30,7 +30,7 @@ class RankAnswer(Answer):
 
 
 class FoundTool(Answer):
-    """A tool, and how to call it."""
+    """A tool, with its call syntax."""
 
     name: str = Field(description="What it is called by.")
     kind: str = Field(description="pack (a tool) or pipeline (a fixed sequence of tools).")
@@ -47,7 +47,7 @@ class FindAnswer(Answer):
 
 
 class ContextAnswer(Answer):
-    """A window that fits."""
+    """A fitting context window."""
 
     messages: list[JsonObject] = Field(description="Send these to the model, in this order.")
     certificate: JsonObject = Field(description="Proof that they fit: tokens, what is in, what was left out.")
@@ -56,7 +56,7 @@ class ContextAnswer(Answer):
 
 
 class ExpandAnswer(Answer):
-    """Turns as they were sent."""
+    """Turns as sent."""
 
     session_id: str
     turns: list[JsonObject] = Field(description="Whole turns that touch the range, oldest first.")
@@ -64,7 +64,7 @@ class ExpandAnswer(Answer):
 
 
 class ArtifactAnswer(Answer):
-    """Facts of an artifact, some of its text, or a summary of it."""
+    """Facts of an artifact, a part of its text, or a summary."""
 
     artifact_id: str
     slice: JsonObject | None = Field(

@@ -1,4 +1,4 @@
-"""What the tools take. Every word here is read by a model that decides whether and how to call."""
+"""Arguments of the tools. Every word is read by a model before a call."""
 
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ Arguments = TypeVar("Arguments", bound=Body)
 
 
 class RankArguments(Body):
-    """What to rank, and for what."""
+    """Catalog to rank, with an intent."""
 
     catalog: str = CATALOG
     intent: str = Field(
@@ -33,7 +33,7 @@ class RankArguments(Body):
 
 
 class FindArguments(Body):
-    """What kind of tool to find."""
+    """Description of the tool to find."""
 
     catalog: str = CATALOG
     query: str = Field(
@@ -67,7 +67,7 @@ class ContextArguments(Body):
 
 
 class ExpandArguments(Body):
-    """Which messages lie behind a summary."""
+    """Range of messages behind a summary."""
 
     session_id: str = SESSION
     from_seq: int = Field(
@@ -80,7 +80,7 @@ class ExpandArguments(Body):
 
 
 class ArtifactArguments(Body):
-    """Which artifact to read, and what of it."""
+    """Artifact to read: facts, a range of text, or a summary."""
 
     artifact_id: str = Field(
         min_length=1, max_length=200, description="The id, as a pointer in a message names it."
@@ -103,14 +103,14 @@ class ArtifactArguments(Body):
 
 
 def read_arguments(model: type[Arguments], given: JsonObject | None) -> Arguments:
-    """Read what a tool is called with, cleaned once at this door.
+    """Read a tool's arguments, cleaned once on entry.
 
     Args:
-        model: What the tool takes.
-        given: What it was called with, as it came.
+        model: The tool's argument model.
+        given: The arguments as sent.
 
     Raises:
-        InvalidInputError: It is not what the tool takes; the field is named.
+        InvalidInputError: The arguments are invalid; the error names the field.
     """
     clean: Any = clean_json(given or {}, max_depth=api_settings().max_depth)[0]
     try:

@@ -1,4 +1,4 @@
-"""The way in: whose key it is, how much they send, and only then the protocol."""
+"""Entry to the protocol: authentication and size limits before any protocol code."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,9 +24,10 @@ _read = reader(lambda settings: settings.mcp_max_body_bytes)
 
 
 class McpDoor:
-    """The ASGI application at `PATH`; nothing of a call outlives its answer: any process can take the next.
+    """The ASGI application at `PATH`; stateless between calls, so any process can take the next call.
 
-    The protocol's own code is imported by the first call that holds a key: most processes never need it.
+    The protocol's code is imported by the first authenticated call, since most processes never need the
+    protocol.
     """
 
     def __init__(self) -> None:
@@ -47,11 +48,11 @@ class McpDoor:
                 tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one call.
+        """Answer a call.
 
         Raises:
-            ProblemError: It holds no key that may read, or is too large.
-            HTTPException: It is no POST: this server never speaks first, and has no sessions to end.
+            ProblemError: The call has no key with read access, or is too large.
+            HTTPException: The method is not POST: the server never pushes, and has no sessions to end.
         """
         request = Request(scope, receive)
         await to_thread.run_sync(Call(request, b"").caller, "read")
@@ -77,7 +78,7 @@ class McpDoor:
 
 
 async def _speak(*, task_status: TaskStatus[ASGIApp]) -> None:
-    """Hold the protocol's tasks; they have to end in the task that began them."""
+    """Run the protocol's tasks; tasks must end in their starting task."""
     manager = await to_thread.run_sync(_load)
     async with manager.run():
         task_status.started(manager.handle_request)
@@ -98,7 +99,7 @@ def _load() -> "StreamableHTTPSessionManager":
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Receive a body that was read already, and then whatever comes."""
+    """Make a receive function for an already read body, followed by further messages."""
     unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def next_message() -> Message:

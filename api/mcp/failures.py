@@ -1,4 +1,4 @@
-"""What went wrong, for agents: the same slugs and sentences as the problem documents of the HTTP API."""
+"""Errors for agents: the same slugs and sentences as the problem documents of the HTTP API."""
 
 import json
 
@@ -15,14 +15,14 @@ _STABLE = ("type", "status", "detail")
 
 
 def as_problem(error: Exception, *, call: str) -> JsonObject:
-    """Write an error as a problem document; what nobody raised on purpose says nothing of itself.
+    """Write an error as a problem document; an unexpected error is not described.
 
     Args:
-        error: What was raised.
-        call: What was called, for the log.
+        error: The raised error.
+        call: The call's name, for the log.
 
     Returns:
-        `{type, status, detail}` and the numbers of the error.
+        `{type, status, detail}` and the error's numbers.
     """
     return problem_of(_known(error, call))
 
@@ -38,7 +38,7 @@ def _known(error: Exception, call: str) -> AfterturnError:
 
 
 def in_words(problem: JsonObject) -> str:
-    """Say a problem to a model: the slug, the sentence, and the numbers where there are any."""
+    """Write a problem for a model: the slug, the sentence, and any numbers."""
     numbers = {name: value for name, value in problem.items() if name not in _STABLE}
     sentence = f"{problem['type']}: {problem['detail']}"
     return f"{sentence} {json.dumps(numbers, ensure_ascii=False, default=str)}" if numbers else sentence

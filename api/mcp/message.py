@@ -1,4 +1,4 @@
-"""What the body of a call must be before the protocol reads it: one message, and not several."""
+"""Check of a call's body before the protocol's code: exactly a single message."""
 
 import json
 from collections.abc import Mapping
@@ -9,17 +9,17 @@ from fastapi import Response
 
 _VERSION = "2.0"
 _INVALID_REQUEST = -32600
-"""The protocol's code of a body that is JSON and no message."""
+"""Protocol error code for JSON without a valid message."""
 
 
 def refusal(raw: bytes) -> Response | None:
-    """Refuse JSON that is not one message, in words that repeat nothing of it.
+    """Refuse JSON other than a single message, without repeating any of the body.
 
     Args:
         raw: A body.
 
     Returns:
-        An error of the protocol; None for a message, and for what is no JSON: the protocol names the place.
+        A protocol error; None for a message, and for invalid JSON: the protocol reports the position.
     """
     try:
         message = pydantic_core.from_json(raw)  # as the protocol's own code reads it
@@ -33,7 +33,7 @@ def refusal(raw: bytes) -> Response | None:
 
 
 def fault_of(message: object) -> str | None:
-    """Say why a value is no message of JSON-RPC, and what would be one; None where it is one."""
+    """Explain the fault of a JSON-RPC message, with the expected form; None for a valid message."""
     if isinstance(message, list):
         return "body: a list of messages is not taken; send each by a POST of its own"
     if not isinstance(message, Mapping):

@@ -1,4 +1,4 @@
-"""The resources: two projections that clients read without a question."""
+"""Resources: two projections readable without arguments."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from api.mcp.visit import Visit
 
 @dataclass(frozen=True)
 class Resource:
-    """One resource.
+    """A resource.
 
     Attributes:
-        uri: Its address.
-        name: What it is called by.
-        title: What people see.
-        description: What it says.
-        read: Answers with it, as JSON; in a thread, since it waits for the database.
+        uri: The resource's address.
+        name: The resource's name.
+        title: Display title.
+        description: Description of the content.
+        read: Function to read the resource as JSON; runs in a thread, since the database blocks.
     """
 
     uri: str

@@ -1,4 +1,4 @@
-"""JSON schemas of tools, written for models: no titles, and what may be left out is not called null."""
+"""JSON schemas of tools, written for models: no titles, optional fields not marked as null."""
 
 from typing import Any
 
@@ -26,10 +26,10 @@ class _BriefArguments(_Brief):
 
 
 def arguments_schema(model: type[BaseModel]) -> JsonObject:
-    """Describe what a tool takes.
+    """Describe a tool's arguments.
 
     Args:
-        model: What reads its arguments.
+        model: The tool's argument model.
 
     Returns:
         A JSON schema of an object.
@@ -38,10 +38,10 @@ def arguments_schema(model: type[BaseModel]) -> JsonObject:
 
 
 def answer_schema(model: type[BaseModel]) -> JsonObject:
-    """Describe what a tool answers.
+    """Describe a tool's answer.
 
     Args:
-        model: The answer; members that it does not name are allowed.
+        model: The answer model; further fields are allowed.
 
     Returns:
         A JSON schema of an object.

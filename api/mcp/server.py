@@ -1,4 +1,4 @@
-"""The protocol's own words around tools and resources; nothing else here knows the SDK."""
+"""Adapter between the MCP SDK and the tools and resources; the only module with the SDK."""
 
 import json
 import logging
@@ -53,14 +53,14 @@ Context = ServerRequestContext[dict[str, Any], Request]
 
 @dataclass(frozen=True)
 class Answered:
-    """What an endpoint answered: its text, and the same as a value."""
+    """An endpoint's answer: text and decoded value."""
 
     text: str
     value: JsonObject
 
 
 def make_server() -> Server[dict[str, Any]]:
-    """Build the server; it keeps nothing between two calls."""
+    """Build the stateless server."""
     # What it logs by itself may quote what was sent.
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     listed = [_listed(tool) for tool in TOOLS.values()]

@@ -1,4 +1,4 @@
-"""The tools: what each is for, and the endpoint that answers it."""
+"""Tools: the purpose of each, and the answering endpoint."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -31,15 +31,15 @@ from context.types import JsonObject, Wire
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool.
+    """A tool.
 
     Attributes:
-        name: What it is called by.
-        title: What people see.
-        description: What it is for; models decide by it.
-        arguments: What it takes.
-        answer: What it answers.
-        run: Answers a call; in a thread, since it waits for the database.
+        name: The tool's name.
+        title: Display title.
+        description: The tool's purpose, read by models.
+        arguments: Argument model.
+        answer: Answer model.
+        run: Function to answer a call; runs in a thread, since the database blocks.
     """
 
     name: str
@@ -57,7 +57,7 @@ def rank_catalog(visit: Visit, wanted: RankArguments) -> Response:
 
 
 def find_tools(visit: Visit, wanted: FindArguments) -> Response:
-    """Rank a stored catalog, and say of the best how they are called."""
+    """Rank a stored catalog, and describe the calls of the best tools."""
     name = check_id(wanted.catalog, "catalog")
     call = visit.call({"intent": wanted.query, "top_n": wanted.limit})
     ranking = json.loads(bytes(catalogs.rank_entries(name, call).body))
@@ -97,7 +97,7 @@ def expand_summary(visit: Visit, wanted: ExpandArguments) -> Response:
 
 
 def read_artifact(visit: Visit, wanted: ArtifactArguments) -> Response:
-    """Answer with what is known of an artifact, some of its text, or a summary of it."""
+    """Answer with an artifact's facts, a part of its text, or a summary."""
     if not is_artifact_id(wanted.artifact_id):
         raise not_found("artifact")
     path = f"/v1/artifacts/{wanted.artifact_id}"

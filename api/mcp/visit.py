@@ -1,4 +1,4 @@
-"""A call through this door, as the endpoints of the HTTP API see it."""
+"""An MCP call in the form expected by the endpoints of the HTTP API."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
@@ -15,20 +15,20 @@ _LATER = "afterturn.later"
 
 
 async def finish(scope: Scope) -> None:
-    """Do what the endpoints left for the time after the answer."""
+    """Run the endpoints' background tasks after the answer."""
     for task in scope.get(_LATER, ()):
         await task()
 
 
 class Visit:
-    """Who asks; every endpoint checks the key by itself, as ever."""
+    """The caller of an MCP request; every endpoint checks the key itself."""
 
     def __init__(self, request: Request) -> None:
-        """Take the HTTP request that brought the call."""
+        """Take the HTTP request of the call."""
         self._request = request
 
     def call(self, body: JsonObject | None = None) -> Call:
-        """A call of an endpoint with this body."""
+        """Make an endpoint call with a given body."""
         return Call(self._request, b"" if body is None else encode(body))
 
     def leave(self, task: BackgroundTask) -> None:
@@ -36,7 +36,7 @@ class Visit:
         self._request.scope.setdefault(_LATER, []).append(task)
 
     def read(self, path: str, query: Mapping[str, object]) -> Request:
-        """A GET of a path; what is None is not in its query."""
+        """Make a GET request of a path; None values are left out of the query."""
         named = {name: value for name, value in query.items() if value is not None}
         place = {"method": "GET", "path": path, "query_string": urlencode(named).encode()}
         return Request({**self._request.scope, **place})

@@ -1,1 +1,1 @@
-"""From a context request to its answer: what is read, in which order, and how it is written down."""
+"""From a context request to its answer: the reads, their order, and the output."""

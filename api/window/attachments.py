@@ -1,4 +1,4 @@
-"""Documents that a request brings: by their id, or as text in the request itself."""
+"""Documents of a request: by id, or as text in the request itself."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ MOST_ATTACHMENTS = 50
 
 
 class AttachmentType(StrEnum):
-    """How an attachment is read; a document as its own text tells."""
+    """Form of an attachment; `document` is detected from the text."""
 
     DOCUMENT = "document"
     DATA = "data"
@@ -38,11 +38,11 @@ _KINDS: dict[str, ContentKind] = {
     AttachmentType.LOG: ContentKind.LOG,
     AttachmentType.CODE: ContentKind.CODE,
 }
-"""What prose is read as, where the request says that it is none; text that has a form of its own keeps it."""
+"""Kinds of prose for each declared form; structured text keeps its own kind."""
 
 
 class RequestAttachment(Body):
-    """A document that this request is about."""
+    """A document for the request."""
 
     attachment_id: str | None = Field(None, max_length=200, description="One that was uploaded before.")
     content: str | None = Field(None, description="Its text, where it was not.")
@@ -61,10 +61,10 @@ class RequestAttachment(Body):
 
 
 def read_attachments(wanted: Sequence[RequestAttachment]) -> list[Artifact]:
-    """Make artifacts of the documents whose text the request brings; those named by id come later.
+    """Make artifacts of the request's inline documents; documents named by id come later.
 
     Raises:
-        ProblemError: One is not what it says that it is, or too large.
+        ProblemError: A document is not of its declared type, or too large.
     """
     return [_inline(place, each) for place, each in enumerate(wanted) if each.content is not None]
 
@@ -84,10 +84,10 @@ def _inline(place: int, wanted: RequestAttachment) -> Artifact:
 
 
 def find_attachments(db: Transaction, tenant_id: UUID, wanted: Sequence[RequestAttachment]) -> list[Artifact]:
-    """Find the documents that the request names by id, in its order.
+    """Find the documents named by id in the request, in order.
 
     Raises:
-        ProblemError: The tenant has no such attachment; the field is named.
+        ProblemError: The tenant has no such attachment; the error names the field.
     """
     named = [(place, each) for place, each in enumerate(wanted) if each.attachment_id is not None]
     ids = [each.attachment_id or "" for _, each in named if is_artifact_id(each.attachment_id or "")]
@@ -107,7 +107,7 @@ def find_attachments(db: Transaction, tenant_id: UUID, wanted: Sequence[RequestA
 
 
 def _attached(artifact: Artifact, wanted: RequestAttachment, *, stored_as: str = "") -> Artifact:
-    """Let an artifact say what the request says of it: where it comes from, and how it is read."""
+    """Set an artifact's source and form from the request."""
     name = wanted.source or wanted.title
     is_said = wanted.attachment_type is not AttachmentType.DOCUMENT
     read_as = wanted.attachment_type.value if is_said else stored_as

@@ -1,4 +1,4 @@
-"""Learning from reported usage, after a turn was accepted; and what was learned, for the next context."""
+"""Learning from reported usage after an accepted turn, and cached calibrations for contexts."""
 
 import time
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from models.session_state import SessionState
 log = structlog.get_logger()
 
 SETTLED_OBSERVATIONS = 100
-"""From so many on, a model's reports are sampled: one more changes nothing that would be seen."""
+"""Observations until a model is settled; a settled model's reports are sampled."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class _Known:
 
 
 class CalibrationCache:
-    """What was known of each tenant's models a moment ago: a read needs no query for it."""
+    """Cache of calibrations per tenant and model, to save a query per read."""
 
     def __init__(self, most: int = 10_000) -> None:
         """Hold at most so many models."""
@@ -43,7 +43,7 @@ class CalibrationCache:
         self._lock = Lock()
 
     def find(self, tenant_id: UUID, model: str) -> Calibration:
-        """What is known of a model; uncalibrated where nothing is."""
+        """Find a model's calibration; uncalibrated if none exists."""
         known = self._known.get((tenant_id, model_key(model)))
         if known is not None and time.monotonic() < known.until:
             return known.calibration
@@ -53,7 +53,7 @@ class CalibrationCache:
         return calibration
 
     def keep(self, tenant_id: UUID, model: str, calibration: Calibration, *, learned_at: float) -> None:
-        """Remember what is known, and when a report was last learned from."""
+        """Cache a calibration, with the time of the last learned report."""
         until = time.monotonic() + api_settings().calibration_cache_s
         with self._lock:
             if len(self._known) >= self._most:
@@ -61,7 +61,7 @@ class CalibrationCache:
             self._known[tenant_id, model_key(model)] = _Known(calibration, until, learned_at)
 
     def is_sampled_out(self, tenant_id: UUID, model: str) -> bool:
-        """Whether a settled model's reports were learned from a moment ago."""
+        """Tell whether a settled model's report was learned recently."""
         known = self._known.get((tenant_id, model_key(model)))
         if known is None or known.calibration.observations < SETTLED_OBSERVATIONS:
             return False
@@ -73,7 +73,7 @@ calibrations = CalibrationCache()
 
 @dataclass(frozen=True)
 class _Lesson:
-    """A turn whose report may teach something."""
+    """A turn with a report to learn from."""
 
     session_id: str
     model: str
@@ -81,14 +81,14 @@ class _Lesson:
 
 
 def learning(tenant_id: UUID, stored: Iterable[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTask | None:
-    """Learn from reports once the answer is sent: nobody waits for it, and its loss is harmless.
+    """Build the task of learning from reports after the answer; a lost report is harmless.
 
     Args:
-        tenant_id: Whose turns they are.
-        stored: What was accepted; of a session the newest report is taken, and compared with those before it.
+        tenant_id: The turns' tenant.
+        stored: Accepted turns; the newest report of a session is compared with earlier reports.
 
     Returns:
-        What the response is to do when it is sent; None where there is nothing to learn.
+        The response's background task; None without anything to learn.
     """
     lessons = {
         accepted.session_id: _Lesson(accepted.session_id, turn.model, accepted.turn_index)
@@ -135,7 +135,7 @@ def _learn(tenant_id: UUID, lesson: _Lesson) -> None:
 
 
 def _leaves_out(session: SessionState, model: str) -> bool:
-    """Whether a window may not hold the whole history: then reports do not grow with it."""
+    """Tell whether a window may lack a part of the history: reports then do not grow with the history."""
     load, budget = session.load, session.budget
     history = guarantee(load.raw_tokens + load.summary_tokens, model)
     if budget.history_room(history) < history:

@@ -1,4 +1,4 @@
-"""Which models workers ask now, and how: what they make answers exactly, what another made says so."""
+"""Models and prompts in use by the workers: own results count as exact, others are marked."""
 
 import threading
 import time
@@ -19,17 +19,17 @@ KEPT_S = 10.0
 
 
 class Known:
-    """What workers say of themselves, read now and then by whichever request comes."""
+    """A detail reported by the workers, refreshed from time to time by a request."""
 
     def __init__(self, name: str, now: Callable[[], float] = time.monotonic) -> None:
-        """Begin with nothing known of a detail of this name."""
+        """Begin with an unknown detail of the given name."""
         self._name, self._now = name, now
         self._lock = threading.Lock()
         self._value: str | None = None
         self._until = 0.0
 
     def find(self) -> str | None:
-        """The detail on which all workers agree; None while they do not, or none is at work."""
+        """Return the detail if all workers agree; None if workers differ or are missing."""
         if self._now() >= self._until and self._lock.acquire(blocking=False):
             try:
                 # It belongs to no tenant, and the one of this call may not read it.
@@ -52,25 +52,25 @@ class Known:
 
 
 summarizer = Known("summarizer")
-"""The model that summarizes where a request names none."""
+"""Default summarizer model."""
 
 planner = Known("planner")
-"""The model that plans where a request names none."""
+"""Default planner model."""
 
 prompt = Known(ARTIFACT_PROMPT)
-"""The version of the prompt by which it is asked for what artifacts say."""
+"""Version of the prompt for artifact summaries."""
 
 
 def find_maker(named: str = "") -> Maker:
-    """Whose summaries answer a request exactly.
+    """Name the model and prompt of exactly matching summaries.
 
     Args:
-        named: The summarizer that the request names; empty for none.
+        named: The summarizer named by the request; empty for none.
     """
     return Maker(named or summarizer.find(), prompt.find())
 
 
 def forget() -> None:
-    """Ask anew what workers say."""
+    """Drop the cached details."""
     for known in (summarizer, planner, prompt):
         known.forget()

@@ -1,4 +1,4 @@
-"""What a context request teaches the background; the answer does not depend on it."""
+"""Hints from a context request to the background, without effect on the answer."""
 
 from uuid import UUID
 
@@ -15,9 +15,9 @@ log = structlog.get_logger()
 
 
 def learn_request(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
-    """Remember what this request spends beside history, and ask for a summary where it presses.
+    """Store the request's size beside history, and queue a summary under pressure.
 
-    Both are hints for the background: the answer does not depend on them, and the next read leaves them anew.
+    Both are hints for the background: the answer does not depend on either, and the next read repeats both.
     """
     session, budget = standing.session, asked.budget
     window = session.context_window if "context_window" in budget.assumed else budget.lasting_window

@@ -1,4 +1,4 @@
-"""What answers a focus of artifacts: made by whom it is asked of, by another, or for a near focus."""
+"""Summaries of artifacts for a focus: by the current maker, by another maker, or for a near focus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from models.session import Transaction
 
 @dataclass(frozen=True)
 class Match:
-    """A summary that answers a focus, and how.
+    """A matching summary, with the quality of the match.
 
     Attributes:
-        how: Exactly, or nearly: for another focus, or made by another summarizer.
+        how: Exact, or near: for another focus, or by another summarizer.
         summary: The summary.
-        similarity: How near its focus is, in [0, 1]; 1 for the very focus.
-        other_summarizer: Whether another model or prompt made it than is in force: it is due to be made anew.
+        similarity: Similarity of the foci, in [0, 1]; 1 for the same focus.
+        other_summarizer: True if made by another model or prompt than in force: a new summary is due.
     """
 
     how: How
@@ -28,22 +28,22 @@ class Match:
 
     @property
     def answers_focus(self) -> bool:
-        """Whether it was made for the very focus, by whomever."""
+        """True if made for the same focus, by any maker."""
         return self.similarity == 1.0
 
 
 def find_matches(
     db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], focus: Focus, maker: Maker
 ) -> dict[str, Match]:
-    """The best summary of each artifact for a focus, where there is one near enough to be shown.
+    """Find the best summary of each artifact for a focus, if near enough.
 
-    First that of the maker in force, else what another made of the very focus, else one for a near focus.
+    The order: a summary of the maker in force, of another maker for the same focus, for a near focus.
 
     Args:
         db: A transaction.
-        tenant_id: Whose artifacts.
-        artifact_ids: Which ones.
-        focus: What they are read for.
+        tenant_id: The artifacts' tenant.
+        artifact_ids: The artifacts' ids.
+        focus: The reader's question.
         maker: The summarizer in force, and its prompt.
     """
     own = find_exact(
@@ -75,7 +75,7 @@ def _near(
 def _candidates(
     db: Transaction, tenant_id: UUID, artifact_ids: Sequence[str], maker: Maker
 ) -> dict[str, dict[Focus, Candidate]]:
-    """By artifact and focus; of several for one focus that of the maker, else the latest used."""
+    """Group candidates by artifact and focus; for the same focus the maker's summary, else the latest one."""
     by_artifact: dict[str, dict[Focus, Candidate]] = {}
     for candidate in find_candidates(db, tenant_id, artifact_ids):
         of_one = by_artifact.setdefault(candidate.key.artifact_id, {})

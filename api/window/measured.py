@@ -1,4 +1,4 @@
-"""Tools that were measured and indexed a moment ago: most requests bring the same ones."""
+"""Cache of measured and indexed tools; most requests send the same tools."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -9,7 +9,7 @@ Made = TypeVar("Made")
 
 
 class Kept:
-    """What was made a moment ago, by a key that names it exactly; the least recently used goes first."""
+    """Cache by exact key; the least recently used item is dropped first."""
 
     def __init__(self, most: int) -> None:
         """Hold at most so many."""
@@ -18,7 +18,7 @@ class Kept:
         self._lock = Lock()
 
     def find(self, key: Hashable, kind: type[Made], make: Callable[[], Made]) -> Made:
-        """The one of this key, made where it is not there; two calls at once may make it twice."""
+        """Find an item by key, or make the item; two simultaneous calls may make the item twice."""
         with self._lock:
             found = self._known.get(key)
             if found is not None:

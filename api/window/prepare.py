@@ -1,4 +1,4 @@
-"""What is decided of a request before history is laid out: its models, its tools, what preflight says."""
+"""Decisions about a request before laying out history: models, tools, preflight."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from models.planning_settings import planning_settings
 
 @dataclass(frozen=True)
 class Place:
-    """Whose request it is, in which session, with what of its history."""
+    """Tenant, session and recent history of a request."""
 
     tenant_id: UUID
     session_id: str
@@ -43,12 +43,12 @@ class Place:
 
 
 def choose_models(tenant_id: UUID, request: ContextRequest) -> Chosen:
-    """Which models plan and summarize for a request; empty for those that do it anyway.
+    """Choose the planner and summarizer models of a request; empty for the defaults.
 
-    Only these and models of the allow-list may be asked for.
+    Only defaults and models of the allow-list are accepted.
 
     Raises:
-        InvalidInputError: One may not be chosen.
+        InvalidInputError: A model is not allowed.
     """
     settings = planning_settings()
     defaults = ModelDefaults(in_force.planner.find() or "", in_force.summarizer.find() or "")
@@ -78,25 +78,24 @@ def prepare(
     *,
     is_trial: bool = False,
 ) -> Given:
-    """Classify the new message, and choose and fit the tools by it.
+    """Classify the new message, then choose and fit the tools.
 
-    What history calls stays whatever preflight says of the new message, and so do the tools whose own words
-    answer it best: a category knows the usual tools, the ranking knows this caller's. The hint goes to where
-    the request wants it, if there are tools to speak of; never into the user's own words. What no user wrote
-    is not classified.
+    Tools called in history stay in any case, and so do the tools with the best match of words: categories
+    know usual tools, the ranking knows the caller's. The hint goes to the place chosen by the request, if any
+    tools are present; never into the user's own words. Text not written by a user is not classified.
 
     Args:
-        place: Whose request it is.
-        request: What was asked.
-        given: The same, read.
+        place: Tenant, session and recent history.
+        request: The request.
+        given: The parsed request.
         budget: The window.
-        applied: The parts that are used; see `context.shadow.parts`.
-        is_trial: Whether nothing comes of it: what preflight says is then recorded nowhere.
+        applied: Parts in use; see `context.shadow.parts`.
+        is_trial: True for a trial: the preflight decision is then not recorded.
 
     Raises:
-        ProblemError: There is no such catalog, or both it and tools are named.
-        CatalogOverBudgetError: The tools that must stay are too much alone.
-        FixedPartOverBudgetError: They are too much beside the new messages.
+        ProblemError: The catalog does not exist, or the request names both a catalog and tools.
+        CatalogOverBudgetError: The required tools alone are too large.
+        FixedPartOverBudgetError: The required tools are too large beside the new messages.
     """
     offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire, request.model)
     question = find_question(given.new, place.tail)
@@ -137,7 +136,7 @@ def _as_sent(judged: Judged, chosen: ChosenTools, offered: Offered) -> Judged:
 
 
 def _hinted(given: Given, place: HintPlace, prompt: str) -> Given:
-    """Put the hint where the request wants it: at the system prompt's end, or before the user's words."""
+    """Put the hint at the requested place: the system prompt's end, or before the user's words."""
     hint = given.judged.found.hint if given.judged else None
     if place is HintPlace.SYSTEM:
         return replace(given, system=system_message(with_hint_at_its_end(prompt, hint)))

@@ -1,4 +1,4 @@
-"""Write a window down as an answer, with what was used of it and why."""
+"""Output of a window as an answer, with usage and reasons."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,19 +20,19 @@ from models.freshness import Standing
 
 @dataclass(frozen=True)
 class Answering:
-    """What an answer is written from.
+    """Inputs of an answer.
 
     Attributes:
-        tenant_id: Who asks.
-        request: What was asked.
-        given: The same, read, with what was chosen for it.
+        tenant_id: The caller's tenant.
+        request: The request.
+        given: The parsed request, with the choices made.
         filled: The window.
-        standing: How the session stands; None where it is not stored.
-        asked: What the request spends beside history.
-        limits: What bounds its window beside what was asked.
-        activation: Why the summary took effect now; None where none did.
-        prepared: How the session stands in truth, where a part of it is in shadow; else the same.
-        shadow: What the answer says of shadow mode; None where nothing is in it.
+        standing: The session's state; None for an unstored session.
+        asked: Size of the request beside history.
+        limits: Limits of the window from other sources.
+        activation: Reason for the summary's activation now; None without an activation.
+        prepared: The session's true state, if a part is in shadow; else the same as `standing`.
+        shadow: The answer's section on shadow mode; None without shadow parts.
     """
 
     tenant_id: UUID
@@ -81,7 +81,7 @@ def respond(answering: Answering) -> Response:
 
 
 def _with_tools_left_out(window: Window, given: Given) -> Window:
-    """Name the tools that the request does not carry: nothing is left out in silence."""
+    """List the omitted tools, so that no omission is silent."""
     left_out = tool_exclusions(given.chosen)
     if not left_out and not given.chosen.losses:
         return window

@@ -1,4 +1,4 @@
-"""Remember what a request began with, so that a summary may be asked for behind the same beginning."""
+"""Storing of a request's beginning, so that a summary can use the same prefix."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ log = structlog.get_logger()
 
 
 def may_be_ridden(sought: Sought) -> bool:
-    """Whether a summary could ride on a request: where an emergency or shadow mode shapes it, none can."""
+    """Tell whether a summary can use the request's prefix: never after an emergency or in shadow mode."""
     session = sought.standing.session if sought.standing else None
     return (
         compression_settings().summarize_rides_prefix
@@ -28,7 +28,7 @@ def may_be_ridden(sought: Sought) -> bool:
 
 
 def remember_prefix(tenant_id: UUID, sought: Sought, filled: Filled) -> None:
-    """Keep what the request began with; a hint, and no more: a summary without it is asked for as ever."""
+    """Store the request's beginning as a hint; without the hint, a summary is requested as usual."""
     session = sought.standing.session if sought.standing else None
     prefix = prefix_of(filled.asked, filled.window, sought.given.chosen.tools or ())
     if session is None or prefix is None:

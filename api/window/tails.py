@@ -1,4 +1,4 @@
-"""What a window is filled from: the newest raw messages, the notes before them, known counts."""
+"""Inputs of a window: the newest raw messages, the notes before, cached counts."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -19,20 +19,20 @@ from models.session import Transaction
 from models.session_state import COUNTS_REVISION, SessionState
 
 MIN_READ, MAX_READ = 64, 2_000
-"""Messages of one query."""
+"""Fewest and most messages of a query."""
 
 MOST_MESSAGES, MOST_TOKENS = 5_000, 2_000_000
-"""Where reading ends even if no turn has begun: a turn as large as this is left out whole."""
+"""End of reading without a turn's start: a turn of such a size is left out whole."""
 
 
 def read_tail(
     db: Transaction, tenant_id: UUID, standing: Standing, model: str, budget: Budget
 ) -> tuple[list[Message], Unread | None]:
-    """Read raw messages from the newest back until they cannot fit any more, and a turn begins among them.
+    """Read raw messages from the newest back until the window is full, and a turn's start is included.
 
     Returns:
-        The messages, oldest first, and what older ones were not read. A message that an emergency kept of
-        what it left out comes before the others.
+        The messages, oldest first, and the unread older messages. A message kept by an emergency comes before
+        the others.
     """
     session = standing.session
     after, up_to = session.tail_from, session.last_seq
@@ -73,7 +73,7 @@ def _rows_to_fill(session: SessionState, budget: Budget) -> int:
 
 
 def notes_of(standing: Standing | None) -> Notes | None:
-    """The summary in force, and the note of an emergency after it."""
+    """Return the summary in force, with the note of a later emergency."""
     if standing is None:
         return None
     notes, left_out = summary_notes(standing), standing.session.left_out
@@ -97,7 +97,7 @@ def _count_notes(notes: Notes) -> Count:
 
 
 def system_message(text: str | None) -> Message | None:
-    """The system prompt as a message; None where it says nothing."""
+    """Build the system prompt's message; None for a blank prompt."""
     if text is None or not text.strip():
         return None
     body = {"role": "system", "content": text}
@@ -106,7 +106,7 @@ def system_message(text: str | None) -> Message | None:
 
 
 def count_request_tools(tools: list[JsonObject] | None) -> ToolsCount:
-    """The size of the tool definitions; they are the same in most requests."""
+    """Count the tool definitions; cached, since most requests repeat the same tools."""
     if not tools:
         return NO_TOOLS
     known = counts.find(hashlib.sha256(encode(tools)).digest(), lambda: _count_tools(tools))
@@ -123,7 +123,7 @@ def _digest(kind: str, text: str) -> bytes:
 
 
 class CountCache:
-    """Counts of long texts that many requests bring again; only digests are kept."""
+    """Cache of counts of long repeated texts; only digests are kept."""
 
     def __init__(self, most: int = 20_000) -> None:
         """Hold at most so many."""
@@ -132,7 +132,7 @@ class CountCache:
         self._lock = Lock()
 
     def find(self, digest: bytes, count: Callable[[], Count]) -> Count:
-        """The count of what has this digest, made once."""
+        """Return the count of a digest, computed once."""
         known = self._known.get(digest)
         if known is None:
             known = count()

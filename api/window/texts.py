@@ -1,4 +1,4 @@
-"""Texts of artifacts and the indexes of their passages, kept in memory: a content never changes."""
+"""Cache of artifact texts and passage indexes; content never changes."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -18,19 +18,19 @@ from models.session import Transaction
 log = structlog.get_logger()
 
 ENTRY_BYTES = 64
-"""What a word of an index weighs beside its letters, and what a place in a tuple does."""
+"""Bytes of an index term beside its letters, and of a tuple place."""
 
 
 @dataclass(frozen=True)
 class ArtifactText:
-    """The whole text of an artifact, and its passages where they are prepared or cheap to make."""
+    """The whole text of an artifact, with its passages if prepared or cheap to make."""
 
     content: str
     index: PassageIndex | None
 
     @property
     def weight_bytes(self) -> int:
-        """What it takes of memory, about: the index of a short text outweighs it several times."""
+        """Estimated memory; a short text's index is several times larger than the text."""
         index = self.index
         if index is None:
             return getsizeof(self.content)
@@ -40,9 +40,9 @@ class ArtifactText:
 
 
 class TextCache:
-    """Texts that were read a moment ago, the least recently used out first.
+    """Cache of recently read texts, least recently used dropped first.
 
-    Whether a tenant may read an artifact is asked of the database each time; only then is it looked up here.
+    Access rights of a tenant are checked in the database each time, before any lookup in the cache.
     """
 
     def __init__(self, most_bytes: int | None = None) -> None:
@@ -53,7 +53,7 @@ class TextCache:
         self._lock = Lock()
 
     def find(self, artifact_id: str) -> ArtifactText | None:
-        """The text of this content, if it is kept."""
+        """Find a text in the cache."""
         with self._lock:
             found = self._known.get(artifact_id)
             if found is not None:
@@ -61,7 +61,7 @@ class TextCache:
             return found
 
     def keep(self, artifact_id: str, text: ArtifactText) -> None:
-        """Keep a text; one that is larger than the whole cache is not kept."""
+        """Cache a text; a text too large for the cache is not kept."""
         most = api_settings().text_cache_bytes if self._most is None else self._most
         size = text.weight_bytes
         if size > most // 4:
@@ -78,19 +78,19 @@ class TextCache:
 texts = TextCache()
 
 INDEX_AT_ONCE_CHARS = 200_000
-"""A text up to this is indexed at a read; a longer one waits for the worker that prepares it."""
+"""Longest text indexed during a read, in characters; a longer text waits for the worker's index."""
 
 
 def load_texts(
     db: Transaction, tenant_id: UUID, wanted: Sequence[Artifact], *, most_bytes: int
 ) -> dict[str, ArtifactText]:
-    """Read the texts of artifacts that the tenant has, in their order, while they are not too much together.
+    """Load the texts of the tenant's artifacts in order, up to a total size.
 
     Args:
         db: A transaction.
-        tenant_id: Whose artifacts.
-        wanted: Which ones, found among the tenant's rows just now.
-        most_bytes: What they may take together, by characters; the rest is not read.
+        tenant_id: The artifacts' tenant.
+        wanted: The artifacts, just found among the tenant's rows.
+        most_bytes: Limit of the total size, in characters; the rest is not read.
 
     Returns:
         Texts by artifact id.
@@ -132,14 +132,14 @@ def _index(artifact: Artifact, content: str, prepared: bytes | None) -> PassageI
 
 
 def brought_text(tenant_id: UUID, artifact: Artifact, content: str) -> ArtifactText:
-    """The text of a document that a request brings: its next request brings it again, as a rule.
+    """Return a request's inline document as a text, cached for the next request.
 
-    Each tenant has its own: how soon an answer comes tells nobody what others sent.
+    The cache is per tenant, so that response times reveal nothing about other tenants' documents.
 
     Args:
-        tenant_id: Whose request.
+        tenant_id: The request's tenant.
         artifact: The document.
-        content: Its whole text.
+        content: The document's whole text.
     """
     name = f"{tenant_id} {artifact.artifact_id} {artifact.kind.value}"
     known = texts.find(name)
@@ -150,7 +150,7 @@ def brought_text(tenant_id: UUID, artifact: Artifact, content: str) -> ArtifactT
 
 
 def index_now(content: str, artifact: Artifact) -> PassageIndex | None:
-    """Index a text that is short enough for a read to wait for it; None for a longer one."""
+    """Index a short text at once; None for a longer text."""
     if len(content) > INDEX_AT_ONCE_CHARS:
         return None
     return PassageIndex.build(content, artifact.kind)

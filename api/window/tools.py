@@ -1,4 +1,4 @@
-"""The tools of a request: those that bear on it, as short as the model needs them, never more than came."""
+"""Tools of a request: the relevant tools, shortened as needed, never more than sent."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -35,25 +35,25 @@ from context.types import JsonObject, Message, Wire
 log = structlog.get_logger()
 
 BEST = 8
-"""How many tools preflight lets pass because the question's own words point at them."""
+"""Most tools passed by preflight for a match with the question's own words."""
 
 WORTH_A_LINE = 0.3
-"""A cut of more than this share of the bytes is logged."""
+"""Share of bytes lost; a larger cut is logged."""
 
 
 @dataclass(frozen=True)
 class Offered:
-    """The tools that a request could be sent with.
+    """Tools available to a request.
 
     Attributes:
-        tools: Their definitions; None where the request names none.
-        key: Names them exactly.
-        entry_ids: Which entry of a catalog each name means; empty for the request's own tools.
-        index: The index by which they are ranked.
-        priors: What history says of the entries of a catalog, for a question.
-        missed: The tool that a question asks for and that the catalog had and has no more.
-        pipelines: What else the catalog holds, which no request carries.
-        losses: What the format of the request could not carry of them.
+        tools: Tool definitions; None if the request names none.
+        key: Exact key of the definitions.
+        entry_ids: Catalog entry id by tool name; empty for the request's own tools.
+        index: The ranking index.
+        priors: History scores of a catalog's entries, for a question.
+        missed: A removed tool asked for by a question.
+        pipelines: Other catalog entries, never part of a request.
+        losses: Losses of converting the definitions to the request's format.
     """
 
     tools: Sequence[JsonObject] | None = None
@@ -67,19 +67,19 @@ class Offered:
 
     @property
     def names(self) -> list[str]:
-        """What they are called, those without a name left out."""
+        """Names of the tools, without nameless tools."""
         return [name for name in map(tool_name, self.tools or ()) if name]
 
 
 @dataclass(frozen=True)
 class ToolRoom:
-    """What the tools of a request may take, in canonical tokens.
+    """Room for a request's tools, in canonical tokens.
 
     Attributes:
-        tokens: All of them together.
-        most_tokens: Those that must stay, where they alone take more: all that is left of the window.
-        whole: Whether only the room counts, and no budget of the model: shorter than they came they are then
-            only where there is no room for them as they are.
+        tokens: Limit for all tools.
+        most_tokens: Limit for required tools if they alone exceed `tokens`: the rest of the window.
+        whole: True if only the room counts, not the model's budget: tools are shortened only for lack of
+            room.
     """
 
     tokens: int
@@ -89,18 +89,18 @@ class ToolRoom:
 
 @dataclass(frozen=True)
 class ChosenTools:
-    """The tools that a request is sent with.
+    """Tools sent with a request.
 
     Attributes:
-        tools: Their definitions; None where there are none to choose from.
-        filtered: Names that preflight took out.
-        hidden: Names for which there was no room.
-        compaction: What the rest lost; None where nothing had to fit.
-        gap_warning: That nothing among them serves the question; None where something may.
-        entry_ids: Which entry of a catalog each name means.
-        pipelines: What the catalog holds beside tools; no request carries it.
-        losses: What the format of the request could not carry of their definitions.
-        skills: The sections of the system prompt that went with their tools.
+        tools: Tool definitions; None without any tools to choose from.
+        filtered: Names removed by preflight.
+        hidden: Names left out for lack of room.
+        compaction: Losses of the other tools; None if no fitting was needed.
+        gap_warning: Warning if no tool serves the question; None otherwise.
+        entry_ids: Catalog entry id by tool name.
+        pipelines: Catalog entries other than tools, never part of a request.
+        losses: Losses of converting the definitions to the request's format.
+        skills: Sections of the system prompt removed with their tools.
     """
 
     tools: list[JsonObject] | None = None
@@ -120,10 +120,10 @@ NO_TOOLS_CHOSEN = ChosenTools()
 def offer_tools(
     tenant_id: UUID, tools: Sequence[JsonObject] | None, catalog: str | None, wire: Wire, model: str
 ) -> Offered:
-    """Find what a request may be sent with: its own tools, or those of a stored catalog.
+    """Find the available tools of a request: its own, or a stored catalog's.
 
     Raises:
-        ProblemError: It names both, or a catalog that is not there.
+        ProblemError: The request names both, or the catalog does not exist.
     """
     if catalog is None:
         return _own(tools, wire, model) if tools else Offered(tools)
@@ -157,15 +157,15 @@ def _own(given: Sequence[JsonObject], wire: Wire, model: str) -> Offered:
 
 
 def used_tools(offered: Offered, messages: Sequence[Message], wire: Wire) -> frozenset[str]:
-    """The names of the tools that stay: a model that sees its calls must see their tools.
+    """Name the tools to keep: a model with calls in view must see the called tools.
 
-    Tools that hold others stay as well: what they hold, nobody has seen.
+    Container tools stay too, since their contents are unknown.
     """
     return pinned_tools(offered.tools or (), called_names(messages), wire)
 
 
 def name_tools(tools: Sequence[str | JsonObject]) -> Offered:
-    """Take tools as preflight is told of them: definitions of any format, or names alone."""
+    """Read tools for preflight: definitions of any format, or names alone."""
     defined = [
         {"type": "function", "function": {"name": one}} if isinstance(one, str) else one for one in tools
     ]
@@ -176,9 +176,9 @@ def name_tools(tools: Sequence[str | JsonObject]) -> Offered:
 
 
 def best_tools(offered: Offered, question: str, *, most: int = BEST) -> list[str]:
-    """The tools that the words of a question point at, best first; none where no word does.
+    """List the tools matched by a question's words, best first; empty without a match.
 
-    What a client wraps around the user's words points at nothing.
+    A client's wrapper text around the user's words is ignored.
     """
     question = without_wrappers(question)
     if offered.index is None or not question:
@@ -199,24 +199,24 @@ def choose_tools(
     pinned: Collection[str],
     top_n: int | None = None,
 ) -> ChosenTools:
-    """Take out what preflight does not allow, and make the rest fit.
+    """Remove tools not allowed by preflight, and fit the rest.
 
-    What it has to fit is the request's room, the model's profile and the number that its provider takes.
-    Pinned tools stay in any case. Where they are more than the profile's budget they are sent alone: a
-    provider refuses a history whose calls have no tools, and takes a list that its model may find long.
+    The limits are the request's room, the model's profile and the provider's number of tools. Pinned tools
+    stay in any case. If pinned tools exceed the profile's budget, only pinned tools are sent: a provider
+    refuses a history with calls of missing tools, but accepts a long list.
 
     Args:
-        tenant_id: Whose profiles hold.
-        offered: What there is.
-        question: What the tools are for.
-        model: Who is shown them.
-        room: What they may take.
-        allowed: Names that stay; None for all.
-        pinned: Names that stay whatever else holds.
-        top_n: The most tools that the request wants, pinned ones apart; None for any number.
+        tenant_id: The tenant with the profiles.
+        offered: The available tools.
+        question: The question to answer with the tools.
+        model: The reading model.
+        room: The room for tools.
+        allowed: Names to keep; None for all.
+        pinned: Names kept in any case.
+        top_n: The most tools wanted by the request, pinned ones apart; None for any number.
 
     Raises:
-        CatalogOverBudgetError: The pinned tools alone are too much for the window.
+        CatalogOverBudgetError: The pinned tools alone are too large for the window.
     """
     if not offered.tools:
         tools = list(offered.tools) if offered.tools is not None else None
@@ -250,7 +250,7 @@ def choose_tools(
 
 
 def tool_names_of(tools: Sequence[JsonObject] | None) -> frozenset[str]:
-    """The names of tool definitions, those without one left out."""
+    """List the names of tool definitions, without nameless tools."""
     return frozenset(filter(None, map(tool_name, tools or ())))
 
 
@@ -267,7 +267,7 @@ def _budget(profile: ModelProfile, model: str, room: ToolRoom) -> CatalogBudget:
 
 
 def _rank(offered: Offered, question: str) -> tuple[list[str], str | None]:
-    """The tools' names, best first, and a warning where nothing serves the question."""
+    """Rank the tools' names, with a warning if no tool serves the question."""
     if offered.index is None or not question:
         return [], None
     priors = offered.priors(question)
