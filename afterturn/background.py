@@ -1,4 +1,4 @@
-"""Wait until the background work on some sessions is done, and say how far it is."""
+"""Waiting for the background work of some sessions, with progress."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -15,12 +15,12 @@ LONGEST_PAUSE_S = 1.0
 
 @dataclass(frozen=True)
 class Background:
-    """How far the work on several sessions has come.
+    """Progress of the background work of several sessions.
 
     Attributes:
-        pending: Sessions for which work is due or under way.
-        messages: Messages that are stored.
-        summarized: Messages that a summary covers.
+        pending: Sessions with due or running work.
+        messages: Stored messages.
+        summarized: Messages covered by a summary.
     """
 
     pending: int
@@ -29,7 +29,7 @@ class Background:
 
 
 def look(client: Client, session_ids: Sequence[str]) -> Background:
-    """Ask how far the work on these sessions has come."""
+    """Read the progress of the sessions' background work."""
     states = [client.session(session_id)["freshness"] for session_id in session_ids]
     return Background(
         pending=sum(bool(state["pending"]) for state in states),
@@ -46,17 +46,17 @@ def wait_for_background(
     timeout_s: float,
     wait: Callable[[float], object] = time.sleep,
 ) -> Background:
-    """Wait until nothing is pending, showing how many sessions are ready.
+    """Wait until nothing is pending, showing the number of ready sessions.
 
     Args:
         client: The API.
         session_ids: The sessions to wait for.
-        console: Where progress is shown.
-        timeout_s: The longest wait, >= 0; the work goes on without us after it.
-        wait: Waits for so many seconds.
+        console: Output for progress.
+        timeout_s: The longest wait, >= 0; afterwards the work continues without waiting.
+        wait: Waits for a number of seconds.
 
     Returns:
-        How it stood at the end; `pending` is 0 unless the time was too short.
+        The state at the end; `pending` is 0 unless the time was too short.
     """
     deadline = time.monotonic() + timeout_s
     pause_s = FIRST_PAUSE_S

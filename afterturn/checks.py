@@ -1,4 +1,4 @@
-"""What a running installation needs, looked at from here."""
+"""Checks of a running installation's needs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ BACKGROUND_ROLES = ("dispatcher", "worker")
 
 @dataclass(frozen=True)
 class Finding:
-    """One check: what was looked at, whether it is well, and what was seen."""
+    """Result of a check: its name, success, and details."""
 
     what: str
     is_well: bool
@@ -33,7 +33,7 @@ class Finding:
 
 
 def check_all() -> list[Finding]:
-    """Look at everything; a check that breaks is a finding, not an end."""
+    """Run all checks; a failing check becomes a finding without stopping the others."""
     checks: dict[str, Callable[[], Finding]] = {
         "database": check_database,
         "background": check_background,
@@ -47,7 +47,7 @@ def check_all() -> list[Finding]:
 
 
 def guarded(name: str, check: Callable[[], Finding]) -> Finding:
-    """Make one check, and a finding of whatever breaks it."""
+    """Run a check; an exception becomes a finding."""
     try:
         return check()
     except Exception as error:  # noqa: BLE001 - whatever it is, the person reading wants the other checks too
@@ -62,7 +62,7 @@ def _connect() -> psycopg.Connection:
 
 
 def check_database() -> Finding:
-    """It answers, is migrated to what this code knows, and commits durably."""
+    """Check that the database answers, is fully migrated, and commits durably."""
     with _connect() as database:
         version = database.execute("show server_version").fetchone()
         durable = database.execute("show synchronous_commit").fetchone()
@@ -98,10 +98,10 @@ def check_background() -> Finding:
 
 
 def check_role(role: str) -> Finding:
-    """One role has been at work within the last minute: a container's health.
+    """Check that a role was active within the last minute, as a container's health check.
 
     Args:
-        role: The role, as it signs its heartbeat.
+        role: The role's name in its heartbeat.
     """
     with _connect() as database:
         row = database.execute(
@@ -114,7 +114,7 @@ def check_role(role: str) -> Finding:
 
 
 def check_broker() -> Finding:
-    """It answers, and never throws bells away to save memory."""
+    """Check that the broker answers, and never evicts messages to save memory."""
     with redis.Redis.from_url(
         worker_settings().broker_url, socket_connect_timeout=CONNECT_TIMEOUT_S, decode_responses=True
     ) as broker:
@@ -131,7 +131,7 @@ def check_tokenizer() -> Finding:
 
 
 def check_text_keys() -> Finding:
-    """The keys that protect stored text are in this environment, where any tenant has one."""
+    """Check that the environment has the keys of all protected stored text."""
     with reading() as db:
         masters = find_masters(db)
     told = [
@@ -145,7 +145,7 @@ def check_text_keys() -> Finding:
 
 
 def check_models() -> Finding:
-    """Which models answer, and whether a cap admits a call; the built-in one is no fault but worth a word."""
+    """Report the models in use and whether caps admit a call; the built-in model is no fault but noted."""
     settings = llm_settings()
     try:
         settings.check_caps(budget_settings().caps)
@@ -158,7 +158,7 @@ def check_models() -> Finding:
 
 
 def check_caps() -> Finding:
-    """Workers judge by the caps that stand here: what they have not read anew is not in force."""
+    """Check that workers use the caps of the present settings; a worker needs a restart for new caps."""
     own = budget_settings().caps
     with reading() as db:
         in_force = find_caps(db, own)

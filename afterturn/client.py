@@ -1,4 +1,4 @@
-"""A small typed client of the HTTP API: it repeats what did not arrive, and never what was refused."""
+"""Small typed client of the HTTP API, with retries of lost calls and never of refused calls."""
 
 import json
 import re
@@ -16,20 +16,20 @@ from context.types import JsonObject
 TIMEOUT_S = 30.0
 RETRY_DELAYS_S = (0.1, 0.3, 1.0, 2.0, 4.0)
 UNAVAILABLE = frozenset({429, 502, 503, 504})
-"""Answers which say that nothing was done, and that it may be asked for again."""
+"""Statuses of a call without any effect; the call may be repeated."""
 MOST_WAIT_S = 30.0
-"""The longest that one answer may put it off."""
+"""Longest delay accepted from a Retry-After header, in seconds."""
 
 _TOTAL = re.compile(r"\btotal;[^,]*\bdur=([0-9.]+)")
 
 
 class ApiError(Exception):
-    """The API refused a call; asking again would not help.
+    """The API refused a call; a repeat would not help.
 
     Attributes:
         status: The HTTP status.
         code: The stable slug of the problem.
-        detail: What is wrong, in a sentence.
+        detail: The fault, in a sentence.
         problem: The whole problem document.
     """
 
@@ -48,14 +48,14 @@ class UnreachableError(Exception):
 
 @dataclass(frozen=True)
 class Recorded:
-    """A turn that is stored for good.
+    """A durably stored turn.
 
     Attributes:
-        turn_id: Its id.
+        turn_id: The turn's id.
         first_seq: Place of its first message in the log.
         last_seq: Place of its last message.
-        duplicate: It was stored before, and this call changed nothing.
-        notes: What the API noticed about it, such as a call without a result; a line each.
+        duplicate: True if stored before; the call changed nothing.
+        notes: The API's remarks, such as a call without a result; a line each.
     """
 
     turn_id: str
@@ -70,8 +70,8 @@ class Window:
     """The answer to a context request.
 
     Attributes:
-        answer: The answer as it came.
-        server_ms: How long the server worked on it, in milliseconds; None where it does not say.
+        answer: The answer as received.
+        server_ms: Time spent by the server, in milliseconds; None if unknown.
     """
 
     answer: JsonObject
@@ -79,12 +79,12 @@ class Window:
 
     @property
     def messages(self) -> list[JsonObject]:
-        """What to send to the model."""
+        """Messages for the model."""
         return list(self.answer["messages"])
 
     @property
     def certificate(self) -> JsonObject:
-        """What is in it, and why."""
+        """Certificate of the window: contents and reasons."""
         return dict(self.answer["certificate"])
 
     @property
@@ -94,7 +94,7 @@ class Window:
 
 
 class Client:
-    """Calls one API with one key; close it, or use it as a context manager."""
+    """Client of an API with a single key; close the client, or use it as a context manager."""
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class Client:
         """Prepare connections; nothing is sent yet.
 
         Args:
-            base_url: Where the API is, without `/v1`.
-            api_key: The key that names the tenant.
-            timeout_s: The longest that one attempt may take, > 0.
+            base_url: The API's address, without `/v1`.
+            api_key: The tenant's key.
+            timeout_s: Longest time of an attempt, > 0.
             transport: Another way to reach the API.
-            wait: Waits for so many seconds between two attempts.
+            wait: Waits for a number of seconds between two attempts.
         """
         self._wait = wait
         self._http = httpx.Client(
@@ -136,30 +136,30 @@ class Client:
         self._http.close()
 
     def record_turn(self, session_id: str, event: JsonObject) -> Recorded:
-        """Store one finished turn; repeated with the same `turn_id` until it is known to be stored.
+        """Store a finished turn; repeated with the same `turn_id` until confirmed.
 
         Args:
             session_id: The conversation.
             event: The event's body.
 
         Raises:
-            ApiError: It is refused.
-            UnreachableError: Nothing answers.
+            ApiError: The turn is refused.
+            UnreachableError: The API does not answer.
         """
         return _recorded(self._call("POST", f"{_path(session_id)}/turns", _json(event)).json())
 
     def record_turns(self, events: Iterable[tuple[str, JsonObject]]) -> list[Recorded | ApiError]:
-        """Store many turns in one call; a refused line does not stop the others.
+        """Store many turns in a single call; a refused line does not stop the others.
 
         Args:
             events: Session ids and bodies of events.
 
         Returns:
-            What became of each, in their order.
+            The result of each turn, in order.
 
         Raises:
             ApiError: The whole call is refused.
-            UnreachableError: Nothing answers.
+            UnreachableError: The API does not answer.
         """
         lines = [_json({"session_id": session_id, **event}) for session_id, event in events]
         response = self._call("POST", "/v1/turns", b"\n".join(lines), "application/x-ndjson")
@@ -181,7 +181,7 @@ class Client:
         return Window(response.json(), float(found[1]) if found else None)
 
     def probe(self, session_id: str, request: JsonObject) -> JsonObject:
-        """Ask which facts a session's window holds with and without its parts; errors as in `context`."""
+        """List the facts held by a session's window with and without its parts; errors as in `context`."""
         return dict(self._call("POST", f"{_path(session_id)}/shadow", _json(request)).json())
 
     def session(self, session_id: str) -> JsonObject:
@@ -195,7 +195,7 @@ class Client:
     def _call(
         self, method: str, path: str, content: bytes | None = None, kind: str = "application/json"
     ) -> httpx.Response:
-        """Send until something answers; every call of this client may arrive twice."""
+        """Send until an answer arrives; every call of the client may arrive twice."""
         reason = ""
         for delay_s in (*RETRY_DELAYS_S, None):
             told_s = 0.0
@@ -218,12 +218,12 @@ def _path(session_id: str) -> str:
 
 
 def _json(value: JsonObject) -> bytes:
-    """Encode in ASCII, so that whatever a file holds arrives; the API cleans it at the door."""
+    """Encode in ASCII, so that any content of a file arrives; the API cleans the text on entry."""
     return json.dumps(value, allow_nan=False).encode()
 
 
 def _retry_after_s(response: httpx.Response) -> float:
-    """How long an answer asks to wait, in seconds; 0 where it does not say."""
+    """Read the Retry-After delay, in seconds; 0 if missing."""
     told = response.headers.get("retry-after", "")
     return min(float(told), MOST_WAIT_S) if told.isascii() and told.isdigit() else 0.0
 

@@ -1,4 +1,4 @@
-"""`afterturn demo`: the whole stack for a minute, a conversation, and what it does to requests."""
+"""`afterturn demo`: the whole stack for a minute, a conversation, and its effect on requests."""
 
 import os
 import time
@@ -28,7 +28,7 @@ MODEL = "gpt-4o-mini"
 CONTEXT_WINDOW = 16_000
 MAX_TOKENS = 1_000
 REPETITIONS = 5
-"""A request is repeated so often for its time; the answer is the same every time."""
+"""Repetitions of a request for timing; the answer is always the same."""
 
 BACKGROUND_WAIT_S = 40.0
 EXIT_INTERRUPTED = 130
@@ -43,7 +43,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def demo() -> None:
-    """Start everything, replay a conversation, show what each request gets, and leave nothing behind."""
+    """Start everything, replay a conversation, show the window of each request, and clean up."""
     console = make_console()
     # A demo costs nothing unless somebody asks for a model that does.
     os.environ.setdefault("SUMMARIZER_MODEL", "extractive")
@@ -65,10 +65,10 @@ def run(console: Console) -> bool:
     """Run the whole demo.
 
     Args:
-        console: Where it is shown.
+        console: The output.
 
     Returns:
-        Whether every certificate was whole and a summary took part.
+        True if every certificate was whole and a summary was used.
     """
     conversation = bundled_conversation()
     _introduce(console, conversation)
@@ -85,15 +85,15 @@ def run(console: Console) -> bool:
 
 
 def replay_in_stages(client: Client, conversation: Conversation, console: Console) -> list[Shown]:
-    """Store some turns, wait for the background work, look at the next request; until all are stored.
+    """Store some turns, wait for the background work, show the next request; repeat until all are stored.
 
     Args:
         client: The API.
-        conversation: What is replayed.
-        console: Where it is shown.
+        conversation: The conversation to replay.
+        console: The output.
 
     Returns:
-        The requests that were shown.
+        The shown requests.
     """
     shown: list[Shown] = []
     stored = 0
@@ -125,7 +125,7 @@ def _store(client: Client, events: Sequence[TurnEvent], console: Console) -> Non
 
 
 def _ask(client: Client, conversation: Conversation, stored: int) -> Shown:
-    """Ask for the window of what comes next: the words of the next turn, or the closing question."""
+    """Request the window for the next message: the next turn's words, or the closing question."""
     if stored < len(conversation.events):
         event = conversation.events[stored]
         message, speaker = event.messages[0], event.speaker or "somebody"

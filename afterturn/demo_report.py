@@ -1,4 +1,4 @@
-"""What the demo prints: one request at a time, then all of them side by side."""
+"""Output of the demo: each request, then a comparison of all requests."""
 
 import sys
 import textwrap
@@ -24,16 +24,16 @@ FIXED_PARTS = ("overhead", "system_prompt", "tools", "new")
 
 @dataclass(frozen=True)
 class Shown:
-    """One request of the demo.
+    """A request of the demo.
 
     Attributes:
-        turns: Turns that were stored before it.
-        speaker: Who asks.
-        question: What is asked.
+        turns: Number of turns stored before.
+        speaker: The speaker.
+        question: The question.
         window: The answer.
-        summary: The summary in force, None where there is none.
-        covered_tokens: Tokens of all messages that it stands for.
-        times_ms: How long the server took, for every repetition of the request.
+        summary: The summary in force, None without any.
+        covered_tokens: Tokens of all messages covered by the summary.
+        times_ms: Server time of every repetition of the request, in milliseconds.
     """
 
     turns: int
@@ -46,24 +46,24 @@ class Shown:
 
     @property
     def whole_tokens(self) -> int:
-        """What the request would cost with the whole history in it, its fixed parts included."""
+        """Tokens of the request with the whole history and all fixed parts."""
         used = self.window.answer["utilization"]
         fixed = sum(used["breakdown"].get(part, 0) for part in FIXED_PARTS)
         return int(used["tokens"]["raw_history"]) + int(fixed)
 
     @property
     def sent_tokens(self) -> int:
-        """What is sent."""
+        """Tokens sent."""
         return int(self.window.certificate["input_tokens"])
 
     @property
     def share(self) -> float:
-        """What is sent as a share of the whole; may exceed 1, for counts are bounds."""
+        """Share of tokens sent; may exceed 1, since counts are bounds."""
         return self.sent_tokens / max(self.whole_tokens, 1)
 
     @property
     def server_ms(self) -> float | None:
-        """The middle one of the times."""
+        """Median server time, in milliseconds."""
         times = sorted(self.times_ms)
         return times[len(times) // 2] if times else None
 
@@ -75,20 +75,20 @@ class Shown:
 
     @property
     def results(self) -> list[str]:
-        """The ids that the tool results in the window answer, in order."""
+        """Call ids answered by the window's tool results, in order."""
         messages = self.window.messages
         return sorted(str(message["tool_call_id"]) for message in messages if message["role"] == "tool")
 
     @property
     def is_proven(self) -> bool:
-        """Whether the certificate proves all that it can prove, and the pairs in the window agree with it."""
+        """True if the certificate proves all claims, and the window's call pairs agree."""
         certificate = self.window.certificate
         claims = ("fits", "tail_contiguous", "tool_pairs_intact")
         return all(certificate[claim] for claim in claims) and self.calls == self.results
 
 
 def make_console() -> Console:
-    """Make a console of at most 100 columns; plain text of that width where nobody watches."""
+    """Make a console of at most 100 columns; without a terminal, plain text of the full width."""
     if isinstance(sys.stdout, TextIOWrapper):
         # A terminal that knows ASCII only shows question marks instead of ending the demo.
         sys.stdout.reconfigure(errors="replace")
@@ -98,7 +98,7 @@ def make_console() -> Console:
 
 
 def print_request(console: Console, shown: Shown) -> None:
-    """Print one request: what it asks, what is sent instead of everything, why, and how fast."""
+    """Print a request: question, sent tokens against the whole, reasons, and server time."""
     console.print()
     console.print(Rule(Text(f" after {shown.turns} turns ", style="bold"), characters="─", style="cyan"))
     question = textwrap.shorten(shown.question, QUESTION_CHARS, placeholder=" …")
@@ -138,7 +138,7 @@ def print_table(console: Console, rows: Sequence[Shown]) -> None:
 
 
 def _line(console: Console, label: str, value: Text | str) -> None:
-    """Print a label and its value; what is too long goes on below the value."""
+    """Print a label and its value; a long value is wrapped below."""
     text = value if isinstance(value, Text) else Text(value)
     for number, part in enumerate(text.wrap(console, console.width - LABEL_WIDTH)):
         part.rstrip()
@@ -156,7 +156,7 @@ def _tokens(shown: Shown) -> Text:
 
 
 def _bar(shown: Shown) -> Text:
-    """Draw the whole history, and how much of it is sent."""
+    """Draw the whole history with the share sent."""
     filled = min(BAR_CELLS, max(1, round(BAR_CELLS * shown.share)))
     return Text.assemble(("█" * filled, "green"), ("░" * (BAR_CELLS - filled), "dim"))
 
@@ -213,7 +213,7 @@ def _range(ends: Sequence[int] | None) -> str:
 
 
 def _print_summary(console: Console, text: str) -> None:
-    """Print a summary shortened: its headings, and the first lines below each."""
+    """Print a shortened summary: headings, with the first lines of each section."""
     shown, hidden = 0, 0
     for line in (line for line in text.splitlines() if line.strip()):
         shown = 0 if line.startswith("#") else shown + 1

@@ -1,4 +1,4 @@
-"""`afterturn doctor`: what is in force, what is missing, and whether everything answers."""
+"""`afterturn doctor`: settings in force, missing parts, and checks of all services."""
 
 import os
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ def doctor(
 
 
 def look_at_everything(console: Console) -> None:
-    """Settings first; with wrong ones the checks would only repeat what is wrong."""
+    """Show the settings, then run the checks; with wrong settings the checks are skipped."""
     groups = current_groups()
     console.print(settings_table(groups))
     problems = [problem for group in groups for problem in group.problems]
@@ -56,7 +56,7 @@ def finish(console: Console, findings: Sequence[Finding]) -> None:
 
 
 def make_console() -> Console:
-    """A console wide enough to read where nobody's window sets the width."""
+    """Make a console, with a wide enough line outside of a terminal."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
@@ -64,7 +64,7 @@ def make_console() -> Console:
 
 
 def settings_table(groups: list[Group]) -> Table:
-    """Every setting, those that somebody chose marked; a name that is cut could not be set."""
+    """Build a table of all settings, chosen values marked; names are never cut."""
     table = Table(title="settings in force", title_justify="left")
     table.add_column("setting", no_wrap=True)
     for column in ("value", "from", "meaning"):
@@ -78,6 +78,6 @@ def settings_table(groups: list[Group]) -> Table:
 
 
 def line(finding: Finding) -> str:
-    """One finding for a person."""
+    """Format a finding for people."""
     mark = "[green]well[/green]   " if finding.is_well else "[red]missing[/red]"
     return f"{mark}  {finding.what}: {finding.seen}"

@@ -1,4 +1,4 @@
-"""API keys from the command line: make one, list them, put one in place of another, revoke one."""
+"""API keys from the command line: create, list, rotate and revoke."""
 
 import sys
 from datetime import UTC, datetime, timedelta
@@ -25,13 +25,13 @@ def _days(days: float | None) -> timedelta | None:
 
 
 def bootstrap_key(database_url: str) -> str:
-    """Make a key of the first tenant, for whoever runs the embedded stack.
+    """Make a key of the first tenant, for the embedded stack.
 
     Args:
         database_url: A migrated database.
 
     Returns:
-        The key; only its hash is stored, so it can't be shown again.
+        The key; only its hash is stored, so the key cannot be shown again.
     """
     with transaction_at(database_url) as db:
         return create_key(db, ensure_tenant(db, FIRST_TENANT), label="first")
@@ -45,7 +45,7 @@ def create(
     days: Days = None,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Make a key and print it. It is shown this once only."""
+    """Make a key and print it. A key is shown only once."""
     scopes = tuple(scope or SCOPES)
     if unknown := sorted(set(scopes) - set(SCOPES)):
         raise typer.BadParameter(f"{', '.join(unknown)}: a scope is one of {', '.join(SCOPES)}")
@@ -56,7 +56,7 @@ def create(
 
 @app.command("list")
 def list_all(tenant: Tenant = FIRST_TENANT, data_dir: DataDir = DATA_DIRECTORY) -> None:
-    """List the keys of a tenant, never their secrets."""
+    """List the keys of a tenant, without the secrets."""
     with operator_transaction(data_dir) as db:
         now = datetime.now(UTC)
         for key in list_keys(db, known_tenant(db, tenant)):
@@ -72,7 +72,7 @@ def rotate(
     days: Days = None,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Make a key in place of another and print it; the old one works a while longer, then is refused."""
+    """Replace a key and print the new one; the old key works for a while longer."""
     with operator_transaction(data_dir) as db:
         made = rotate_key(
             db, known_tenant(db, tenant), key_id, grace=timedelta(hours=grace_hours), lasts=_days(days)

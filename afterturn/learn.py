@@ -1,4 +1,4 @@
-"""Learning from the command line: learn now, and show what learning brought."""
+"""Learning from the command line: learn now, and report the results."""
 
 from pathlib import Path
 from typing import Annotated
@@ -34,10 +34,10 @@ def learn_now(
     catalog: OneCatalog = None,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Learn from the plans whose outcomes are new, now instead of in the night.
+    """Learn from plans with new outcomes now, instead of at night.
 
-    What a night does: count what is new, judge the set that follows by the newest plans, and put it in force
-    only where it is better. Safe beside a night's learning: one of the two does it.
+    As at night: count new outcomes, judge the resulting set on the newest plans, and activate only a better
+    set. Safe beside the nightly run: only one of the two does the work.
     """
     if context.invoked_subcommand is not None:
         return
@@ -55,7 +55,7 @@ def learn_now(
 
 
 def _do(tenant_id: UUID, key: str) -> str:
-    """Ask for a piece of learning and do it here; somebody else may be at it already."""
+    """Queue a piece of learning and run it here, unless a worker already runs it."""
     with transaction() as db:
         want(db, tenant_id, WorkKind.LEARN, key)
         found = find_work(db, tenant_id, WorkKind.LEARN, key)
@@ -79,7 +79,7 @@ def report(
     catalog: OneCatalog = None,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Draw what learning brought: the lift over words alone by size of history, and each night's drift."""
+    """Draw the results of learning: gain over words alone by size of history, and drift per night."""
     if out.suffix not in {".png", ".svg"}:
         raise typer.BadParameter(f"{out}: the picture ends in .png or .svg")
     with operator_transaction(data_dir) as db:

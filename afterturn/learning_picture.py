@@ -1,4 +1,4 @@
-"""The picture of learning: lift over words alone against history, and drift from night to night."""
+"""Picture of learning: gain over words alone against history size, and drift from night to night."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ REJECTED = "#ffffff"
 
 
 def draw(sets: Sequence[SetFacts], out: Path) -> None:
-    """Draw sets that were judged.
+    """Draw the judged sets.
 
     Args:
-        sets: With their numbers, in any order; of more catalogs than there are colors, those with most sets.
-        out: Where the picture goes; its ending names the format.
+        sets: Sets with their numbers, in any order; the catalogs with most sets, if colors run out.
+        out: Path of the picture; its suffix names the format.
     """
     with rc_context({"date.converter": "concise"}):
         _draw(_by_catalog(sets), out)
@@ -84,7 +84,7 @@ def _draw_drift(axes: Axes, rows: Sequence[SetFacts], color: str) -> None:
 def _draw_marks(
     axes: Axes, across: Sequence[Any], up: Sequence[float], rows: Sequence[SetFacts], color: str
 ) -> None:
-    """A set that took effect is filled, one that was rejected is hollow."""
+    """Draw active sets as filled marks, rejected sets as hollow marks."""
     faces = [color if one.state != SetState.REJECTED else REJECTED for one in rows]
     axes.scatter(across, up, s=34, c=faces, edgecolors=color, linewidths=1.5, zorder=3)
 

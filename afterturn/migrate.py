@@ -1,4 +1,4 @@
-"""Bring a database to the newest migration, or say what it lacks."""
+"""Migration of a database to the newest version."""
 
 import time
 from collections.abc import Callable
@@ -21,7 +21,7 @@ PAUSE_S = 1.0
 """Between two tries, for traffic to pass."""
 
 LOST_TO_TRAFFIC = ("40P01", "55P03")
-"""What Postgres says to a step that it ended for others: a deadlock, or a lock that did not come in time."""
+"""Postgres error codes of a step aborted for others: a deadlock, or a lock timeout."""
 
 app = typer.Typer(add_completion=False)
 
@@ -34,7 +34,7 @@ def migrate() -> None:
 
 
 def config(database_url: str) -> Config:
-    """Alembic's configuration for one database; there is no file to keep in step with it."""
+    """Build Alembic's configuration for a database, without a configuration file."""
     settings = Config()
     settings.set_main_option("script_location", str(SCRIPTS))
     settings.set_main_option("sqlalchemy.url", database_url.replace("%", "%%"))
@@ -42,9 +42,9 @@ def config(database_url: str) -> Config:
 
 
 def upgrade(database_url: str, revision: str = "head") -> None:
-    """Apply every migration that is missing, and hold new tables to tenants where that is set.
+    """Apply all missing migrations, and enable row security on new tables if configured.
 
-    Two callers at once take it in turn. A step that loses to traffic is taken again.
+    Two simultaneous callers take turns. A step lost to traffic is repeated.
     """
     _persistently(command.upgrade, database_url, revision)
     if revision == "head" and database_settings().row_security:
@@ -52,7 +52,7 @@ def upgrade(database_url: str, revision: str = "head") -> None:
 
 
 def hold_to_tenants(database_url: str) -> list[str]:
-    """Have the database itself hold every table to tenants. Returns those that it did not hold before."""
+    """Enable row security on every table; return the tables without it before."""
     owner = create_engine(database_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
     with owner.connect() as db:
         return raise_wall(db)
@@ -64,7 +64,7 @@ def downgrade(database_url: str, revision: str) -> None:
 
 
 def _persistently(go: Callable[[Config, str], None], database_url: str, revision: str) -> None:
-    """Go on where a step lost to traffic: it left nothing, and the steps before it stay."""
+    """Retry after a step lost to traffic: a failed step leaves nothing, and earlier steps stay."""
     for left in reversed(range(MOST_TRIES)):
         try:
             go(config(database_url), revision)
@@ -76,5 +76,5 @@ def _persistently(go: Callable[[Config, str], None], database_url: str, revision
 
 
 def newest() -> str:
-    """The newest migration that this code knows."""
+    """Return the newest migration known to the code."""
     return ScriptDirectory.from_config(config("")).get_current_head() or ""

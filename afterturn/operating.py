@@ -1,4 +1,4 @@
-"""What commands of an operator share: a database that is found, and a tenant that is known."""
+"""Shared parts of operator commands: finding the database and the tenant."""
 
 import sys
 from collections.abc import Iterator
@@ -17,17 +17,16 @@ from models.tenant import find_tenant
 FIRST_TENANT = "default"
 
 NO_SUCH_DATABASE = {None, "42P01"}
-"""What Postgres calls an error where it could not be reached, or has no table of ours."""
+"""Postgres error codes of an unreachable database, or a missing table."""
 
 ADVICE = "Run `make up` first, or set AFTERTURN_DATABASE_URL to a migrated database."
 
 
 @contextmanager
 def transaction_at(database_url: str) -> Iterator[Transaction]:
-    """A transaction on a database, committed at the end; nothing of the connection stays.
+    """Open a transaction on a database, committed at the end; the connection is closed completely.
 
-    It gives up soon where nothing answers or somebody holds a row, as every process does. What it does once
-    it has begun may take long.
+    Connecting and waiting for rows time out soon, as in every process. Statements inside may take long.
     """
     patient = {"statement_timeout_ms": 0, "idle_in_transaction_timeout_ms": 0}
     engine = make_engine(database_settings().model_copy(update={"database_url": database_url, **patient}))
@@ -40,13 +39,13 @@ def transaction_at(database_url: str) -> Iterator[Transaction]:
 
 @contextmanager
 def operator_transaction(data_dir: Path) -> Iterator[Transaction]:
-    """A transaction on the database of the environment, or of the stack that runs in a directory.
+    """Open a transaction on the environment's database, or on the stack running in a directory.
 
     Args:
-        data_dir: Where a stack of `afterturn up` may run.
+        data_dir: Directory of a possible stack of `afterturn up`.
 
     Raises:
-        typer.Exit: There is no such database, which is said in a line.
+        typer.Exit: The database is missing; printed in a line.
     """
     use_running_stack(data_dir)
     try:
@@ -60,10 +59,10 @@ def operator_transaction(data_dir: Path) -> Iterator[Transaction]:
 
 
 def known_tenant(db: Transaction, name: str) -> UUID:
-    """The tenant of this name.
+    """Find a tenant by name.
 
     Raises:
-        typer.BadParameter: There is none.
+        typer.BadParameter: The tenant does not exist.
     """
     found = find_tenant(db, name)
     if found is None:

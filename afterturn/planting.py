@@ -1,4 +1,4 @@
-"""Plant known facts in a session, let it be summarized, and ask for each whether a window holds it."""
+"""Test with planted facts: store known facts in a session, wait for a summary, and probe each fact."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -13,21 +13,21 @@ from context.types import JsonObject
 MODEL = "gpt-4o"
 WINDOW = {"model": MODEL, "context_window": 16_000, "max_tokens": 500}
 SMALL = {"model": MODEL, "context_window": 4_000, "max_tokens": 500}
-"""Windows: one that takes all of the conversation, and one that calls for a summary of it."""
+"""Window sizes: large enough for the whole conversation, and small enough to need a summary."""
 
 PAUSE_S = 0.5
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One question, and which windows hold its fact.
+    """A question with the windows holding its fact.
 
     Attributes:
-        question: What is asked.
-        served: Whether raw history holds it.
-        would: The same of the window with each part, by name.
-        served_tokens: What the raw window takes.
-        would_tokens: The same of the others, by name.
+        question: The question.
+        served: True if raw history holds the fact.
+        would: Presence of the fact in the window with each part, by name.
+        served_tokens: Tokens of the raw window.
+        would_tokens: Tokens of the other windows, by name.
     """
 
     question: str
@@ -44,17 +44,17 @@ def plant_and_probe(
     wait_s: float = 60.0,
     pause: Callable[[float], object] = time.sleep,
 ) -> list[Probe]:
-    """Tell the conversation, wait for its summary, and ask every question.
+    """Store the conversation, wait for its summary, and ask every question.
 
     Args:
-        client: The API, with a key that may write and administer.
-        session_id: The session, which must be new; empty for one with a name of its own.
-        wait_s: How long to wait for the summary, in seconds; without one every fact is there.
-        pause: Waits for so many seconds.
+        client: The API, with a key for writing and administration.
+        session_id: The session, not yet existing; empty for a generated name.
+        wait_s: Longest wait for the summary, in seconds; without a summary every fact is present.
+        pause: Waits for a number of seconds.
 
     Raises:
-        ApiError: The API refuses; says why.
-        UnreachableError: Nothing answers.
+        ApiError: The API refuses, with the reason.
+        UnreachableError: The API does not answer.
     """
     name = session_id or f"planted-{uuid4().hex[:12]}"
     for number, (said, answer) in enumerate(planted_turns(), 1):
@@ -69,7 +69,7 @@ def _turn(number: int, said: str, answer: str) -> JsonObject:
 
 
 def _await_summary(client: Client, session_id: str, wait_s: float, pause: Callable[[float], object]) -> None:
-    """Read in a window that is too small until the summary is in force: what presses is activated at once."""
+    """Read in a too small window until the summary is in force: under pressure, activation is immediate."""
     asked = {**SMALL, "messages": [{"role": "user", "content": "How far are we?"}]}
     for _ in range(int(wait_s / PAUSE_S) + 1):
         client.context(session_id, asked)

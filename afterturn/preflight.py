@@ -1,4 +1,4 @@
-"""Try another preflight policy on the decisions on record, before it is put in force."""
+"""Trial of a preflight policy on recorded decisions, before activation."""
 
 import json
 import sys
@@ -43,7 +43,7 @@ _SAYINGS: Mapping[Verdict, str] = {
 
 @app.callback()
 def preflight() -> None:
-    """Try a preflight policy on what was decided before."""
+    """Try a preflight policy on recorded decisions."""
 
 
 @app.command("replay")
@@ -53,9 +53,9 @@ def replay_policy(
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Run a policy over the record: which tool calls of the turns that followed would it have blocked?
+    """Replay a policy over the record, and count the blocked tool calls of later turns.
 
-    The exit code is 3 where it is harmful.
+    The exit code is 3 for a harmful policy.
     """
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)

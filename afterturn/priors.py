@@ -1,4 +1,4 @@
-"""Sets of priors from the command line: list them, put one in force, go back to the one before."""
+"""Sets of priors from the command line: list, activate, roll back."""
 
 from pathlib import Path
 from typing import Annotated
@@ -64,7 +64,7 @@ def list_all(
 
 
 def _numbers(one: SetFacts) -> str:
-    """The numbers that a set was judged by: recall@5, or for categories the share of harmed turns."""
+    """Format a set's scores: recall@5, or for categories the share of harmed turns."""
     which = "recall_at_5" if one.kind == SetKind.RANKING else "harm"
     plain = "words" if one.kind == SetKind.RANKING else "plain"
     parts = [one.evaluation.get(name, {}).get(which) for name in ("new", "in_force", plain)]
@@ -79,7 +79,7 @@ def activate(
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Put a set in force, whatever it was judged to be; the next night's must beat it."""
+    """Put a set in force, regardless of its verdict; the next night's set must beat it."""
     with operator_transaction(data_dir) as db:
         place = SetPlace(known_tenant(db, tenant), kind, catalog)
         if not activate_set(db, place, version, reason=BY_HAND):
@@ -94,7 +94,7 @@ def rollback(
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Take the set in force out of it; the one before it is in force again, where there was one."""
+    """Take the set in force out of use; the set before is in force again, if there was one."""
     with operator_transaction(data_dir) as db:
         place = SetPlace(known_tenant(db, tenant), kind, catalog)
         try:

@@ -1,4 +1,4 @@
-"""Model profiles: see what each model may be shown, import prices, and say what an operator knows better."""
+"""Model profiles: show budgets, import prices, and set an operator's overrides."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -53,7 +53,7 @@ def list_all(
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Show what models may be shown, this tenant's overrides applied; tiers say how reliable answers are."""
+    """Show the models' budgets with the tenant's overrides; tiers tell how reliable answers are."""
     table = Table(*_COLUMNS)
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
@@ -65,7 +65,7 @@ def list_all(
 
 @app.command("import")
 def import_all(data_dir: DataDir = DATA_DIRECTORY) -> None:
-    """Take over the prices and windows of the installed price list. Overrides stay as they are."""
+    """Import the prices and windows of the installed price list. Overrides stay unchanged."""
     from llm.price_map import read_price_map  # noqa: PLC0415 - the list comes with what takes seconds to import
 
     prices = read_price_map()
@@ -81,7 +81,7 @@ def set_values(
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Let a tenant's models of a prefix go by other values; those not named stay."""
+    """Set a tenant's values for models of a prefix; unnamed values stay."""
     override = read_override(prefix, values)
     with operator_transaction(data_dir) as db:
         set_override(db, known_tenant(db, tenant), override)
@@ -125,14 +125,14 @@ def _shown(usd: Decimal | None) -> str:
 
 
 def read_override(prefix: str, values: Sequence[str]) -> ProfileOverride:
-    """Read what an operator wrote.
+    """Read an operator's override.
 
     Args:
         prefix: A model's id, or the start of ids.
         values: `NAME=VALUE`, names as in `ProfileOverride`.
 
     Raises:
-        typer.BadParameter: A name is unknown, or a value is none of its kind; both are named.
+        typer.BadParameter: A name is unknown, or a value has the wrong type; the error names both.
     """
     named = dict(value.partition("=")[::2] for value in values)
     known = [field.name for field in fields(ProfileOverride) if field.name != "prefix"]

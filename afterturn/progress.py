@@ -1,4 +1,4 @@
-"""Progress for people: a bar on a terminal, a line now and then elsewhere."""
+"""Progress for people: a bar on a terminal, occasional lines elsewhere."""
 
 import time
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 LINES = 10
-"""A bar that nobody sees becomes about so many lines."""
+"""Number of progress lines outside of a terminal."""
 
 LINE_EVERY_S = 10.0
 """At least so often something is said, if anything has changed."""
 
 
 class Meter:
-    """Counts up to a total and shows it."""
+    """A counter up to a total, with display."""
 
     def __init__(
         self, console: Console, what: str, total: int, bar: Progress | None, lines: int = LINES
@@ -28,11 +28,11 @@ class Meter:
         self._said = (0, "", time.monotonic())
 
     def show(self, done: int, note: str = "") -> None:
-        """Show how much is done.
+        """Show the progress.
 
         Args:
             done: 0 to the total.
-            note: A word on what happens now.
+            note: A word on the current step.
         """
         self._done = done
         if self._bar and self._task is not None:
@@ -44,7 +44,7 @@ class Meter:
             )
 
     def advance(self, note: str = "") -> None:
-        """Count one more."""
+        """Count another item."""
         self.show(self._done + 1, note)
 
     def _is_news(self, note: str) -> bool:
@@ -60,10 +60,10 @@ def progress(console: Console, what: str, total: int, *, lines: int = LINES) -> 
     """Show progress while the block runs.
 
     Args:
-        console: Where.
-        what: What is counted, in a few words.
-        total: How many there are, >= 0.
-        lines: About how many lines it may take where there is no terminal, >= 1.
+        console: The output.
+        what: The counted items, in a few words.
+        total: Number of items, >= 0.
+        lines: Approximate number of lines outside of a terminal, >= 1.
     """
     if not console.is_terminal:
         yield Meter(console, what, total, None, lines)

@@ -1,4 +1,4 @@
-"""`afterturn replay`: a recorded conversation as turn events, as often as wanted."""
+"""`afterturn replay`: a recorded conversation as turn events, repeatable."""
 
 import re
 import time
@@ -30,7 +30,7 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(frozen=True)
 class Job:
-    """A conversation and the session that it becomes."""
+    """A conversation with its target session."""
 
     session_id: str
     conversation: Conversation
@@ -38,7 +38,7 @@ class Job:
 
 @dataclass
 class Tally:
-    """What became of the turns."""
+    """Counts of replayed turns."""
 
     new: int = 0
     duplicates: int = 0
@@ -50,7 +50,7 @@ def assign_sessions(conversations: Sequence[Conversation], session_id: str) -> l
     """Name a session for every conversation: ID for a single one, ID-1, ID-2 … for several.
 
     Args:
-        conversations: What a file holds.
+        conversations: The file's conversations.
         session_id: The wanted name.
     """
     if len(conversations) == 1:
@@ -59,17 +59,17 @@ def assign_sessions(conversations: Sequence[Conversation], session_id: str) -> l
 
 
 def session_id_for(path: Path) -> str:
-    """Name a session after a file, without what the API does not take in an id."""
+    """Name a session after a file, with valid characters only."""
     name = path.name.removesuffix(".gz")
     return re.sub(r"[^\w.-]+", "-", Path(name).stem)[:MAX_SESSION_ID].strip("-.") or "replay"
 
 
 def pace(events_per_s: float | None, wait: Callable[[float], object] = time.sleep) -> Iterator[None]:
-    """Yield at most so many times a second; None is as fast as it goes.
+    """Yield at a limited rate; None for full speed.
 
     Args:
         events_per_s: The rate, > 0.
-        wait: Waits for so many seconds.
+        wait: Waits for a number of seconds.
     """
     started = time.monotonic()
     sent = 0
@@ -81,16 +81,16 @@ def pace(events_per_s: float | None, wait: Callable[[float], object] = time.slee
 
 
 def send(client: Client, jobs: Sequence[Job], ticks: Iterator[None], meter: Meter) -> Tally:
-    """Post every turn in its order; a refused turn ends its conversation, the others go on.
+    """Post every turn in order; a refused turn ends its conversation, the others continue.
 
     Args:
         client: The API.
-        jobs: What to replay.
-        ticks: Gives the pace.
-        meter: Shows how far it is.
+        jobs: The conversations to replay.
+        ticks: Iterator for the pace.
+        meter: Progress display.
 
     Raises:
-        UnreachableError: Nothing answers any more.
+        UnreachableError: The API stopped answering.
     """
     tally = Tally()
     for job in jobs:
@@ -109,14 +109,14 @@ def send(client: Client, jobs: Sequence[Job], ticks: Iterator[None], meter: Mete
 
 
 def count_summaries(client: Client, jobs: Sequence[Job]) -> tuple[int, int]:
-    """Count the summaries of these sessions: those that were good, and those that were rejected."""
+    """Count the sessions' summaries: good ones and rejected ones."""
     states = [summary["state"] for job in jobs for summary in client.summaries(job.session_id)]
     rejected = states.count("rejected")
     return len(states) - rejected, rejected
 
 
 def describe_jobs(jobs: Sequence[Job]) -> str:
-    """Say what will be replayed and what the file holds besides."""
+    """Describe the replay, and the entries left out."""
     turns = sum(len(job.conversation.events) for job in jobs)
     messages = sum(job.conversation.messages for job in jobs)
     system = sum(job.conversation.system_messages for job in jobs)
@@ -130,10 +130,10 @@ def describe_jobs(jobs: Sequence[Job]) -> str:
 
 
 def parse_speed(speed: str) -> float | None:
-    """Read `max` or a number of turns a second.
+    """Read `max` or a number of turns per second.
 
     Raises:
-        typer.BadParameter: It is neither.
+        typer.BadParameter: The text is neither.
     """
     if speed == "max":
         return None
@@ -161,7 +161,7 @@ def replay(
 ) -> None:
     """Replay a recorded conversation as turn events.
 
-    Again is harmless: turns that are stored count as duplicates.
+    A repeated replay is harmless: stored turns count as duplicates.
     """
     console = Console(highlight=False)
     rate = parse_speed(speed)

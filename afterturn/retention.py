@@ -1,4 +1,4 @@
-"""Say for how long a tenant's things are kept, and see what went because of it."""
+"""Retention from the command line: set a tenant's ages, and show deletions."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -33,7 +33,7 @@ Days = Annotated[int | None, typer.Option(min=0, max=MOST_DAYS, help="Days; 0 ke
 
 @app.command()
 def show(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Show what is wished, what is in force, when it last ran, and what went in the last 30 days."""
+    """Show wishes, values in force, the last run, and deletions of the last 30 days."""
     with operator_transaction(data_dir) as db:
         _show(db, tenant)
 
@@ -84,7 +84,7 @@ def _show(db: Transaction, tenant: str) -> None:
 
 
 def _of_all(settings: RetentionSettings) -> Mapping[str, int]:
-    """Ages that no tenant chooses."""
+    """Return the ages common to all tenants."""
     return {
         "key days": settings.retain_key_days,
         "dead work days": settings.retain_dead_work_days,

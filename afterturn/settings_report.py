@@ -1,4 +1,4 @@
-"""Every setting in force: its value, where it comes from, and what is wrong with it; secrets masked."""
+"""Report of all settings in force: value, origin and faults; secrets masked."""
 
 import importlib
 import inspect
@@ -32,18 +32,18 @@ URL_PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 OTHER_VARIABLES = frozenset(
     {"AFTERTURN_API_KEY", "AFTERTURN_BASE_URL", "AFTERTURN_DATA", "AFTERTURN_PROCESS", "AFTERTURN_STACK"}
 )
-"""Variables with the prefix that are no setting: those of commands, tests and the embedded stack."""
+"""Prefixed variables other than settings: for commands, tests and the embedded stack."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting in force.
+    """A setting in force.
 
     Attributes:
-        variable: The environment variable that sets it.
-        value: What is in force, safe to show.
-        is_default: Whether the environment leaves it alone.
-        meaning: What it is for.
+        variable: The setting's environment variable.
+        value: The value in force, safe to show.
+        is_default: True if the environment does not set the value.
+        meaning: The setting's description.
     """
 
     variable: str
@@ -54,7 +54,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Group:
-    """The settings of one class, or what is wrong with them."""
+    """The settings of a class, or the faults found."""
 
     name: str
     settings: Sequence[Setting]
@@ -62,7 +62,7 @@ class Group:
 
 
 def settings_classes(modules: Sequence[str] = SETTINGS_MODULES) -> Iterator[type[BaseSettings]]:
-    """Every settings class that the modules define, in their order."""
+    """Yield every settings class defined in the modules, in order."""
     for name in modules:
         for _, found in inspect.getmembers(importlib.import_module(name), inspect.isclass):
             if issubclass(found, BaseSettings) and found.__module__ == name:
@@ -70,11 +70,11 @@ def settings_classes(modules: Sequence[str] = SETTINGS_MODULES) -> Iterator[type
 
 
 def report(kind: type[BaseSettings], environment: Mapping[str, str]) -> Group:
-    """Read one class as a process would.
+    """Read a class as a process would.
 
     Args:
-        kind: The settings class; it reads the process's own environment.
-        environment: The same, to tell a default from a choice.
+        kind: The settings class, reading the process's own environment.
+        environment: The same environment, to tell a default from a choice.
     """
     try:
         values = kind()
@@ -90,7 +90,7 @@ def report(kind: type[BaseSettings], environment: Mapping[str, str]) -> Group:
 
 
 def variables(kind: type[BaseSettings], name: str, field: FieldInfo) -> list[str]:
-    """The environment variables that set a field, the usual one first."""
+    """List the environment variables of a field, the usual name first."""
     alias = field.validation_alias
     if isinstance(alias, AliasChoices):
         return [choice for choice in alias.choices if isinstance(choice, str)]
@@ -100,7 +100,7 @@ def variables(kind: type[BaseSettings], name: str, field: FieldInfo) -> list[str
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """Variables that look like settings and are none: a typing error changes nothing, silently."""
+    """List prefixed variables without a setting, since a typing error is silently ignored."""
     known = {
         variable
         for kind in settings_classes()
@@ -113,7 +113,7 @@ def unknown_variables(environment: Mapping[str, str]) -> list[str]:
 
 
 def masked(variable: str, value: object) -> str:
-    """The value as it may be shown."""
+    """Mask a secret value for display."""
     if value in (None, ""):
         return "(unset)"
     if isinstance(value, SecretStr) or SECRET_NAME.search(variable.lower()):
@@ -130,7 +130,7 @@ def _setting(
 
 
 def _problem(kind: type[BaseSettings], details: Mapping[str, object]) -> str:
-    """What is wrong, without the value: it may be a secret."""
+    """Describe a fault without the value, since the value may be secret."""
     place = details["loc"]
     name = str(place[0]) if isinstance(place, tuple) and place else ""
     field = kind.model_fields.get(name)
@@ -139,5 +139,5 @@ def _problem(kind: type[BaseSettings], details: Mapping[str, object]) -> str:
 
 
 def current_groups() -> list[Group]:
-    """All groups as this process would have them."""
+    """Read all groups of settings for the present process."""
     return [report(kind, os.environ) for kind in settings_classes()]

@@ -1,4 +1,4 @@
-"""`afterturn status`: a live view of what waits, who works, which models answer and what they cost."""
+"""`afterturn status`: a live view of waiting work, processes, models and costs."""
 
 import sys
 import time
@@ -25,7 +25,7 @@ from models.settings import database_settings
 
 PIPED_WIDTH = 120
 SPEND_EVERY_S = 10.0
-"""The spend is summed over the day's calls, so it is not asked for with every frame."""
+"""Refresh interval of the spend, in seconds, since the sum covers all calls of the day."""
 
 STATEMENT_TIMEOUT_MS = 3_000
 
@@ -38,7 +38,7 @@ def status(
     once: Annotated[bool, typer.Option("--once", help="Print one frame and exit.")] = False,
     every_s: Annotated[float, typer.Option("--every", min=0.2, help="Seconds between two looks.")] = 2.0,
 ) -> None:
-    """Watch due work, processes, models and money until Ctrl-C; one frame where there is no terminal."""
+    """Watch due work, processes, models and costs until Ctrl-C; a single frame without a terminal."""
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
@@ -53,7 +53,7 @@ def status(
 
 @contextmanager
 def opened() -> Iterator[Engine]:
-    """A pool that gives up soon: whoever looks would rather hear that nothing answers."""
+    """Open a pool with short timeouts, to report an unreachable database soon."""
     settings = database_settings()
     brief = {"statement_timeout_ms": STATEMENT_TIMEOUT_MS, "pool_size": 1, "pool_overflow": 0}
     engine = make_engine(settings.model_copy(update=brief), autocommit=True)
@@ -64,7 +64,7 @@ def opened() -> Iterator[Engine]:
 
 
 class Look:
-    """One look after the other at a database."""
+    """Repeated readings of a database."""
 
     def __init__(self, engine: Engine) -> None:
         """Know nothing yet."""
@@ -74,7 +74,7 @@ class Look:
         self.place = f"{url.host or 'local'}{f':{url.port}' if url.port else ''}/{url.database}"
 
     def frame(self) -> Frame:
-        """What is seen now.
+        """Read the present state.
 
         Raises:
             SQLAlchemyError: The database does not answer, or is not migrated.
@@ -88,7 +88,7 @@ class Look:
         return Frame(snapshot, self._spend[1], caps, now, self.place)
 
     def picture(self, width: int, height: int) -> RenderableType:
-        """What is seen now on a screen, or why nothing is."""
+        """Draw the present state for a screen, or the reason for a failure."""
         try:
             return draw(self.frame(), width=width, height=height)
         except SQLAlchemyError as error:
@@ -96,7 +96,7 @@ class Look:
 
 
 def print_once(console: Console, look: Look) -> None:
-    """Print one frame, or a line that says why there is none."""
+    """Print a single frame, or a line with the reason for a failure."""
     try:
         console.print(draw(look.frame(), width=console.width))
     except SQLAlchemyError as error:
@@ -106,7 +106,7 @@ def print_once(console: Console, look: Look) -> None:
 
 
 def watch(console: Console, look: Look, *, every_s: float) -> None:
-    """Show frame after frame until somebody stops it."""
+    """Show frames until stopped."""
     try:
         with stop_signals(), Live(console=console, screen=True, auto_refresh=False) as live:
             while True:
@@ -117,5 +117,5 @@ def watch(console: Console, look: Look, *, every_s: float) -> None:
 
 
 def reason_of(error: SQLAlchemyError) -> str:
-    """The first line of what the driver said."""
+    """Return the first line of the driver's message."""
     return (str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__])[0]

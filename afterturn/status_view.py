@@ -1,4 +1,4 @@
-"""The picture of `afterturn status`: values in, something to print out."""
+"""Picture of `afterturn status`, drawn from values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ from models.retention_run import LastRun
 from models.work import WorkKind
 
 ROLES = ("dispatcher", "worker", "beat")
-"""Those who must be at work for anything to be done, in the order of the way of a piece of work."""
+"""Roles required for any work, in the order of a piece of work."""
 
 LATE_S, VERY_LATE_S = 60.0, 300.0
 NEAR, FULL = 0.8, 1.0
 MANY_MESSAGES = 1_000
-"""So many in a queue of the broker are no bells, and nobody empties it."""
+"""Number of messages in a broker queue above which the queue is not being emptied."""
 BAR_CELLS = 12
 WIDE, LEFT = 118, 74
 MOST_LINES = 12
-"""Where not all fits, this many lines of each panel are tried first."""
+"""First limit of lines per panel, if the picture is too large."""
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3_600, 86_400
 NOTHING = Text("·", style="bright_black")
@@ -47,13 +47,13 @@ STYLES = {
 
 @dataclass(frozen=True)
 class Frame:
-    """What was seen at one moment.
+    """State at a moment.
 
     Attributes:
         snapshot: Queues, roles, models, counts.
-        spend: What is charged today.
-        caps: The caps by which workers judge, as far as they have said.
-        now: When it was seen.
+        spend: Charges of the present day.
+        caps: The workers' caps, as far as reported.
+        now: Time of the reading.
         place: The database, without a password.
     """
 
@@ -65,13 +65,13 @@ class Frame:
 
 
 def draw(frame: Frame, *, width: int, height: int | None = None) -> RenderableType:
-    """The whole picture.
+    """Draw the whole picture.
 
     Args:
-        frame: What was seen.
-        width: The columns of the screen; with enough of them, there are two halves.
-        height: Its lines: where not all fits, every panel keeps what matters most and says how much more
-            there is. None for as many as there are to draw.
+        frame: The state.
+        width: Columns of the screen; a wide screen gets two halves.
+        height: Lines of the screen, None for no limit: if space is short, every panel keeps its most
+            important lines and counts the rest.
     """
     picture = _picture(frame, width, None)
     for most in range(MOST_LINES, 0, -1):
@@ -82,12 +82,12 @@ def draw(frame: Frame, *, width: int, height: int | None = None) -> RenderableTy
 
 
 def lines_of(picture: RenderableType, width: int) -> int:
-    """How many lines it takes."""
+    """Count the lines of a picture."""
     return len(Console(width=width, height=1_000, file=StringIO()).render_lines(picture))
 
 
 def _picture(frame: Frame, width: int, most: int | None) -> RenderableType:
-    """Everything; with `most`, so many lines of each panel beside its heading, and none that is folded."""
+    """Draw all panels; with `most`, limit each panel's lines beside its heading, without wrapping."""
     snapshot = frame.snapshot
     wide = width >= WIDE
     work, minute = _work(snapshot, most, every_kind=wide), _last_minute(snapshot, most)
@@ -117,7 +117,7 @@ def _fill(table: Table, rows: Sequence[Sequence[RenderableType]], most: int | No
 
 
 def draw_trouble(place: str, reason: str) -> RenderableType:
-    """That nothing can be seen, and why."""
+    """Draw the reason for a failed reading."""
     said = Group(Text("the database does not answer", style="bold red"), Text(reason), Text(place, "dim"))
     return Panel(Align.center(said), title="afterturn", border_style="red", padding=(1, 4))
 
@@ -131,7 +131,7 @@ def _title(frame: Frame, width: int) -> Text:
 
 
 def judge(frame: Frame) -> tuple[str, str]:
-    """All in a few words, the worst first, with its colour."""
+    """Summarize the state in a few words, the worst first, with a colour."""
     snapshot = frame.snapshot
     alive = {one.role for one in snapshot.roles if one.alive}
     missing = [role for role in ROLES if role not in alive]
@@ -189,7 +189,7 @@ def _work(snapshot: Snapshot, most: int | None, *, every_kind: bool) -> Renderab
 
 
 def _urgency(states: Mapping[str, WorkCount]) -> tuple[bool, float, int]:
-    """What needs somebody comes first: what was given up, what waits for long, what there is most of."""
+    """Sort key by urgency: given-up work first, then long waiting work, then large counts."""
     late_s = max((one.oldest_s for one in states.values() if one.waits), default=0.0)
     return "dead" in states, late_s, sum(one.count for one in states.values())
 
@@ -207,7 +207,7 @@ def _oldest(waiting: Sequence[WorkCount]) -> Text:
 
 
 def _by_first(snapshot: Snapshot, name: Counted) -> Mapping[str, float]:
-    """The last minute's counts, added up by their first label."""
+    """Sum the last minute's counts by first label."""
     sums: dict[str, float] = {}
     for one in snapshot.totals:
         if one.name == name:
@@ -269,7 +269,7 @@ def _processes(snapshot: Snapshot, most: int | None) -> RenderableType:
 
 
 def _queues(queues: Mapping[str, int]) -> Text:
-    """What waits in the broker: bells, and few of them."""
+    """Draw the broker's queues; normally nearly empty."""
     if not queues:
         return Text("no dispatcher has said", style="bright_black")
     held = ", ".join(f"{queue} {messages:,}" for queue, messages in queues.items() if messages)
@@ -328,14 +328,14 @@ def _money(frame: Frame, most: int | None) -> RenderableType:
 
 
 def _doubt(caps: CapsInForce) -> str:
-    """What is uncertain about them, in words; empty where nothing is."""
+    """Name the uncertainty about the caps; empty if certain."""
     if caps.said_by is SaidBy.OWN_SETTINGS:
         return "this command's, no worker's"
     return "workers have different ones" if caps.differ else ""
 
 
 def _bar(share: float, cap: str) -> Text:
-    """A bar that is full at 1, and red above."""
+    """Draw a bar, full at 1 and red above."""
     filled = min(round(share * BAR_CELLS), BAR_CELLS)
     style = "bold red" if share >= FULL else "yellow" if share >= NEAR else "green"
     rest = BAR_CELLS - filled
@@ -344,7 +344,7 @@ def _bar(share: float, cap: str) -> Text:
 
 
 def _plain(lines: Sequence[tuple[Text, Text]], most: int | None) -> Table:
-    """Names and facts; where lines are counted, a fact that is too long for one ends in an ellipsis."""
+    """Draw names and facts; with a line limit, a long fact ends in an ellipsis."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim", min_width=max(name.cell_len for name, _ in lines))
     table.add_column()

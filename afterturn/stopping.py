@@ -1,4 +1,4 @@
-"""What the stop signals mean to a command that owns a stack."""
+"""Stop signals of a command with a stack."""
 
 import signal
 import threading
@@ -9,7 +9,7 @@ from typing import NoReturn
 
 
 class Stopped(BaseException):
-    """Somebody asked this command to stop; no handler for errors may swallow it."""
+    """Request to stop the command; error handlers must not catch the exception."""
 
     def __init__(self, number: int) -> None:
         """Keep the signal's number."""
@@ -33,9 +33,9 @@ def _note(_number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def stop_signals() -> Iterator[None]:
-    """Raise `Stopped` at Ctrl-C, SIGTERM and SIGHUP, once; ignored ones stay ignored.
+    """Raise `Stopped` at Ctrl-C, SIGTERM and SIGHUP, once; ignored signals stay ignored.
 
-    A parent that ignores a signal for us, like nohup, has its reasons.
+    A parent, such as nohup, may have set a signal to be ignored on purpose.
     """
     numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     if threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,4 @@
-"""Tables on a screen or in a pipe: narrow is not cut off, and nothing is narrower than it must be."""
+"""Tables on a screen or in a pipe, wrapped instead of cut, and never narrower than needed."""
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -7,11 +7,11 @@ from rich.table import Table
 
 
 def print_tables(*tables: Table) -> None:
-    """Print tables so that each cell can be read whole: a date or a name that is cut off says nothing.
+    """Print tables with every cell complete: a date or a name must not be cut off.
 
     Args:
-        tables: In a pipe they are as wide as they like. On a screen that is too narrow they lose the lines
-            around their cells, and what does not fit even so goes on in the next line.
+        tables: The tables. In a pipe the width is unlimited. On a narrow screen the lines around cells are
+            dropped, and long cells are wrapped.
     """
     console = Console()
     for table in tables:

@@ -1,4 +1,4 @@
-"""What a command talks to: named, in the environment, or the stack of this directory."""
+"""Target of a command: by option, from the environment, or the stack of a directory."""
 
 import json
 import os
@@ -8,31 +8,31 @@ from pathlib import Path
 from afterturn.stack.home import ADDRESSES
 
 DATA_DIRECTORY = Path(".afterturn")
-"""Where `afterturn up` keeps its data unless it is told otherwise."""
+"""Default data directory of `afterturn up`."""
 
 
 class NoTargetError(Exception):
-    """There is no API to talk to; the message says how to get one."""
+    """The API is unknown; the message explains how to get one."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """An API and a key for it."""
+    """An API with a key."""
 
     base_url: str
     api_key: str
 
 
 def find_target(base_url: str | None, api_key: str | None, directory: Path = DATA_DIRECTORY) -> Target:
-    """Find the API: what is given, then the environment, then the stack of a data directory.
+    """Find the API: from the options, then the environment, then the stack of a data directory.
 
     Args:
-        base_url: Where the API is, if the caller knows.
-        api_key: A key for it, if the caller knows.
+        base_url: The API's address, if given.
+        api_key: A key for the API, if given.
         directory: The stack's data directory.
 
     Raises:
-        NoTargetError: One of the two is nowhere to be found.
+        NoTargetError: The address or the key is missing.
     """
     url = base_url or os.environ.get("AFTERTURN_BASE_URL") or _stack_url(directory)
     key = api_key or os.environ.get("AFTERTURN_API_KEY") or _stack_key(directory)
@@ -46,13 +46,13 @@ def find_target(base_url: str | None, api_key: str | None, directory: Path = DAT
 
 
 def use_running_stack(directory: Path) -> bool:
-    """Take the servers of the stack that runs in a directory, unless the environment names a database itself.
+    """Use the servers of the stack running in a directory, unless the environment names a database.
 
     Args:
         directory: The stack's data directory.
 
     Returns:
-        Whether the stack's servers are used from now on.
+        True if the stack's servers are used from now on.
     """
     file = directory / ADDRESSES
     if "AFTERTURN_DATABASE_URL" in os.environ or not file.exists():

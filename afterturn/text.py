@@ -1,4 +1,4 @@
-"""Protect stored text with keys: rotate them, seal what is stored, open it again, forget a tenant's key."""
+"""Encryption of stored text from the command line: rotate keys, seal, unseal, forget a tenant's key."""
 
 import time
 from collections import Counter
@@ -33,7 +33,7 @@ DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack m
 
 @contextmanager
 def _said() -> Iterator[None]:
-    """Say in a line what is wrong with the keys."""
+    """Print a fault of the keys as a line."""
     try:
         yield
     except TextUnavailableError as error:
@@ -56,9 +56,10 @@ def status(
     by_opening: Annotated[bool, typer.Option("--open", help="Try each sealed text.")] = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Show the keys by their ids, who is protected by which, and how much of a tenant's text is sealed.
+    """Show the keys by id, the key of each tenant, and the share of a tenant's sealed text.
 
-    What is sealed and cannot be read is counted apart: its key is not in this shell, or was forgotten.
+    Sealed text without a readable key is counted apart: the key is not in the shell's environment, or was
+    forgotten.
     """
     masters = list(text_settings().masters)
     state = f"new text is {'sealed' if seals() else 'stored as it is'}"
@@ -97,7 +98,7 @@ def rotate(data_dir: DataDirectory = DATA_DIRECTORY) -> None:
 
 @app.command()
 def seal(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Seal what a tenant stored before there was a key; it can be stopped and started again."""
+    """Seal a tenant's text stored before the first key; can be stopped and restarted."""
     if not seals():
         raise typer.BadParameter("new text is not sealed: set AFTERTURN_TEXT_KEYS first, everywhere")
     _change(tenant, data_dir, "sealed")
@@ -105,7 +106,7 @@ def seal(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIREC
 
 @app.command()
 def unseal(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Open all that a tenant has sealed, so that its key can go."""
+    """Open all sealed text of a tenant, so that the key can be removed."""
     if seals() or not text_settings().masters:
         raise typer.BadParameter("keep AFTERTURN_TEXT_KEYS and set AFTERTURN_TEXT_SEALING=false, everywhere")
     _change(tenant, data_dir, "plain")
@@ -130,9 +131,9 @@ def forget(
     for_ever: Annotated[bool, typer.Option("--for-ever", help="Say that you mean it.")] = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Delete a tenant's key: its sealed text can never be read again, in no backup made from now on.
+    """Delete a tenant's key: sealed text is unreadable forever, in backups from now on too.
 
-    What it sealed is then removed, as if it had been erased. If this is stopped, `clear` goes on.
+    The text sealed with the key is then removed, as if erased. After an interruption, continue with `clear`.
     """
     with operator_transaction(data_dir) as db:
         tenant_id = known_tenant(db, tenant)
@@ -153,7 +154,7 @@ def forget(
 
 
 def _look_again(tenant: str, tenant_id: UUID, data_dir: Path) -> None:
-    """What was sealed between the count and the deletion is lost; where there is nothing, all is done."""
+    """Count again after deleting the key: text sealed in between is lost; without any, all is done."""
     with operator_transaction(data_dir) as db:
         sealed = sum(count_cells(db, tenant_id, column)[0] for column in COLUMNS)
         if not sealed:
@@ -169,7 +170,7 @@ def clear(
     for_ever: Annotated[bool, typer.Option("--for-ever", help="Say that you mean it.")] = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Remove what was sealed with a key that is gone, as if it had been erased; what can be read stays."""
+    """Remove text sealed with a deleted key, as if erased; readable text stays."""
     if not for_ever:
         raise typer.BadParameter(
             "what no key of today opens is removed, also where a backup still has its key: say --for-ever"

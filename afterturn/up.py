@@ -1,4 +1,4 @@
-"""`afterturn up`: the whole stack on this machine, staying up until it is told to stop."""
+"""`afterturn up`: the whole stack on the local machine, until stopped."""
 
 import json
 import shlex
@@ -53,7 +53,7 @@ def up(
 
 
 def tell(event: Event) -> None:
-    """Say on the error stream what a person should know while the stack runs."""
+    """Print an event of the running stack on the error stream."""
     match event["event"]:
         case "started":
             line = f"starting {event['role']} (process {event['pid']})"
@@ -70,7 +70,7 @@ def tell(event: Event) -> None:
 
 
 def json_line(at: Addresses) -> str:
-    """Everything that a script needs, as one line."""
+    """Write all addresses as a line, for scripts."""
     return json.dumps(at.to_json_object())
 
 
@@ -98,7 +98,7 @@ def describe(at: Addresses) -> str:
 
 
 def name_and_password(auth: str) -> str:
-    """What a browser asks for, for a person to copy."""
+    """Format the credentials for a browser, to copy."""
     name, _, password = auth.partition(":")
     return f"name {name}, password {password}"
 

@@ -1,4 +1,4 @@
-"""What models cost: the ledger by day, purpose and model, as a table."""
+"""Costs of models: the ledger by day, purpose and model, as a table."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -36,7 +36,7 @@ def usage(
     days: Annotated[int, typer.Option(min=1, max=400, help="How many days, today included.")] = 30,
     data_dir: Annotated[Path, typer.Option(help="Where a stack may run.")] = DATA_DIRECTORY,
 ) -> None:
-    """Show what models cost by day, purpose and model, and what is left of today's caps."""
+    """Show costs by day, purpose and model, and the rest of today's caps."""
     now = datetime.now(UTC)
     with operator_transaction(data_dir) as db:
         owner = None if tenant is None else known_tenant(db, tenant)
@@ -61,7 +61,7 @@ def usage(
 
 
 def _charged(used: Spent, caps: Caps) -> str:
-    """What of a tenant's caps is used up."""
+    """Format the used part of a tenant's caps."""
     tokens = f"{used.tokens} tokens of {caps.tenant_tokens_per_day or 'no cap'}"
     return f"{tokens}, {used.usd:.4f} USD of {caps.tenant_usd_per_day or 'no cap'} charged"
 
@@ -82,7 +82,7 @@ def _table(rows: list[DayUsage]) -> Table:
 
 
 def _price(row: DayUsage) -> str:
-    """A sum of known prices; unknown ones are counted beside it, never 0."""
+    """Format a sum of known prices; unknown prices are counted separately, never as 0."""
     unknown = f"{row.unpriced_calls} unknown" if row.unpriced_calls else ""
     known = f"{row.price_usd:.4f}" if row.price_usd or not unknown else ""
     return " + ".join(filter(None, (known, unknown)))

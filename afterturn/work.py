@@ -1,4 +1,4 @@
-"""Work that does not get on: see why, and have it tried again once the cause is mended."""
+"""Stuck work: show the cause, and retry after a repair."""
 
 import sys
 from pathlib import Path
@@ -38,7 +38,7 @@ def list_all(
     most: Annotated[int, typer.Option(min=1, help="The most pieces of work to show.")] = MOST_LISTED,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Show models that are not asked at present, work that was given up or waits, and refused summaries."""
+    """Show models held back at present, given-up or waiting work, and refused summaries."""
     with operator_transaction(data_dir) as db:
         owner = _owner(db, tenant)
         gates = list_gates(db, now=present(db))
@@ -90,7 +90,7 @@ def ask(
     model: Annotated[str, typer.Argument(help="The model, as `list` shows it.")],
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Ask one model again now, after its key or account was mended; what waits for it follows by itself."""
+    """Call a model again now, after repairing its key or account; waiting work follows by itself."""
     with operator_transaction(data_dir) as db:
         waited = end_wait(db, model)
         is_tried = waited and hasten_one(db, model)
@@ -111,7 +111,7 @@ def drop(
     tenant: Tenant = None,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """End work that was given up, for good; what asks for it later begins anew."""
+    """End given-up work for good; a later request starts again."""
     with operator_transaction(data_dir) as db:
         dropped = drop_dead(db, _owner(db, tenant), work_id)
         names = name_tenants(db, {dropped.tenant_id}) if dropped else {}

@@ -1,1 +1,1 @@
-"""Conversations as turn events: reading them from files, and the one that the demo replays."""
+"""Conversations as turn events: reading from files, and the demo's conversation."""

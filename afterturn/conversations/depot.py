@@ -1,4 +1,4 @@
-"""The long tool results of the bundled conversation, computed so that every number in it can be checked."""
+"""Long tool results of the demo's conversation, computed so that every number can be checked."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ EVERY_NINTH_IS_LONG = 9
 
 
 class Reading(NamedTuple):
-    """One line of the export: when it was measured, what it says, how late it arrived."""
+    """A line of the export: time of measurement, values, and delay of arrival."""
 
     measured_at: datetime
     sensor: int
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
 
 
 def wobble(*key: object) -> float:
-    """Return noise in [-1, 1) that is the same for the same key, on every machine."""
+    """Return noise in [-1, 1), equal for equal keys on every machine."""
     return crc32(repr(key).encode()) / 2**31 - 1
 
 
@@ -53,12 +53,12 @@ def zone_of(sensor: int) -> str:
 
 
 def battery_mv(sensor: int) -> int:
-    """Return a sensor's battery voltage; the weak ones are the six that the conversation replaces."""
+    """Return a sensor's battery voltage; the six weak batteries are replaced in the conversation."""
     return WEAK_BATTERIES_MV.get(sensor, 3310 + round(210 * wobble("battery", sensor)))
 
 
 def temperature_c(sensor: int, at: datetime) -> float:
-    """Return the air temperature at one sensor; CS-0417 warms up around the peak of the night."""
+    """Return the air temperature at a sensor; CS-0417 warms up around the peak of the night."""
     noise = wobble(sensor, at.isoformat())
     if sensor != LOST_SENSOR:
         return round(TARGET_C[zone_of(sensor)] + 0.3 * noise, 1)
@@ -67,7 +67,7 @@ def temperature_c(sensor: int, at: datetime) -> float:
 
 
 def night_readings() -> Iterator[Reading]:
-    """Yield what reached the database: CS-0417 lost in the outage, CS-0422 stored twice after it."""
+    """Yield the readings in the database: CS-0417 lost in the outage, CS-0422 stored twice afterwards."""
     for slot in range(NIGHT_SLOTS):
         planned = NIGHT_START + slot * SLOT
         in_outage = OUTAGE_START <= planned <= OUTAGE_END
@@ -93,7 +93,7 @@ def _reading(sensor: int, slot: int, planned: datetime, *, in_outage: bool) -> R
 
 
 def reading_export() -> str:
-    """Write one night of ten sensors as CSV: a little over 30 kB."""
+    """Write a night of ten sensors as CSV: a little over 30 kB."""
     lines = ["measured_at,sensor,zone,temp_c,battery_mv,rssi_dbm,number,late_s"]
     lines += [
         f"{_utc(row.measured_at)},CS-0{row.sensor},{row.zone},"
@@ -120,14 +120,14 @@ def sensor_inventory() -> str:
 
 
 def alarm_minutes(alarm: int) -> int:
-    """Say how long the n-th January alarm (1..61) stayed over its limit; seven lasted 12 minutes or more."""
+    """Return the minutes of the n-th January alarm (1..61) over its limit; seven lasted 12 or more."""
     if alarm % EVERY_NINTH_IS_LONG == 4:  # noqa: PLR2004 - 4, 13, 22 ... 58
         return 14 + alarm % 25
     return 5 + alarm % 6
 
 
 def alert_history() -> str:
-    """Write the 61 alarms that the old poller raised in January 2026."""
+    """Write the old poller's 61 alarms of January 2026."""
     lines = ["id   | raised_at (UTC)  | sensor  | zone | over_limit_min | cleared_by"]
     for alarm in range(1, JANUARY_ALARMS + 1):
         raised = datetime(2026, 1, 1, 3, 17, tzinfo=UTC) + alarm * timedelta(hours=11, minutes=43)
@@ -172,7 +172,7 @@ def _replay() -> Iterator[str]:
 
 
 def backfill_report() -> str:
-    """Write what the sensor's own memory gave back: one reading a minute for the whole outage."""
+    """Write the readings recovered from the sensor's memory: a reading per minute for the whole outage."""
     minutes = int((OUTAGE_END - OUTAGE_START).total_seconds()) // 60 + 1
     lines = [
         f"backfill CS-0{LOST_SENSOR} from {_utc(OUTAGE_START)} to {_utc(OUTAGE_END)} source=sensor_memory"
@@ -209,4 +209,4 @@ GENERATED: Mapping[str, Callable[[], str]] = MappingProxyType(
         "sensor_inventory": sensor_inventory,
     }
 )
-"""The text that stands for `{{name}}` in the conversation's file."""
+"""Text of each placeholder `{{name}}` in the conversation's file."""

@@ -1,4 +1,4 @@
-"""A conversation cut into turn events: whole turns with ids that stay the same at every replay."""
+"""Splitting of a conversation into turn events: whole turns with the same ids at every replay."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,18 +11,18 @@ from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 
 MESSAGES_PER_TURN = 500
-"""What the API takes in one event unless its setting says otherwise."""
+"""Most messages in an event, by the API's default."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One message of a file and what the file says about it.
+    """A message of a file, with its metadata.
 
     Attributes:
         message: The message in the OpenAI chat shape, as written.
-        model: The model that was in use.
-        usage: What the provider reported for it, in OpenAI's names.
-        at: When it was written, ISO 8601.
+        model: The model in use.
+        usage: Usage from the provider, with OpenAI's names.
+        at: Time of writing, ISO 8601.
     """
 
     message: JsonObject
@@ -33,13 +33,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Transcript:
-    """One conversation as a file holds it.
+    """A conversation as read from a file.
 
     Attributes:
-        entries: Its messages in order.
-        name: What the file calls it.
-        context_window: The window of its model in tokens, where the file says so.
-        skipped: Entries that are no messages, by kind.
+        entries: The messages in order.
+        name: The name in the file.
+        context_window: The model's window in tokens, if given in the file.
+        skipped: Number of entries other than messages, by kind.
     """
 
     entries: tuple[Entry, ...]
@@ -50,7 +50,7 @@ class Transcript:
 
 @dataclass(frozen=True)
 class TurnEvent:
-    """One finished turn, ready to be posted."""
+    """A finished turn, ready to be posted."""
 
     turn_id: str
     messages: tuple[JsonObject, ...]
@@ -61,7 +61,7 @@ class TurnEvent:
     completed_at: str | None = None
 
     def body(self) -> JsonObject:
-        """Write the event as the API takes it; what is unknown is left out."""
+        """Write the event as JSON for the API; unknown values are left out."""
         fields = ("turn_id", "messages", "model", "context_window", "usage", "speaker", "completed_at")
         values = ((name, getattr(self, name)) for name in fields)
         return {name: value for name, value in values if value is not None}
@@ -72,11 +72,11 @@ class Conversation:
     """A conversation as turn events.
 
     Attributes:
-        events: Its turns in order.
-        system_prompt: The instructions at its start; they belong to requests, not to turns.
-        system_messages: How many messages those were.
-        name: What the file calls it.
-        skipped: Entries of the file that are no messages, by kind.
+        events: The turns in order.
+        system_prompt: Instructions at the start; part of requests, not of turns.
+        system_messages: Number of messages with instructions.
+        name: The name in the file.
+        skipped: Number of entries other than messages, by kind.
     """
 
     events: tuple[TurnEvent, ...]
@@ -87,25 +87,25 @@ class Conversation:
 
     @property
     def messages(self) -> int:
-        """How many messages its turns hold."""
+        """Number of messages in all turns."""
         return sum(len(event.messages) for event in self.events)
 
 
 def to_conversation(transcript: Transcript, *, max_messages: int = MESSAGES_PER_TURN) -> Conversation:
-    """Cut a transcript into turn events.
+    """Split a transcript into turn events.
 
-    The id of a turn is its place, so a file that is replayed again repeats its ids: what is stored counts as
-    a duplicate, and a turn that has changed is refused instead of stored twice.
+    A turn's id is its place, so a repeated replay repeats the ids: stored turns count as duplicates, and a
+    changed turn is refused instead of stored twice.
 
     Args:
-        transcript: What the file holds.
-        max_messages: The most messages in one event, >= 1; a longer turn is sent in parts.
+        transcript: The file's conversation.
+        max_messages: The most messages in an event, >= 1; a longer turn is sent in parts.
 
     Returns:
-        The conversation; the parts of a long turn never separate a call from its results.
+        The conversation; parts of a long turn never separate a call from its results.
 
     Raises:
-        InvalidInputError: A message cannot be sent, or one step of a turn is larger than an event.
+        InvalidInputError: A message cannot be sent, or a step of a turn is larger than an event.
     """
     messages = [_read(entry.message, index) for index, entry in enumerate(transcript.entries)]
     system = len(list(takewhile(lambda message: message.role is Role.SYSTEM, messages)))

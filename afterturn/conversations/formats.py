@@ -1,4 +1,4 @@
-"""Conversations read from files; the shape of the data decides, never the name of the file."""
+"""Reading of conversations from files; the shape of the data decides, never the file's name."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from context.types import JsonObject
 
 SESSION_ENTRY = "message"
 USED_ENTRIES = frozenset({SESSION_ENTRY, "session", "model_change"})
-"""Entries of a recorded session that say something about a turn; the others are counted and left out."""
+"""Entries of a recorded session with data on turns; others are counted and left out."""
 
 _GZIP = b"\x1f\x8b"
 _EXPECTED = (
@@ -27,13 +27,13 @@ def read_conversations(path: Path, *, max_messages: int = MESSAGES_PER_TURN) -> 
 
     Args:
         path: The file.
-        max_messages: The most messages in one turn event, >= 1.
+        max_messages: The most messages in a turn event, >= 1.
 
     Returns:
-        Its conversations, at least one; each has at least one turn.
+        The conversations, at least one; each has at least one turn.
 
     Raises:
-        InvalidInputError: The file is no conversation; the line, the message and the reason are named.
+        InvalidInputError: The file is not a conversation; the error names line, message and reason.
         OSError: The file cannot be read.
     """
     transcripts = parse_transcripts(path.read_bytes())
@@ -50,16 +50,16 @@ def read_conversations(path: Path, *, max_messages: int = MESSAGES_PER_TURN) -> 
 
 
 def parse_transcripts(data: bytes) -> list[Transcript]:
-    """Read the conversations of a file's bytes.
+    """Read the conversations in a file's bytes.
 
     Args:
         data: JSON or JSON lines in UTF-8, gzipped or not.
 
     Returns:
-        What it holds, in its order.
+        The conversations, in order.
 
     Raises:
-        InvalidInputError: It has none of the known shapes.
+        InvalidInputError: The shape is unknown.
     """
     values = _decode(data)
     if not values:
@@ -76,7 +76,7 @@ def parse_transcripts(data: bytes) -> list[Transcript]:
 
 
 def _decode(data: bytes) -> list[Any]:
-    """Read JSON values: the one of a JSON file, or one a line; an array of objects counts as its objects."""
+    """Read the value of a JSON file, or a value per line; an array of objects counts as its objects."""
     try:
         text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode("utf-8-sig")
     except (UnicodeDecodeError, EOFError, OSError) as error:
@@ -141,7 +141,7 @@ def _from_object(value: JsonObject, where: str) -> Transcript:
 
 
 def _from_session(entries: Sequence[Any]) -> Transcript:
-    """Read a recorded session, whose entries are messages among other events."""
+    """Read a recorded session: messages among other events."""
     model: str | None = None
     read: list[Entry] = []
     skipped: Counter[str] = Counter()
@@ -159,7 +159,7 @@ def _from_session(entries: Sequence[Any]) -> Transcript:
 
 
 def _openai_usage(usage: Mapping[str, int] | None) -> JsonObject | None:
-    """Rename what a recorded session reports; an aborted answer reports zeros, which say nothing."""
+    """Rename the usage of a recorded session; an aborted answer's zeros are ignored."""
     if not usage or not usage.get("totalTokens"):
         return None
     cached, written = usage.get("cacheRead", 0), usage.get("cacheWrite", 0)

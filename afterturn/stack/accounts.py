@@ -1,4 +1,4 @@
-"""Which account PostgreSQL runs as: it refuses root, so root lends it another one."""
+"""PostgreSQL's account: PostgreSQL refuses root, so root uses another account."""
 
 import os
 import pwd
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ORDINARY_ACCOUNTS = ("postgres", "nobody")
-"""Accounts that a machine has anyway, best first. None is ever created."""
+"""Accounts present on most machines, best first. Accounts are never created."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """An ordinary account to run as, and whether paths on its way are closed to it."""
+    """An ordinary account for PostgreSQL; `search` for directories closed to the account."""
 
     uid: int
     gid: int
@@ -20,7 +20,7 @@ class Account:
 
 
 def open_to_all(path: Path) -> bool:
-    """Whether every account can pass through the directories above `path`."""
+    """Tell whether every account can pass through the directories above `path`."""
     return all(parent.stat().st_mode & stat.S_IXOTH for parent in path.absolute().parents)
 
 
@@ -28,14 +28,14 @@ def account_for_postgres(data: Path, program: Path) -> Account | None:
     """Choose the account for PostgreSQL.
 
     Args:
-        data: Its data directory; where it exists, its owner stays.
+        data: The data directory; an existing directory keeps its owner.
         program: The server's program.
 
     Returns:
-        None where this process is no root and its own account does.
+        The account, or None without root, for the process's own account.
 
     Raises:
-        LookupError: Root finds no ordinary account on this machine.
+        LookupError: Root finds no ordinary account on the machine.
     """
     if os.geteuid() != 0:
         return None

@@ -1,4 +1,4 @@
-"""Put the stack together: which processes, in which order, with which settings."""
+"""Composition of the stack: processes, their order and their settings."""
 
 import os
 import signal
@@ -28,10 +28,10 @@ PORT_NAMES = (Role.API, Role.POSTGRES, Role.VALKEY, Role.FLOWER)
 
 
 class Composition:
-    """One stack in one directory: its ports, its servers and its units."""
+    """A stack in a directory: its ports, servers and units."""
 
     def __init__(self, request: Request, home: Home, ports: ReservedPorts) -> None:
-        """Reserve a port for everything that listens; the last ones are kept where they are free."""
+        """Reserve a port for every listener; the last ports are kept if free."""
         self._roles = frozenset(request.roles)
         self._home = home
         self._began = datetime.now(UTC)
@@ -45,7 +45,7 @@ class Composition:
         self._valkey = Valkey(home, self._ports[Role.VALKEY], self._plain_environment())
 
     def addresses(self, pids: dict[str, int]) -> Addresses:
-        """Where to reach it, once it is ready."""
+        """Addresses of the ready stack."""
         return Addresses(
             base_url=f"http://{LOOPBACK}:{self._ports[Role.API]}",
             api_key=self._home.api_key.read_text(),
@@ -111,7 +111,7 @@ class Composition:
 
     @property
     def _flower_auth(self) -> str:
-        """What Flower is opened by: its own setting where there is one, of several pairs the first."""
+        """Credentials for Flower: from its own setting if present, the first of several pairs."""
         return self._flower_pairs.partition(",")[0]
 
     @property
@@ -129,7 +129,7 @@ class Composition:
         )
 
     def _plain_environment(self) -> dict[str, str]:
-        """For servers: nothing that could be a secret of somebody else."""
+        """Environment of servers, without anybody's secrets."""
         return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC", MARK: str(self._home.path)}
 
     def _application_environment(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The stack's directory: who holds it, what it remembers, and that nothing of it stays if it is temporary."""
+"""The stack's directory: locking, remembered facts, and complete removal of a temporary directory."""
 
 import fcntl
 import json
@@ -14,17 +14,17 @@ from typing import Any
 from afterturn.stack.sweep import PROC, end_leftovers, is_zombie
 
 ADDRESSES = "addresses.json"
-"""Where a running stack is reached; the file is there only while it is ready."""
+"""File with a running stack's addresses; present only while the stack is ready."""
 
 TAKEOVER_S = 20.0
-"""How long a new stack waits for one that is just shutting down."""
+"""Longest wait of a new stack for another to shut down, in seconds."""
 
 
 class HomeInUseError(Exception):
-    """Another live stack works in this directory."""
+    """Another live stack uses the directory."""
 
     def __init__(self, path: Path, pid: int) -> None:
-        """Name the process that has to be stopped first."""
+        """Name the process to stop first."""
         super().__init__(
             f"{path} is in use by the stack of process {pid}; stop it first, or choose another directory"
         )
@@ -32,14 +32,14 @@ class HomeInUseError(Exception):
 
 
 class DamagedHomeError(Exception):
-    """A file that the stack needs can't be read."""
+    """A file needed by the stack is unreadable."""
 
 
 class Home:
-    """Paths inside the directory, and the few facts that survive a restart."""
+    """Paths inside the directory, and the facts kept over a restart."""
 
     def __init__(self, path: Path, *, keep: bool) -> None:
-        """Work in `path`, which exists and is locked, and stays afterwards if `keep` says so."""
+        """Use the existing and locked directory `path`, kept afterwards if `keep` is set."""
         self.path = path
         self.keep = keep
         self.logs = path / "logs"
@@ -62,18 +62,18 @@ class Home:
         return remembered
 
     def remember(self, **facts: Any) -> None:
-        """Keep facts over a restart; readable by the owner alone, replaced in one step."""
+        """Keep facts over a restart; readable by the owner only, replaced atomically."""
         self.remembered.update(facts)
         write_private(self._memory, json.dumps(self.remembered))
 
     @property
     def password(self) -> str:
-        """The password of this stack's PostgreSQL and Valkey."""
+        """Password of the stack's PostgreSQL and Valkey."""
         return str(self.remembered["password"])
 
     @property
     def flower_auth(self) -> str:
-        """The name and password that open Flower here, as `name:password`; made at the first question."""
+        """Credentials for Flower, as `name:password`; made on first use."""
         kept = self._flower_auth.read_text().strip() if self._flower_auth.exists() else ""
         if not kept.partition(":")[2]:
             kept = f"afterturn:{secrets.token_urlsafe(24)}"
@@ -81,7 +81,7 @@ class Home:
         return kept
 
     def prepare(self) -> None:
-        """Make the directories, and empty the one for what processes drop."""
+        """Make the directories, and empty the temporary directory."""
         shutil.rmtree(self.temporary, ignore_errors=True)
         for directory in (self.logs, self.temporary):
             directory.mkdir(mode=0o700, exist_ok=True)
@@ -89,12 +89,12 @@ class Home:
         self.remember()
 
     def announce(self, addresses: Mapping[str, Any]) -> None:
-        """Tell other commands of this machine's user where the stack is."""
+        """Publish the stack's addresses to other commands of the same user."""
         write_private(self.path / ADDRESSES, json.dumps(addresses))
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a file readable by its owner only, atomically."""
     draft = path.with_name(f"{path.name}.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -104,15 +104,15 @@ def write_private(path: Path, text: str) -> None:
 
 @contextmanager
 def open_home(path: Path, *, owner_pid: int, keep: bool) -> Iterator[Home]:
-    """Hold the directory against every other stack, and clear up after a dead one.
+    """Lock the directory against other stacks, and clean up after a dead stack.
 
     Args:
-        path: The directory, resolved; made where it is missing.
-        owner_pid: The process that a refused second stack is told to stop.
+        path: The directory, resolved; made if missing.
+        owner_pid: Process to stop, named to a refused second stack.
         keep: Leave the directory at the end.
 
     Raises:
-        HomeInUseError: A live stack holds it.
+        HomeInUseError: A live stack holds the directory.
     """
     # Searchable by all, so that PostgreSQL under its own account reaches its part; each part is private.
     path.mkdir(mode=0o711, parents=True, exist_ok=True)
@@ -133,14 +133,14 @@ def open_home(path: Path, *, owner_pid: int, keep: bool) -> Iterator[Home]:
 
 @contextmanager
 def held_lock(path: Path, owner_pid: int) -> Iterator[None]:
-    """Lock a file; the kernel lets go when this process dies, so no lock is ever stale.
+    """Lock a file; the kernel frees the lock at the process's death, so no lock is ever stale.
 
     Args:
-        path: The file; it stays, for unlinking a lock file lets two in.
-        owner_pid: Written into it for whoever is refused.
+        path: The file, never removed, since unlinking a lock file lets two processes in.
+        owner_pid: Written into the file for refused processes.
 
     Raises:
-        HomeInUseError: Somebody else has it, and is alive.
+        HomeInUseError: Another live process holds the lock.
     """
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         deadline = time.monotonic() + TAKEOVER_S

@@ -1,7 +1,7 @@
-"""The process that owns the stack. It stops everything when the one it works for lets go of its pipe.
+"""Keeper process of the stack: stops everything when its owner closes the pipe.
 
-However that one ends, Ctrl-C, a signal or kill -9, the kernel closes the pipe, so every way of dying is
-the same here. The keeper sits in a session of its own: a terminal's signals never reach it.
+However the owner ends, by Ctrl-C, a signal or kill -9, the kernel closes the pipe, so every way of dying has
+the same effect. The keeper runs in a session of its own: a terminal's signals never reach the keeper.
 """
 
 import json
@@ -25,10 +25,10 @@ FAILURES = (HomeInUseError, DamagedHomeError, PortTakenError, StartError, Lookup
 
 
 class Inbox:
-    """What the keeper hears: the end of the pipe, SIGTERM, and that a child ended."""
+    """Events of the keeper: the end of the pipe, SIGTERM, and a child's end."""
 
     def __init__(self, pipe: int) -> None:
-        """Listen on `pipe`, which carries nothing but its own end."""
+        """Listen on `pipe`, used only for its end."""
         self._pipe = pipe
         self._wake, waker = os.pipe()
         os.set_blocking(self._wake, False)
@@ -46,12 +46,12 @@ class Inbox:
 
     @property
     def stop(self) -> bool:
-        """Whether the stack is to end."""
+        """True if the stack must stop."""
         return self._let_go or self._terms > 0
 
     @property
     def urgent(self) -> bool:
-        """Whether somebody asked twice."""
+        """True after a second request to stop."""
         return self._let_go + self._terms > 1
 
     def wait(self, timeout_s: float) -> None:
@@ -64,24 +64,24 @@ class Inbox:
             os.read(self._wake, 4096)
 
     def wait_briefly(self) -> bool:
-        """Sleep for a tick while stopping, and say whether it is urgent."""
+        """Sleep for a tick while stopping; return whether the stop is urgent."""
         self.wait(STARTING_TICK_S)
         return self.urgent
 
 
 def report(event: Event) -> None:
-    """Tell the owner, who may have stopped reading or be gone."""
+    """Send an event to the owner; a busy or dead owner is ignored."""
     with suppress(BlockingIOError, BrokenPipeError):
         os.write(sys.stdout.fileno(), json.dumps(event).encode() + b"\n")
 
 
 def keep(request: Request, inbox: Inbox) -> None:
-    """Run the stack until it is told to stop.
+    """Run the stack until asked to stop.
 
     Raises:
         HomeInUseError: The directory belongs to another live stack.
-        PortTakenError: The wanted port is somebody else's.
-        StartError: A process does not come up.
+        PortTakenError: The wanted port is taken.
+        StartError: A process does not start.
     """
     directory = Path(request.directory)
     with (
@@ -97,7 +97,7 @@ def keep(request: Request, inbox: Inbox) -> None:
 
 
 def supervise(supervisor: Supervisor, composition: Composition, home: Home, inbox: Inbox) -> None:
-    """Keep everything running until the inbox says stop, and say once when it is ready."""
+    """Keep everything running until the inbox says stop, and report once when ready."""
     announced = False
     while not inbox.stop:
         supervisor.step(time.monotonic())
@@ -112,10 +112,10 @@ def supervise(supervisor: Supervisor, composition: Composition, home: Home, inbo
 
 
 def main() -> int:
-    """Keep the stack that the command line asks for.
+    """Keep the stack described on the command line.
 
     Returns:
-        0 after an orderly end, 1 where it could not start; nothing runs any more either way.
+        0 after an orderly end, 1 after a failed start; no process is left in either case.
     """
     inbox = Inbox(sys.stdin.fileno())
     os.set_blocking(sys.stdout.fileno(), False)

@@ -1,6 +1,6 @@
-"""Become a command that dies with its parent and has no more rights than it needs.
+"""Launcher: becomes a command with minimal rights, ending with its parent.
 
-Run by path in an isolated interpreter, so it imports nothing but the standard library.
+Runs by path in an isolated interpreter, with the standard library only.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ def _permitted() -> int:
 
 
 def _keep_only(capability: int) -> None:
-    """Hold one capability over the coming exec, and drop every other."""
+    """Keep a single capability over the coming exec, and drop all others."""
     mask = 1 << capability
     sets = (_CapabilitySet * 2)(_CapabilitySet(mask, mask, mask))
     _libc().capset(ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), sets)
@@ -57,9 +57,9 @@ def drop_root(uid: int, gid: int, *, search: bool) -> None:
 
     Args:
         uid: The account's number, not 0.
-        gid: Its group.
-        search: Keep the one right to pass through directories closed to others: a program below
-            /root can't be reached without it. The secure bit makes access(2) respect the right too.
+        gid: The account's group.
+        search: Keep the right to pass through directories closed to others: a program below /root is
+            unreachable otherwise. The secure bit makes access(2) respect the right too.
     """
     kept = None
     if search and sys.platform == "linux":
@@ -75,7 +75,7 @@ def drop_root(uid: int, gid: int, *, search: bool) -> None:
 
 
 def die_with_parent(parent_pid: int, death_signal: int) -> None:
-    """Ask the kernel for a signal at the parent's death; leave at once if it is dead already."""
+    """Request a signal from the kernel at the parent's death; exit at once if already dead."""
     if sys.platform == "linux":
         _libc().prctl(PR_SET_PDEATHSIG, death_signal, 0, 0, 0)
     if os.getppid() != parent_pid:
@@ -83,11 +83,11 @@ def die_with_parent(parent_pid: int, death_signal: int) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Set this process up as its options say, then replace it.
+    """Set up the process by its options, then replace the process.
 
     Args:
-        arguments: The options as a JSON object (`parent_pid`, `death_signal`, `uid`, `gid`, `search`;
-            `uid` is null where the account stays), then the command.
+        arguments: The options as a JSON object (`parent_pid`, `death_signal`, `uid`, `gid`, `search`; `uid`
+            is null to keep the account), then the command.
     """
     options = json.loads(arguments[0])
     for number in RESET_SIGNALS:

@@ -1,4 +1,4 @@
-"""Ports on loopback that nobody else can take between choosing and listening."""
+"""Ports on loopback, protected between choosing and listening."""
 
 import errno
 import socket
@@ -9,14 +9,14 @@ from afterturn.stack.roles import LOOPBACK
 
 
 class PortTakenError(Exception):
-    """Somebody else listens on a port that was asked for by number."""
+    """A port requested by number is taken."""
 
 
 class ReservedPorts:
-    """Ports held by bound sockets that never listen.
+    """Ports held by bound sockets without listening.
 
-    The kernel gives a bound port to nobody who asks for any, yet a server that sets SO_REUSEADDR, as
-    all of ours do, may bind and listen on it. So the place stays ours over every restart of the server.
+    The kernel never assigns a bound port, yet a server with SO_REUSEADDR, as in all of the stack's servers,
+    may bind and listen on the port. So the port stays reserved over every restart of the server.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Get the embedded database ready: it exists, is migrated, and a first API key is written beside it."""
+"""Preparation of the embedded database: created, migrated, with a first API key in a file."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from afterturn.stack.servers import DATABASE
 
 
 def ensure_database(database_url: str) -> None:
-    """Create the database that the URL names, unless it is there."""
+    """Create the database named by the URL, if missing."""
     server_url = f"{database_url.rpartition('/')[0]}/postgres"
     with psycopg.connect(server_url, autocommit=True) as server:
         there = server.execute("select 1 from pg_database where datname = %s", (DATABASE,)).fetchone()
@@ -22,13 +22,13 @@ def ensure_database(database_url: str) -> None:
 
 
 def ensure_key(database_url: str, file: Path) -> None:
-    """Keep the first API key in a private file: the database only knows its hash."""
+    """Store the first API key in a private file: the database has only its hash."""
     if not file.exists():
         write_private(file, bootstrap_key(database_url))
 
 
 def main(database_url: str, key_file: Path) -> None:
-    """Do all of it; doing it again changes nothing."""
+    """Prepare everything; a repeated run changes nothing."""
     ensure_database(database_url)
     upgrade(database_url)
     ensure_key(database_url, key_file)

@@ -1,4 +1,4 @@
-"""One process of the stack: its own group, a bounded log, no children that survive it."""
+"""A process of the stack: its own group, a bounded log, no surviving children."""
 
 import json
 import os
@@ -19,15 +19,15 @@ TAIL_LINES = 20
 
 @dataclass(frozen=True)
 class Launch:
-    """What to run and how.
+    """Command with its environment and account.
 
     Attributes:
         command: The program, by its path, and its arguments.
         environment: The whole environment.
-        directory: Where it works.
-        account: The account to run as; None for this process's own.
-        stop_signal: Asks it to finish in order.
-        death_signal: What it gets from the kernel if its keeper dies.
+        directory: The working directory.
+        account: The account to run as; None for the process's own.
+        stop_signal: Signal for an orderly end.
+        death_signal: Signal from the kernel at the keeper's death.
     """
 
     command: tuple[str, ...]
@@ -38,7 +38,7 @@ class Launch:
     death_signal: signal.Signals = signal.SIGKILL
 
     def launcher_command(self) -> list[str]:
-        """The command line of the launcher that turns into this command."""
+        """Command line of the launcher for the command."""
         options = {
             "parent_pid": os.getpid(),
             "death_signal": int(self.death_signal),
@@ -50,10 +50,10 @@ class Launch:
 
 
 class Child:
-    """A running process and all of its group."""
+    """A running process with its group."""
 
     def __init__(self, launch: Launch, log: Path) -> None:
-        """Start it; what it prints is appended to `log`."""
+        """Start the process; its output is appended to `log`."""
         self._launch = launch
         limit_log(log)
         with log.open("ab") as output:
@@ -69,7 +69,7 @@ class Child:
         self.pid = self._process.pid
 
     def exit_status(self) -> int | None:
-        """None while it runs; else its status, negative for a signal, and its group is dead."""
+        """Exit status: negative for a signal, with the group dead; None while running."""
         if self._process.returncode is None and _has_ended(self.pid):
             # Before the pid is free for somebody else: pool processes outlive a killed parent.
             self.kill_group()
@@ -77,11 +77,11 @@ class Child:
         return self._process.returncode
 
     def ask_to_stop(self) -> None:
-        """Send the polite signal to the leader, which tells its own children."""
+        """Send the stop signal to the leader, to pass on to its children."""
         self._send(self._launch.stop_signal)
 
     def kill(self) -> None:
-        """End it in the hardest way that leaves nothing behind."""
+        """Send the hardest signal without leftovers."""
         self._send(self._launch.death_signal)
         if self._launch.death_signal == signal.SIGKILL:
             self.kill_group()
@@ -98,18 +98,18 @@ class Child:
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether it ended, without freeing its pid."""
+    """Tell whether a process ended, without freeing its pid."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def limit_log(log: Path, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
-    """Move a log that has grown too long aside, in place of the one moved before.
+    """Move a too long log aside, replacing the log moved before.
 
-    The file is emptied, never renamed: its writer appends to the open file and goes on at its start.
+    The file is emptied, never renamed: its writer keeps appending to the open file, from the start.
 
     Args:
-        log: The file; it need not exist.
-        limit_bytes: The size from which it is moved.
+        log: The file; may be missing.
+        limit_bytes: Least size for moving.
     """
     if not log.exists() or log.stat().st_size < limit_bytes:
         return

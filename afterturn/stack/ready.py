@@ -1,4 +1,4 @@
-"""Whether a process of the stack does its work, asked from outside."""
+"""Readiness of the stack's processes, probed from outside."""
 
 import http.client
 import json
@@ -11,17 +11,17 @@ PROBE_TIMEOUT_S = 1.0
 
 
 def answers_ready(port: int) -> bool:
-    """Whether the API on a loopback port says that it is ready."""
+    """Tell whether the API on a loopback port is ready."""
     return _readiness(port) is not None
 
 
 def has_worked(port: int, role: str, since: datetime) -> bool:
-    """Whether a background role was at work lately, as the API knows it.
+    """Tell from the API whether a background role was active lately.
 
     Args:
-        port: The API's.
-        role: Whose sign of life to look for.
-        since: Older signs belong to an earlier life.
+        port: The API's port.
+        role: The role of the heartbeat.
+        since: Older heartbeats belong to an earlier process.
     """
     readiness = _readiness(port) or b"{}"
     seen = json.loads(readiness).get("last_seen", {}).get(role)
@@ -29,7 +29,7 @@ def has_worked(port: int, role: str, since: datetime) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Whether anything takes connections on a loopback port."""
+    """Tell whether a loopback port accepts connections."""
     try:
         socket.create_connection((LOOPBACK, port), timeout=PROBE_TIMEOUT_S).close()
     except OSError:

@@ -1,4 +1,4 @@
-"""What is asked of a keeper, and the addresses that it answers with."""
+"""Request to a keeper, and the addresses in its answer."""
 
 import json
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from afterturn.stack.roles import APPLICATIONS, SERVERS
 
 @dataclass(frozen=True)
 class Request:
-    """Which stack to keep.
+    """Description of a stack to keep.
 
     Attributes:
-        directory: Where everything of it lives.
+        directory: Directory of all the stack's files.
         keep: Leave the directory at the end.
-        owner_pid: The process for which it is kept.
-        roles: What to run; the two servers come always.
+        owner_pid: The owner's process.
+        roles: Roles to run; the two servers always run.
         port: The API's port, 0 for any.
     """
 
@@ -28,28 +28,28 @@ class Request:
     port: int = 0
 
     def to_json(self) -> str:
-        """Write it as one line."""
+        """Write the request as a line."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, line: str) -> Self:
-        """Read what `to_json` wrote."""
+        """Read the output of `to_json`."""
         return cls(**json.loads(line))
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where a running stack is reached.
+    """Addresses of a running stack.
 
     Attributes:
         base_url: The API.
-        api_key: A key for it.
+        api_key: A key for the API.
         flower_url: The view of the workers.
-        flower_auth: What opens it, as `name:password`.
+        flower_auth: Credentials of the view, as `name:password`.
         database_url: PostgreSQL, as postgresql://.
         broker_url: Valkey, as redis://.
-        directory: Where its data and logs are.
-        pids: The processes by role, as they were when it became ready.
+        directory: Directory of data and logs.
+        pids: The processes by role, at the time of readiness.
     """
 
     base_url: str
@@ -67,5 +67,5 @@ class Addresses:
 
     @classmethod
     def from_json_object(cls, body: dict[str, Any]) -> Self:
-        """Read what `to_json_object` wrote."""
+        """Read the output of `to_json_object`."""
         return cls(**{**body, "directory": Path(body["directory"])})

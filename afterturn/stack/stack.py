@@ -1,4 +1,4 @@
-"""The owner's end of a stack: start it, know its addresses, and be sure that it is gone."""
+"""The owner's end of a stack: start, addresses, and a complete end."""
 
 import atexit
 import json
@@ -38,7 +38,7 @@ def _ignore(_: Event) -> None:
 
 
 class Stack:
-    """A stack that runs inside a `with` block, and ends with it or with this process."""
+    """A stack inside a `with` block, ending with the block or the process."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class Stack:
         roles: Sequence[str] = (*SERVERS, *APPLICATIONS),
         tell: Callable[[Event], None] = _ignore,
     ) -> None:
-        """Describe a stack; entering it starts it and waits until everything is ready.
+        """Describe a stack; entering starts the stack and waits until everything is ready.
 
         Args:
-            directory: Where its data lives and stays; None for a temporary place that vanishes.
+            directory: Directory of lasting data; None for a temporary directory.
             port: The API's port, 0 for any.
-            roles: What to run.
-            tell: Called with every event of its life.
+            roles: Roles to run.
+            tell: Called with every event of the stack.
         """
         self._directory = (directory or temporary_place()).absolute().resolve()
         self._request = Request(str(self._directory), directory is not None, os.getpid(), tuple(roles), port)
@@ -64,10 +64,10 @@ class Stack:
         self._addresses: Addresses | None = None
 
     def __enter__(self) -> Self:
-        """Start it.
+        """Start the stack.
 
         Raises:
-            StackError: It does not come up; nothing of it is left.
+            StackError: The stack does not start; nothing is left.
         """
         try:
             self._launch()
@@ -97,20 +97,20 @@ class Stack:
 
     @property
     def at(self) -> Addresses:
-        """Its addresses.
+        """Addresses of the stack.
 
         Raises:
-            StackError: It was never ready.
+            StackError: The stack was never ready.
         """
         if self._addresses is None:
             raise StackError("the stack is not ready")
         return self._addresses
 
     def poll(self, timeout_s: float = 0.0) -> None:
-        """Take in what happened: `at.pids` follows restarts.
+        """Process events: `at.pids` follows restarts.
 
         Args:
-            timeout_s: How long to wait for a first event.
+            timeout_s: Longest wait for a first event.
 
         Raises:
             StackError: The stack has ended by itself.
@@ -120,7 +120,7 @@ class Stack:
             timeout_s = 0.0
 
     def close(self) -> None:
-        """End everything and wait for it; a stop signal while it runs makes it hurry."""
+        """End everything and wait; a stop signal in between speeds up the end."""
         keeper = self._keeper
         if keeper is None or keeper.stdin is None or keeper.stdout is None:
             atexit.unregister(self.close)
@@ -136,7 +136,7 @@ class Stack:
                 self._clear_up()
 
     def _clear_up(self) -> None:
-        """Do what a killed keeper could not."""
+        """Clean up after a killed keeper."""
         if not self._directory.exists():
             return
         with suppress(HomeInUseError), held_lock(self._directory / "lock", os.getpid()):
@@ -179,14 +179,14 @@ class Stack:
 
 
 def temporary_place() -> Path:
-    """A path for a directory that nobody has made yet; the keeper makes it and removes it."""
+    """Return an unused path for a directory, made and removed by the keeper."""
     return _directory_for_temporaries() / f"afterturn-{secrets.token_hex(6)}"
 
 
 def _directory_for_temporaries() -> Path:
-    """Where the environment says, else where Python finds a place by writing a file there and removing it.
+    """Return the environment's directory, else Python's choice by writing and removing a test file.
 
-    A signal must not come between that file and its removal, and a kill can.
+    Signals are blocked between writing and removing the file; only a kill can leave the file.
     """
     named = os.environ.get("TMPDIR", "")
     if named and os.access(named, os.W_OK | os.X_OK):
@@ -196,13 +196,13 @@ def _directory_for_temporaries() -> Path:
 
 
 def wait_readable(pipe: int, timeout_s: float | None) -> bool:
-    """Sleep until a pipe can be read, and say whether it can; stop signals come through while it sleeps.
+    """Sleep until a pipe is readable; return whether it is. Stop signals interrupt the sleep.
 
-    A signal that arrives in the moment before a sleep begins does not interrupt it, so no sleep is long.
+    A signal just before a sleep does not interrupt the sleep, so no sleep is long.
 
     Args:
-        pipe: Its file descriptor.
-        timeout_s: When to give up; None for never.
+        pipe: The pipe's file descriptor.
+        timeout_s: Longest wait in seconds; None for no limit.
     """
     ends_at = None if timeout_s is None else time.monotonic() + timeout_s
     while True:
@@ -215,7 +215,7 @@ def wait_readable(pipe: int, timeout_s: float | None) -> bool:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let no signal come between starting a process and knowing it."""
+    """Block signals between starting and recording a process."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     try:
         yield
@@ -225,7 +225,7 @@ def signals_held() -> Iterator[None]:
 
 @contextmanager
 def hurried_by_signals(hurry: Callable[[], None]) -> Iterator[None]:
-    """Take stop signals as a wish for speed: none may interrupt what is done inside."""
+    """Turn stop signals into a request for speed, without interrupting the block."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

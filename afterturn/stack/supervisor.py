@@ -1,4 +1,4 @@
-"""Keep a set of processes running: in their order at the start, again after a crash, none at the end."""
+"""Supervision of processes: ordered start, restart after a crash, complete end."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ FIRST_DELAY_S = 0.25
 LONGEST_DELAY_S = 30.0
 STABLE_AFTER_S = 60.0
 STARTUP_CRASHES = 2
-"""A process that ends this often before it was ever ready won't get better by itself."""
+"""Crashes before readiness until a process is given up."""
 
 GRACE_S = 8.0
 LAST_WARNING_S = 3.0
@@ -20,7 +20,7 @@ Event: TypeAlias = Mapping[str, Any]
 
 
 class StartError(Exception):
-    """A process did not come up; the message holds the end of its log."""
+    """A process did not start; the message has the end of its log."""
 
 
 def _always() -> bool:
@@ -33,16 +33,16 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Unit:
-    """One process to keep running.
+    """A process to keep running.
 
     Attributes:
-        name: Its role.
-        launch: Makes what to run, afresh for every start.
-        ready: Whether it serves now; must answer within a second.
-        after: Names of the units that must be ready before it starts.
-        once: It has to succeed once, and is not kept running.
-        succeeded: Called when a `once` unit succeeded.
-        ready_within_s: How long it may take to become ready.
+        name: The process's role.
+        launch: Makes the command, afresh for every start.
+        ready: Tells whether the process serves now; must return within a second.
+        after: Names of units to be ready before the start.
+        once: True for a unit to succeed once, without being kept running.
+        succeeded: Called after the success of a `once` unit.
+        ready_within_s: Longest time to become ready, in seconds.
         stage: Units of the lowest stage stop first.
     """
 
@@ -69,25 +69,25 @@ class _Watched:
 
 
 def delay_after(crashes: int) -> float:
-    """How long to wait before the next start, in seconds: doubling, bounded.
+    """Compute the delay before the next start, in seconds: doubling, bounded.
 
     Args:
-        crashes: How often it has crashed in a row, >= 1.
+        crashes: Number of consecutive crashes, >= 1.
     """
     return min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(crashes - 1, 16))
 
 
 class Supervisor:
-    """Drives every unit by `step`; never blocks for longer than one readiness probe."""
+    """Drives every unit by `step`; never blocks for longer than a single readiness probe."""
 
     def __init__(self, units: Sequence[Unit], logs: Path, report: Callable[[Event], None]) -> None:
-        """Watch `units`, whose logs go to the directory `logs`."""
+        """Watch `units`, with logs in the directory `logs`."""
         self._watched = {unit.name: _Watched(unit, logs / f"{unit.name}.log") for unit in units}
         self._report = report
 
     @property
     def is_ready(self) -> bool:
-        """Whether every unit is ready now."""
+        """True if every unit is ready now."""
         return all(watched.is_up for watched in self._watched.values())
 
     @property
@@ -96,13 +96,13 @@ class Supervisor:
         return {name: w.child.pid for name, w in self._watched.items() if w.child is not None}
 
     def step(self, now: float) -> None:
-        """Start what may start, notice what became ready or ended.
+        """Start units and record readiness or ends.
 
         Args:
-            now: Seconds on a clock that never goes back.
+            now: Seconds on a monotonic clock.
 
         Raises:
-            StartError: A unit keeps failing before it was ever ready, or takes too long.
+            StartError: A unit keeps failing before its first readiness, or takes too long.
         """
         for watched in self._watched.values():
             if watched.child is not None:
@@ -111,7 +111,7 @@ class Supervisor:
                 self._start(watched, now)
 
     def limit_logs(self) -> None:
-        """Keep every log within its bounds."""
+        """Keep every log within its size limit."""
         for watched in self._watched.values():
             limit_log(watched.log)
 
@@ -119,8 +119,8 @@ class Supervisor:
         """End every process, servers last.
 
         Args:
-            wait: Sleeps for a moment; true when there is no time for politeness any more.
-            clock: Seconds on a clock that never goes back.
+            wait: Sleeps for a moment; returns true if the end is urgent.
+            clock: Seconds on a monotonic clock.
         """
         for stage in sorted({watched.unit.stage for watched in self._watched.values()}):
             children = [w.child for w in self._watched.values() if w.child and w.unit.stage == stage]
@@ -186,7 +186,7 @@ def _start_error(watched: _Watched, what: str) -> StartError:
 
 
 def _end(children: Sequence[Child], *, wait: Callable[[], bool], clock: Callable[[], float]) -> None:
-    """Ask, warn for the last time, and kill: each later than the one before unless it is urgent."""
+    """Stop in three steps, by stop signal, last warning and kill; faster if urgent."""
     for child in children:
         child.ask_to_stop()
     begun, warned = clock(), False

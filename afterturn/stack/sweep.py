@@ -1,4 +1,4 @@
-"""Find and end whatever a dead keeper left behind, by the directory that all of it works for."""
+"""Search and removal of a dead keeper's processes, by their directory."""
 
 import os
 import signal
@@ -8,18 +8,20 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "AFTERTURN_STACK"
-"""The environment variable that names the stack's directory to every process of it."""
+"""Environment variable with the stack's directory, for every process of the stack."""
 
 WORKPLACES = ("postgres", "postgres.new", "tmp")
-"""Where servers work, in the stack's directory. Whoever is elsewhere in it only looks: the shell of a person
-who reads its logs is none of ours."""
+"""Working directories of servers in the stack's directory.
+
+Processes elsewhere are not touched: a person's shell may stand among the logs.
+"""
 
 GRACE_S = 5.0
 PROC = Path("/proc")
 
 
 def is_zombie(process: Path) -> bool:
-    """Whether a process, by its directory in /proc, has ended and only waits for its parent to hear of it."""
+    """Tell from its directory in /proc whether a process is a zombie."""
     return (process / "stat").read_text().rpartition(") ")[2].startswith("Z")
 
 
@@ -28,7 +30,7 @@ def _is_marked(process: Path, home: Path) -> bool:
 
 
 def _works_inside(process: Path, home: Path) -> bool:
-    """PostgreSQL overwrites its environment, but always works in its data directory."""
+    """Tell whether a process works in the stack: PostgreSQL overwrites its environment, but no directory."""
     place = (process / "cwd").readlink()
     return any(place.is_relative_to(home / name) for name in WORKPLACES)
 
@@ -41,10 +43,10 @@ def _belongs(process: Path, home: Path) -> bool:
 
 
 def processes_of(home: Path) -> Iterator[int]:
-    """The pids of every live process that works for the stack in `home`, this one excepted.
+    """Yield the pids of the stack's live processes, apart from the present process.
 
     Args:
-        home: The stack's directory, resolved. Without /proc, nothing is found.
+        home: The stack's directory, resolved. Without /proc, no process is found.
     """
     for process in PROC.glob("[0-9]*"):
         if int(process.name) != os.getpid() and _belongs(process, home):
@@ -64,16 +66,15 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 
 def end_leftovers(home: Path) -> int:
-    """End every process of a stack whose keeper is dead.
+    """End every process of a stack with a dead keeper.
 
-    Call it only while holding the directory's lock. PostgreSQL gets the chance to give its shared
-    memory back before it is killed.
+    Call only under the directory's lock. PostgreSQL can return its shared memory before being killed.
 
     Args:
         home: The stack's directory, resolved.
 
     Returns:
-        How many processes there were.
+        Number of processes found.
     """
     found = list(processes_of(home))
     for pid in found:
