@@ -24,6 +24,7 @@ COMMANDS = (
     "profiles",
     "limits",
     "preflight",
+    "recall",
     "shadow",
     "learn",
     "priors",

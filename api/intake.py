@@ -1,7 +1,7 @@
 """From a turn event to rows: validated, described, counted; and the work that the turn makes due."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 from models.log import AcceptedTurn, NewTurn, accept_turns
 from models.plan_turns import plans_of_turns, store_turn_plans
+from models.recall_user import recalls_users
 from models.session import Transaction
 from models.session_state import SessionState
 from models.settings import artifact_settings, compression_settings, recall_settings
@@ -196,7 +197,8 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
     store_turn_plans(db, tenant_id, came_new)
     changed = {answer.session_id for answer in answers if not answer.duplicate}
     _want_readings(db, tenant_id, turns, answers)
-    _want_index(db, tenant_id, [sessions[session_id] for session_id in changed])
+    named = {turn.session_id for turn in turns if turn.user_id}
+    _want_index(db, tenant_id, [sessions[session_id] for session_id in changed], named=named)
     due = [session_id for session_id in changed if is_due(sessions[session_id])]
     if due:
         delay_s = compression_settings().summarize_debounce_s
@@ -221,13 +223,19 @@ def _want_readings(
         want_each(db, tenant_id, WorkKind.ARTIFACT, sorted(large), delay_s=delay_s)
 
 
-def _want_index(db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState]) -> None:
-    """Have turns indexed for recall before a summary or a small budget hides them."""
+def _want_index(
+    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
+) -> None:
+    """Have turns indexed before a summary or a small budget hides them, or another session asks for them."""
     if not recall_settings().recall_is_on:
         return
-    long = [session.session_id for session in sessions if session.history_tokens > INDEX_FROM_TOKENS]
-    if long:
-        want_each(db, tenant_id, WorkKind.RECALL, long, delay_s=compression_settings().summarize_debounce_s)
+    due = {session.session_id for session in sessions if session.history_tokens > INDEX_FROM_TOKENS}
+    short = {session.session_id for session in sessions if session.session_id in named} - due
+    if short and recalls_users(db, tenant_id):
+        due |= short
+    if due:
+        delay_s = compression_settings().summarize_debounce_s
+        want_each(db, tenant_id, WorkKind.RECALL, sorted(due), delay_s=delay_s)
 
 
 def is_due(session: SessionState) -> bool:

@@ -9,9 +9,10 @@ from context.ending import TRIM_ATTEMPTS, Ending, count_stored, fit_ending
 from context.history import read_history
 from context.message_counts import count_of, recounted
 from context.outgoing import Outgoing, Sender
-from context.recall.offer import RecallStatus
+from context.recall.offer import NO_OFFER
+from context.recalling import RecallChooser
 from context.shelf import Shelf, Shelved, fill_shelf
-from context.tokens import EMPTY, PLAIN, Count, Request, count_text, estimate, guarantee
+from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.trim import trim_turn
 from context.types import Message, Wire
 from context.window import (
@@ -24,7 +25,6 @@ from context.window import (
     artifacts_message,
     new_message,
     notes_message,
-    recall_message,
 )
 
 __all__ = ["Notes", "Unread", "Window", "WindowRequest", "build_messages", "new_message", "notes_message"]
@@ -38,11 +38,7 @@ BUDGET_NOTES_SHARE = 0.08
 WINDOW_NOTES_SHARE = 0.25
 """The same share of a window that no request has narrowed."""
 
-RECALL_FRAME_TOKENS = 50
-"""The label and the tags around recalled blocks, and the message that holds them, at most."""
-
 _PROBE = 10_000
-_CHOICES = 3
 
 
 def build_messages(request: WindowRequest) -> Window:
@@ -86,8 +82,10 @@ class _Assembly:
         self.taken: list[Taken] = []
         self.taken_cost = 0
         self.shelved = Shelved()
-        self.recalled = Recalled()
-        self.rate = self.price(Count(_PROBE)) / _PROBE
+        self.recalled = self.user_recalled = Recalled()
+        rate = self.price(Count(_PROBE)) / _PROBE
+        self.chooser = RecallChooser(request.recall, request.wire, self.price, rate)
+        self.user_chooser = replace(self.chooser, offer=request.user_recall or NO_OFFER)
         self.versions = NotesVersions(self.request.notes, self.request.wire)
 
     def window(self) -> Window:
@@ -96,7 +94,7 @@ class _Assembly:
         beside = room - left
         left = self._take_last(left)
         needed = self._rest_cost() + self._price_notes(self.versions.whole)
-        left = self._take_recall(left, room=left, free=left - needed)
+        left = self._take_recalls(left, free=left - needed)
         left = self._take_short_notes(left, everything_fits=needed <= left)
         left = self._take_rest(self._take_artifacts(left))
         left = self._take_more_recall(self._take_longer_notes(left))
@@ -114,6 +112,7 @@ class _Assembly:
             calibration=self.request.calibration,
             shelved=self.shelved,
             recalled=self.recalled,
+            user_recalled=self.user_recalled if self.request.user_recall else None,
         )
 
     def _contents(self) -> Contents:
@@ -128,6 +127,7 @@ class _Assembly:
             taken_cost=self.taken_cost,
             shelved=self.shelved,
             recalled=self.recalled,
+            user_recalled=self.user_recalled,
         )
 
     def price(self, count: Count) -> int:
@@ -238,12 +238,27 @@ class _Assembly:
             left -= self._add(Taken(turn, cost))
         return left
 
-    def _take_recall(self, left: int, *, room: int, free: int) -> int:
-        """Choose what is recalled before older turns are: a tail of small talk must not starve it."""
-        offer = self.request.recall
-        cap = offer.limits.cap(room, free)
-        self.recalled = Recalled(cap=cap, roomy=free >= offer.limits.tokens)
-        return self._choose_recall(left, cap)
+    def _take_recalls(self, left: int, *, free: int) -> int:
+        """Choose what is recalled before older turns are: a tail of small talk must not starve it.
+
+        The user's other sessions have a share of their own, before the session's own recall where they cover
+        more of the question, else of what that leaves.
+        """
+        takes = [self._take_recall, self._take_user_recall]
+        for take in reversed(takes) if self.user_chooser.offer.goes_first else takes:
+            rest = take(left, free)
+            left, free = rest, free - (left - rest)
+        return left
+
+    def _take_recall(self, left: int, free: int) -> int:
+        limits = self.request.recall.limits
+        self.recalled = Recalled(cap=limits.cap(left, free), roomy=free >= limits.tokens)
+        return self._choose_recall(left, self.recalled.cap)
+
+    def _take_user_recall(self, left: int, free: int) -> int:
+        limits = self.user_chooser.offer.limits
+        self.user_recalled = Recalled(cap=limits.share_of(left, free), roomy=free >= limits.tokens)
+        return self._choose_user_recall(left, self.user_recalled.cap)
 
     def _take_more_recall(self, left: int) -> int:
         """Choose anew among the messages that the window does not show, in the room that is really left."""
@@ -253,46 +268,17 @@ class _Assembly:
         return left
 
     def _choose_recall(self, left: int, most: int) -> int:
-        """Choose blocks that cost no more than `most` and than what is left, their frame included."""
-        offer, kept = self.request.recall, self.recalled
-        most = min(most, left)
-        self.recalled = replace(kept, blocks=(), message=None, cost=0, status=self._why_nothing(most))
-        tokens = int(most / self.rate) - RECALL_FRAME_TOKENS
-        for _ in range(_CHOICES):
-            if tokens <= 0:
-                break
-            blocks = offer.choose(
-                before_seq=self._shown_from(),
-                max_tokens=tokens,
-                facts=offer.limits.facts_of(most),
-                roomy=kept.roomy,
-                count=count_text,
-            )
-            if not blocks:
-                break
-            message = recall_message(blocks, self.request.wire)
-            cost = self.price(count_of([message]))
-            if cost <= most:
-                self.recalled = Recalled(blocks, message, cost, kept.cap, kept.roomy, RecallStatus.SHOWN)
-                return left - cost
-            tokens -= int((cost - most) / self.rate) + 1
-        return left
+        self.recalled = self.chooser.choose(self.recalled, min(most, left), self._shown_from())
+        return left - self.recalled.cost
+
+    def _choose_user_recall(self, left: int, most: int) -> int:
+        self.user_recalled = self.user_chooser.choose(self.user_recalled, min(most, left))
+        return left - self.user_recalled.cost
 
     def _shown_from(self) -> int | None:
         """The first message that the window shows raw; None where all that may be recalled is older."""
         first = next((message.seq for message in self.taken[-1].messages), None) if self.taken else None
         return first if first is not None else next((one.seq for one in self.history.open_turn), None)
-
-    def _why_nothing(self, most: int) -> RecallStatus:
-        """Say why nothing is recalled, as far as that is known before anything is chosen."""
-        offer, shown_from = self.request.recall, self._shown_from()
-        if offer.status is not None or offer.limits.is_skipped:
-            return offer.status or RecallStatus.SKIPPED
-        if most < min(offer.limits.tokens, RECALL_FRAME_TOKENS * 2) and offer.passages:
-            return RecallStatus.DOES_NOT_FIT
-        shown_from = offer.hidden_through + 1 if shown_from is None else shown_from
-        behind = offer.indexed_through < min(shown_from - 1, offer.hidden_through)
-        return RecallStatus.NOT_INDEXED_YET if behind else RecallStatus.NOTHING_FOUND
 
     def _shorten(self, messages: Sequence[Message], left: int) -> Taken | None:
         """Make messages fit by shortening what their tools returned."""
@@ -322,7 +308,8 @@ class _Assembly:
             if over <= 0:
                 self.fixed["overhead"] += max(over + left, 0)
                 return sent, messages
-            if not (self.taken or self.notes or self.recalled.message or self.shelved.text):
+            recalled = self.recalled.message or self.user_recalled.message
+            if not (self.taken or self.notes or recalled or self.shelved.text):
                 require_fit({**self.fixed, **self.ending.parts, "format": over + left}, self.request.budget)
             left += self._give_back(over * urgency)
             urgency *= 2
@@ -330,21 +317,23 @@ class _Assembly:
     def _messages(self) -> tuple[Message, ...]:
         """The summary, the turns, then what differs each time: nothing before it changes with it."""
         notes = [self.notes] if self.notes else []
-        recalled = [self.recalled.message] if self.recalled.message else []
+        recalled = [one.message for one in (self.user_recalled, self.recalled) if one.message]
         turns = (message for turn in reversed(self.taken) for message in turn.messages)
         shown = [artifacts_message(self.shelved, self.request.wire)] if self.shelved.text else []
         return (*notes, *turns, *shown, *recalled, *self.ending.messages)
 
     def _priced(self) -> int:
         """What the messages of the window cost part by part."""
-        beside = self._price_notes(self.notes) + self.shelved.cost + self.recalled.cost
+        recalled = self.recalled.cost + self.user_recalled.cost
+        beside = self._price_notes(self.notes) + self.shelved.cost + recalled
         return beside + self.taken_cost + self.ending.cost
 
     def _give_back(self, tokens: int) -> int:
         """Leave out recall and the oldest turns until so many tokens are free, then artifacts, then notes."""
+        before = self.user_recalled.cost
+        freed = self._choose_user_recall(before, before - tokens)
         before = self.recalled.cost
-        self._choose_recall(before, before - tokens)
-        freed = before - self.recalled.cost
+        freed += self._choose_recall(before, before - max(tokens - freed, 0))
         freed += self._give_turns_back(tokens - freed)
         if freed < tokens and self.shelved.text:
             freed += self.shelved.cost

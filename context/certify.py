@@ -10,7 +10,7 @@ from context.message_counts import count_of
 from context.outgoing import Outgoing
 from context.pairing import Repair
 from context.recall.offer import RecallStatus
-from context.recall.region import name_messages
+from context.recall.region import name_messages, name_sessions
 from context.shelf import Shelved
 from context.tokens import Count, guarantee
 from context.trim import Trim
@@ -43,6 +43,7 @@ class Contents:
         taken_cost: What they cost together.
         shelved: The artifacts.
         recalled: The recalled stretches.
+        user_recalled: Those of the user's other sessions.
     """
 
     request: WindowRequest
@@ -55,6 +56,7 @@ class Contents:
     taken_cost: int
     shelved: Shelved
     recalled: Recalled
+    user_recalled: Recalled
 
     def price(self, count: Count) -> int:
         """Bound a stored count in the model's own tokens."""
@@ -138,6 +140,9 @@ class _Account:
         if self.contents.shelved.text:
             names = ", ".join(one.artifact.artifact_id for one in self.contents.shelved.execution.used)
             blocks.append(Block("artifact", self.contents.shelved.cost, names, "untrusted"))
+        if self.contents.user_recalled.message:
+            origin = f"sessions {name_sessions(self.contents.user_recalled.blocks)}"
+            blocks.append(Block("user_recall", self.contents.user_recalled.cost, origin, "conversation"))
         if self.contents.recalled.message:
             origin = f"messages {name_messages(self.contents.recalled.blocks)}"
             blocks.append(Block("recall", self.contents.recalled.cost, origin, "conversation"))
@@ -179,8 +184,12 @@ class _Account:
         return [Exclusion(f"part of {what}", "shortened-to-fit", missing)] if missing > 0 else []
 
     def _excluded_recall(self) -> list[Exclusion]:
-        status = self.contents.recalled.status
-        return [Exclusion("recall", str(status), None)] if status in _UNSHOWN else []
+        kinds = {"recall": self.contents.recalled, "user_recall": self.contents.user_recalled}
+        return [
+            Exclusion(what, str(found.status), None)
+            for what, found in kinds.items()
+            if found.status in _UNSHOWN
+        ]
 
     def _excluded_messages(self) -> list[Exclusion]:
         unread = self.request.unread

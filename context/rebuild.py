@@ -121,7 +121,7 @@ def rebuild_smaller(refused: Refused) -> Rebuilt:
     )
     over: FixedPartOverBudgetError | None = None
     bare = replace(refused, request=replace(refused.request, shelf=None))
-    silent = replace(bare, request=replace(bare.request, recall=NO_OFFER))
+    silent = replace(bare, request=replace(bare.request, recall=NO_OFFER, user_recall=None))
     smaller = replace(refused.budget, input_limit=max(min(refused.budget.input_tokens, before.tokens - 1), 1))
     attempts = ((bare, room), (bare, refused.budget), (silent, smaller))
     for attempt, budget in ((replace(silent, summary=None), smaller),) if is_repeated else attempts:

@@ -107,6 +107,7 @@ class WindowRequest:
         notes: The summary in force.
         recall: Passages of older turns that bear on the new messages, and how much room they may take.
         unread: Older raw messages that were not read.
+        user_recall: Passages of the user's other sessions; None where the request asks for none.
         shelf: The artifacts that may be shown; None for none.
         wire: The format in which the window is wanted.
         calibration: What reported usage has taught about the model.
@@ -122,6 +123,7 @@ class WindowRequest:
     notes: Notes | None = None
     recall: RecallOffer = NO_OFFER
     unread: Unread | None = None
+    user_recall: RecallOffer | None = None
     shelf: Shelf | None = None
     wire: Wire = Wire.OPENAI
     calibration: Calibration = UNCALIBRATED
@@ -142,6 +144,7 @@ class Window:
         calibration: What the two counts were corrected with.
         shelved: What it shows of artifacts, and how each was used.
         recalled: What it shows of older turns, why not more, and the most that it might show.
+        user_recalled: The same of the user's other sessions; None where the request asks for none of them.
     """
 
     items: tuple[str, ...]
@@ -153,6 +156,7 @@ class Window:
     calibration: Calibration
     shelved: Shelved = NO_ARTIFACTS
     recalled: Recalled = NO_RECALL
+    user_recalled: Recalled | None = None
 
 
 def new_message(

@@ -7,6 +7,7 @@ WINDOW_TAGS = (
     "transcript",
     "previous_summary",
     "earlier_messages",
+    "earlier_sessions",
     "recalled_messages",
     "prepared_artifact",  # and `prepared_artifacts`: a name counts with what goes on after it
     "stored_result",

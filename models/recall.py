@@ -33,6 +33,7 @@ from models.base import Base, TenantKey
 from models.cipher import TextKey
 from models.conversation import SESSION_KEY, Session
 from models.log import StoredMessage
+from models.recall_user import UserKey, users_of_turns
 from models.session import Transaction
 from models.session_state import SessionState
 from models.settings import recall_settings
@@ -48,6 +49,13 @@ class RecallPassage(Base):
         ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
         Index(None, "tenant_id", "session_id", "seq"),
         Index(None, "keys", postgresql_using="gin", postgresql_with={"fastupdate": "off"}),
+        Index(
+            None,
+            "user_keys",
+            postgresql_using="gin",
+            postgresql_with={"fastupdate": "off"},
+            postgresql_where=text("user_keys is not null"),
+        ),
         CheckConstraint("tokens >= 1", name="tokens_are_counted"),
         CheckConstraint("0 <= part and part < parts", name="part_is_one_of_the_parts"),
     )
@@ -65,6 +73,7 @@ class RecallPassage(Base):
     body: Mapped[str]
     tokens: Mapped[int]
     keys: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
+    user_keys: Mapped[list[int] | None] = mapped_column(ARRAY(BigInteger))
 
 
 class RecallTerm(Base):
@@ -245,6 +254,7 @@ def add_passages(
     secret = cells.reading_key() if keyed else None
     rows = [_row(cells, index, passage, secret) for passage in passages]
     if rows:
+        _add_user_keys(db, index, rows)
         db.execute(insert(RecallPassage), rows)
         _count_terms(db, index, Counter(key for row in rows for key in row["keys"]))
     return True
@@ -295,6 +305,14 @@ def _row(cells: Cells, index: RecallKey, passage: Passage, secret: TextKey | Non
         "tokens": passage.tokens,
         "keys": sorted(index.term_keys(passage.terms, secret).values()),
     }
+
+
+def _add_user_keys(db: Transaction, index: RecallKey, rows: Sequence[dict[str, Any]]) -> None:
+    """Have passages found from other sessions of the user whom their turn names."""
+    users = users_of_turns(db, index.tenant_id, index.session_id, {row["turn_index"] for row in rows})
+    for row in rows:
+        user_id = users.get(row["turn_index"])
+        row["user_keys"] = UserKey(index.tenant_id, user_id).keys_of(row["keys"]) if user_id else None
 
 
 def _count_terms(db: Transaction, index: RecallKey, counts: Mapping[int, int]) -> None:

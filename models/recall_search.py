@@ -35,9 +35,10 @@ _COUNTS = text("""
         and progress.start_seq = :start_seq
 """)
 # Which of the terms asked for a passage has: a bit each, since reading its keys back would cost more.
-_ASKED = """(
-    select bit_or(1 << (place::int - 1))
-    from unnest(cast(:asked as bigint[])) with ordinality term (key, place) where key = any({table}.keys)
+ASKED = """(
+    select bit_or(1 << (place - 1))
+    from unnest(cast(:asked as bigint[]), cast(:bits as int[])) term (key, place)
+    where key = any({table}.keys)
 )"""
 # The keys are the session's own: searched alone, they lead to few rows by the one right index.
 _BY_KEYS = """
@@ -49,17 +50,17 @@ _BY_KEYS = """
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and seq <= :through_seq
 """
-_WITH_ANY = text(_BY_KEYS.format(has="&&", asked=_ASKED.format(table="found")))
-_WITH_ALL = text(_BY_KEYS.format(has="@>", asked=_ASKED.format(table="found")))
+_WITH_ANY = text(_BY_KEYS.format(has="&&", asked=ASKED.format(table="found")))
+_WITH_ALL = text(_BY_KEYS.format(has="@>", asked=ASKED.format(table="found")))
 _LATEST = text(f"""
-    select start, tokens, {_ASKED.format(table="recall_passage")} from recall_passage
+    select start, tokens, {ASKED.format(table="recall_passage")} from recall_passage
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and keys @> cast(:keys as bigint[]) and seq <= :through_seq and start > :after
     order by start desc limit :most
 """)  # noqa: S608 (parts of our own)
 _STRETCHES = text(f"""
     select stretch.seq, stretch.turn_index, line, part, parts, speaker, body, start, stretch.tokens,
-        {_ASKED.format(table="stretch")}, turn.completed_at
+        {ASKED.format(table="stretch")}, turn.completed_at
     from unnest(cast(:firsts as bigint[]), cast(:lasts as bigint[])) wanted (first, last)
     cross join lateral (
         select * from recall_passage
@@ -141,8 +142,9 @@ class _Search:
     def __init__(self, db: Transaction, index: RecallKey, through_seq: int, asked: Mapping[int, str]) -> None:
         self._db, self._index = db, index
         self._common = list(asked)
-        self._values = {**index.columns(), "through_seq": through_seq, "asked": self._common}
-        self._terms = _Terms(asked.values())
+        bits = list(range(1, len(asked) + 1))
+        self._values = {**index.columns(), "through_seq": through_seq, "asked": self._common, "bits": bits}
+        self._terms = Terms(asked.values())
 
     def hits(self, rare: list[int], *, from_start: int) -> list[Hit]:
         """Find all passages with a rare term; where none is rare, those where two meet, and the latest."""
@@ -176,7 +178,7 @@ class _Search:
         return list(self._db.execute(statement, {**self._values, **parameters}).all())
 
 
-class _Terms(dict[int | None, frozenset[str]]):
+class Terms(dict[int | None, frozenset[str]]):
     """The terms that bits stand for; few sets of them occur, each is made once."""
 
     def __init__(self, asked: Iterable[str]) -> None:

@@ -166,9 +166,9 @@ def _brief_engine(_pid: int, database_url: str, timeout_ms: int, role: str) -> E
         "pool_overflow": 0,
         "pool_timeout_s": timeout_ms / 1000,
     }
-    # To compile a plan would take longer than the statement may run.
+    # To compile a plan would take longer than the statement may run, and so would walking a table.
     settings = database_settings().model_copy(update=limits)
-    return make_engine(settings, autocommit=True, role=role, jit="off")
+    return make_engine(settings, autocommit=True, role=role, jit="off", enable_seqscan="off")
 
 
 @contextmanager

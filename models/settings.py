@@ -154,6 +154,12 @@ class RecallSettings(BaseSettings):
     recall_free_share: float = Field(
         0.25, ge=0, le=1, description="The share of the free room that recall takes where all else fits."
     )
+    recall_user_share: float = Field(
+        0.25,
+        ge=0,
+        le=1,
+        description="The share of the room that the user's other sessions take where older turns do not fit.",
+    )
     recall_most_tokens: int = Field(
         4_000, ge=0, description="The most tokens that recall takes of any window, however large."
     )

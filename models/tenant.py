@@ -29,6 +29,7 @@ class Tenant(Base):
     created_at: Mapped[CreatedAt]
     erased_generation: Mapped[int] = mapped_column(server_default=text("0"))
     max_history_tokens: Mapped[int | None]
+    recalls_users: Mapped[bool] = mapped_column(server_default=text("false"))
 
 
 class ApiKey(Base):

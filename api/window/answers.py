@@ -57,6 +57,7 @@ def utilization_of(
     breakdown: dict[str, int] = {}
     for block in certificate.blocks:
         breakdown[block.source] = breakdown.get(block.source, 0) + block.tokens
+    of_user = {"user_recall": recall_report(window.user_recalled)} if window.user_recalled else {}
     return {
         "model_name": model,
         "model_family": family_of(model),
@@ -75,6 +76,7 @@ def utilization_of(
             "observations": window.calibration.observations,
         },
         "recall": recall_report(window.recalled),
+        **of_user,
         "goal": goal,
         "assumed": list(budget.assumed),
     }

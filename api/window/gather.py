@@ -10,9 +10,10 @@ from api.window.beside import canonical_room
 from api.window.calibration import calibrations
 from api.window.in_force import find_maker
 from api.window.prepare import choose_models
-from api.window.recall import RecallQuestion, recall
+from api.window.recall import RecallQuestion, limits_of, recall
 from api.window.request import ContextRequest, Given
 from api.window.tails import notes_of, read_tail
+from api.window.user_recall import UserQuestion, let_first, recall_user
 from context.artifacts.open_turn import fit_restored
 from context.artifacts.split import pointed_artifacts
 from context.assemble import Notes, Unread, Window, WindowRequest, build_messages
@@ -22,7 +23,8 @@ from context.outgoing import RefusedBefore
 from context.planning.deterministic import Wanted
 from context.planning.room import canonical_tokens, most_share_of_old
 from context.planning.standing import standing_question
-from context.recall.offer import NO_OFFER
+from context.preflight.policy import FULL_MEMORY
+from context.recall.offer import NO_OFFER, RecallOffer
 from context.recall.question import find_question
 from context.shadow.parts import EVERY_PART, Part
 from context.shadow.whole import put_back_newest
@@ -30,6 +32,7 @@ from context.types import Message
 from models.freshness import Standing
 from models.planning_settings import planning_settings
 from models.session import reading
+from models.settings import recall_settings
 from models.tracing import span
 
 
@@ -132,16 +135,10 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     )
     with span("gather artifacts"):
         shelving = gather_artifacts(asked_of_artifacts)
-    memory = given.judged.found.memory if given.judged else None
     with span("recall passages") as step:
-        recalled = NO_OFFER
-        if standing:
-            room = _history_tokens(sought, notes)
-            asked_of_recall = RecallQuestion(
-                tenant_id, standing.session, question, budget, room, messages, known.unread, memory
-            )
-            recalled = recall(asked_of_recall)
-        step.tell(afterturn__passages=len(recalled.passages))
+        recalled, of_user = _recall(sought, question, Tail(messages, known.unread), notes)
+        found = len(recalled.passages) + (len(of_user.passages) if of_user else 0)
+        step.tell(afterturn__passages=found)
     asked = WindowRequest(
         model=request.model,
         budget=budget,
@@ -152,12 +149,42 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         notes=notes,
         recall=recalled,
         unread=known.unread,
+        user_recall=of_user,
         shelf=shelving.shelf,
         wire=request.wire,
         calibration=calibrations.find(tenant_id, request.model),
         refused=_refused_before(sought),
     )
     return Gathered(asked, shelving)
+
+
+def _recall(
+    sought: Sought, question: str, tail: Tail, notes: Notes | None
+) -> tuple[RecallOffer, RecallOffer | None]:
+    """Find what bears on the question: in the session, and where asked for in the user's other sessions."""
+    request, standing = sought.request, sought.standing
+    memory = sought.given.judged.found.memory if sought.given.judged else None
+    room = _history_tokens(sought, notes)
+    own = NO_OFFER
+    if standing:
+        own = recall(
+            RecallQuestion(
+                sought.tenant_id,
+                standing.session,
+                question,
+                sought.budget,
+                room,
+                tail.messages,
+                tail.unread,
+                memory,
+            )
+        )
+    if not request.recalls_user:
+        return own, None
+    limits = limits_of(recall_settings(), memory or FULL_MEMORY, sought.budget)
+    session_id = standing.session.session_id if standing else None
+    asked = UserQuestion(sought.tenant_id, session_id, request.user_id or None, question, limits, room)
+    return own, let_first(recall_user(asked), own)
 
 
 def _refused_before(sought: Sought) -> RefusedBefore:

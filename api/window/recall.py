@@ -134,6 +134,7 @@ def recall(asked: RecallQuestion) -> RecallOffer:
         passages=_worth_showing(found.passages, session),
         weights=found.weights,
         limits=limits,
+        stats=found.stats,
         indexed_through=found.indexed_through,
         hidden_through=asked.search_through,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import takewhile
 from typing import TypeVar
 from uuid import UUID
@@ -32,6 +33,21 @@ from models.limit import find_limit
 from models.session import Transaction
 
 
+class RecallScope(StrEnum):
+    """Where recall looks."""
+
+    SESSION = "session"
+    USER = "user"
+
+
+class RecallWish(Body):
+    """What a request wants recalled."""
+
+    scope: RecallScope = Field(
+        RecallScope.SESSION, description="user: what the user's other sessions said as well."
+    )
+
+
 class ContextRequest(Body):
     """The request that is about to be sent to a model, as far as the platform knows it."""
 
@@ -50,12 +66,21 @@ class ContextRequest(Body):
     focus: str | None = Field(None, max_length=2_000, description="What artifacts are read for.")
     budget: int | None = Field(None, ge=1, le=MAX_WINDOW, description="A lower limit of input tokens.")
     wire: Wire = Field(Wire.OPENAI, description="The format of `messages`, in and out.")
+    user_id: str | None = Field(
+        None, max_length=200, description="Who asks, as turns name the user; else the session's only user."
+    )
+    recall: RecallWish = Field(RecallWish(), description="Where recall looks.")
     wait_ms: int = Field(0, ge=0, description="How long to wait for work that is under way.")
     kind: Kind = Field(Kind.USER, description="What the request comes from.")
     hint: HintPlace = Field(HintPlace.FIELD, description="Where preflight's hint goes beside the answer.")
     top_n: int | None = Field(None, ge=1, le=5_000, description="The most tools to send.")
     planner_model: str | None = Field(None, max_length=200, description="The model that plans.")
     summarizer_model: str | None = Field(None, max_length=200, description="The model that summarizes.")
+
+    @property
+    def recalls_user(self) -> bool:
+        """Whether the user's other sessions are to be searched."""
+        return self.recall.scope is RecallScope.USER
 
 
 Request = TypeVar("Request", bound=ContextRequest)

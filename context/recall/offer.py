@@ -6,6 +6,7 @@ from enum import StrEnum
 from math import ceil
 
 from context.recall.passages import Passage
+from context.recall.ranking import RecallStats
 from context.recall.selection import MIN_SHARE, RecallBlock, choose_blocks
 
 ROOMY_MIN_SHARE = 0.4
@@ -21,6 +22,7 @@ class RecallStatus(StrEnum):
     NOT_INDEXED_YET = "not-indexed-yet"
     SEARCH_FAILED = "search-failed"
     SKIPPED = "skipped"
+    NO_USER = "no-user"
     OFF = "off"
 
 
@@ -57,10 +59,15 @@ class RecallLimits:
         Returns:
             At least `tokens`, unless recall is skipped; more where there is more room.
         """
-        if self.is_skipped:
-            return 0
+        return 0 if self.is_skipped else max(self.tokens, self._share(room, free))
+
+    def share_of(self, room: int, free: int) -> int:
+        """Say the same of what stands behind the session's own recall: a full window has no least for it."""
+        return self._share(room, free) if free < self.tokens and not self.is_skipped else self.cap(room, free)
+
+    def _share(self, room: int, free: int) -> int:
         share = free * self.free_share if free >= self.tokens else room * self.tight_share
-        return max(self.tokens, min(int(share), self.most_tokens))
+        return min(int(share), self.most_tokens)
 
     def facts_of(self, tokens: int) -> int:
         """The most blocks within so many tokens."""
@@ -81,6 +88,8 @@ class RecallOffer:
         indexed_through: The last message that the index knows, >= 0.
         hidden_through: The last message that the window leaves out in any case, >= 0.
         status: Why there are no passages to choose from; None where a search was made.
+        stats: What the search counted; None where none was made.
+        goes_first: Whether it has its share before the session's own recall: it covers more of the question.
     """
 
     passages: Sequence[Passage] = ()
@@ -89,6 +98,8 @@ class RecallOffer:
     indexed_through: int = 0
     hidden_through: int = 0
     status: RecallStatus | None = None
+    stats: RecallStats | None = None
+    goes_first: bool = False
 
     def choose(
         self, *, before_seq: int | None, max_tokens: int, facts: int, roomy: bool, count: Callable[[str], int]

@@ -43,6 +43,7 @@ class Passage:
         tokens: Its own, the speaker's name included where it opens a line, >= 1.
         terms: The terms by which it is found; at a read, only those that were asked for.
         said_on: The day on which its turn ended; None where no event said so.
+        session: The session that it is from, where that is another one than the request's; else empty.
     """
 
     seq: int
@@ -56,6 +57,7 @@ class Passage:
     tokens: int
     terms: frozenset[str]
     said_on: date | None = None
+    session: str = ""
 
     @property
     def centre(self) -> float:

@@ -64,6 +64,12 @@ class RecallStats:
     passages: int
     frequencies: Mapping[str, int]
 
+    def __add__(self, other: "RecallStats") -> "RecallStats":
+        """Count two sets of passages together."""
+        terms = {**self.frequencies, **other.frequencies}
+        sums = {term: self.frequencies.get(term, 0) + other.frequencies.get(term, 0) for term in terms}
+        return RecallStats(self.passages + other.passages, sums)
+
 
 def weigh_terms(terms: Sequence[str], stats: RecallStats, *, limit: int = MAX_TERMS) -> dict[str, float]:
     """Weigh the terms of a question by how rarely the session uses them.
@@ -83,6 +89,25 @@ def weigh_terms(terms: Sequence[str], stats: RecallStats, *, limit: int = MAX_TE
     weights = {term: _rarity(known[term], max(stats.passages, known[term])) for term in rarest}
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()}
+
+
+def find_worth(places: Sequence[Placed], stats: RecallStats) -> float:
+    """Say how much of a question the best of some passages covers, by the rarity of its terms.
+
+    Two searches for one question are compared by it, with their counts added up.
+
+    Args:
+        places: Passages with those terms of the question that they have.
+        stats: The counts, of terms that nobody used too.
+
+    Returns:
+        A share in [0, 1]; 0 where no passage has a term.
+    """
+    known = stats.frequencies
+    weights = {term: _rarity(known[term], max(stats.passages, known[term])) for term in known}
+    total = sum(weights.values())
+    best = max((sum(weights.get(term, 0.0) for term in place.terms) for place in places), default=0.0)
+    return best / total if total else 0.0
 
 
 def _rarity(frequency: int, passages: int) -> float:

@@ -33,6 +33,7 @@ class RecallBlock:
         tokens: The count of the text and of its label in the region, >= 1.
         score: That of its best passage.
         said_on: The day of the first message, where that is known and worth saying.
+        session: The session that it is from, where that is another one than the request's; else empty.
     """
 
     from_seq: int
@@ -43,6 +44,7 @@ class RecallBlock:
     tokens: int
     score: float
     said_on: date | None = None
+    session: str = ""
 
 
 def stats_of(passages: Sequence[Passage], terms: Iterable[str]) -> RecallStats:
@@ -176,7 +178,7 @@ def _block(stretch: Sequence[_Ranked], count: Callable[[str], int]) -> RecallBlo
     lines = groupby(passages, key=lambda passage: (passage.seq, passage.line))
     text = disarm("\n".join(_write_line(list(line)) for _, line in lines))
     first, last = passages[0], passages[-1]
-    tokens = count(f"{heading(first.seq, last.seq, first.said_on)}\n{text}\n")
+    tokens = count(f"{heading(first.seq, last.seq, first.said_on, first.session)}\n{text}\n")
     return RecallBlock(
         first.seq,
         last.seq,
@@ -186,6 +188,7 @@ def _block(stretch: Sequence[_Ranked], count: Callable[[str], int]) -> RecallBlo
         tokens,
         max(entry.score for entry in stretch),
         first.said_on,
+        first.session,
     )
 
 

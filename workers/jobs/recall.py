@@ -12,6 +12,7 @@ from context.types import Message
 from models.conversation import find_session
 from models.history import load_oldest
 from models.recall import Progress, RecallKey, add_passages, find_progress, find_turns, lock_source
+from models.recall_user import has_users
 from models.session import reading, transaction
 from models.settings import RecallSettings
 from models.work import Claim, finish
@@ -54,6 +55,8 @@ class Stretch:
 
 def index_session(held: Claim, *, settings: RecallSettings, count: Callable[[str], int] = count_text) -> str:
     """Index the oldest turns that are not indexed yet, up to the newest turn, unless that is large.
+
+    The newest turn is indexed too where other sessions of its user are to find it.
 
     Each slice is added only if the session is of the generation that was read: text that was erased or
     edited meanwhile cannot come back. The index itself moves on by compare-and-set.
@@ -119,10 +122,18 @@ def _read(tenant_id: UUID, session_id: str, *, through_seq: int | None = None) -
         if not messages:
             return NOTHING
         turns = find_turns(db, tenant_id, session_id, after_seq=after, up_to_seq=messages[-1].seq)
+        to_the_end = through_seq is None and has_users(db, tenant_id, session_id)
     more = messages[-1].seq < up_to
     hidden = up_to if through_seq else session.recall_through
-    whole = _whole_turns(messages, more=more) if more or messages[-1].seq > hidden else messages
+    stays_out = more or (messages[-1].seq > hidden and not (to_the_end and _is_answered(messages)))
+    whole = _whole_turns(messages, more=more) if stays_out else messages
     return Stretch(index, session.generation, progress, whole, turns, more) if whole else NOTHING
+
+
+def _is_answered(messages: Sequence[Message]) -> bool:
+    """Whether no call waits for its result: the result would else be indexed apart, without its name."""
+    made = {call_id for message in messages for call_id in message.call_ids}
+    return made <= {call_id for message in messages for call_id in message.answer_ids}
 
 
 def _whole_turns(messages: Sequence[Message], *, more: bool) -> Sequence[Message]:

@@ -1,0 +1,87 @@
+"""What a request sees of the user's other sessions; it neither waits nor fails by it."""
+
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import structlog
+
+from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
+from context.recall.ranking import find_worth
+from models.recall_user import UserKey, find_only_user, recalls_users
+from models.recall_user_search import find_user_passages
+from models.session import Transaction, reading_briefly
+from models.settings import recall_settings
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class UserQuestion:
+    """What may be recalled of a user's other sessions.
+
+    Attributes:
+        tenant_id: Whose sessions.
+        session_id: The session that asks; None where it is not stored.
+        user_id: Who asks; None for the session's only user.
+        question: The words of the request.
+        limits: How much of the window the session's own recall may take.
+        room_tokens: Canonical tokens beside the parts that must be sent.
+    """
+
+    tenant_id: UUID
+    session_id: str | None
+    user_id: str | None
+    question: str
+    limits: RecallLimits
+    room_tokens: int
+
+
+def recall_user(asked: UserQuestion) -> RecallOffer:
+    """Find passages of the user's other sessions, as far as they bear on the question.
+
+    Returns:
+        The passages, or why there are none: the tenant has it switched off, nobody says who asks, the message
+        asks for nothing, a search failed or took too long.
+    """
+    settings = recall_settings()
+    limits = replace(asked.limits, tight_share=min(settings.recall_user_share, asked.limits.tight_share))
+    if not settings.recall_is_on:
+        return RecallOffer(status=RecallStatus.OFF)
+    try:
+        with reading_briefly(settings.recall_timeout_ms) as db:
+            return _search(db, asked, limits)
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with recall, the window is right without it)
+        log.warning("recall_failed", session_id=asked.session_id, error=type(error).__name__)
+        return RecallOffer(status=RecallStatus.SEARCH_FAILED, limits=limits)
+
+
+def _search(db: Transaction, asked: UserQuestion, limits: RecallLimits) -> RecallOffer:
+    if not recalls_users(db, asked.tenant_id):
+        return RecallOffer(status=RecallStatus.OFF)
+    user_id = asked.user_id
+    if user_id is None and asked.session_id is not None:
+        user_id = find_only_user(db, asked.tenant_id, asked.session_id)
+    if user_id is None:
+        return RecallOffer(status=RecallStatus.NO_USER)
+    if limits.is_skipped:
+        return RecallOffer(status=RecallStatus.SKIPPED)
+    found = find_user_passages(
+        db,
+        UserKey(asked.tenant_id, user_id),
+        asked.question,
+        beside=asked.session_id,
+        max_tokens=max(limits.cap(asked.room_tokens, asked.room_tokens), 1),
+    )
+    return RecallOffer(passages=found.passages, weights=found.weights, limits=limits, stats=found.stats)
+
+
+def let_first(user: RecallOffer, own: RecallOffer) -> RecallOffer:
+    """Say whether the other sessions have their share before the session's own recall.
+
+    They have where their best passage covers more of the question, weighed by all that the user said.
+    """
+    if user.stats is None or not user.passages:
+        return user
+    both = user.stats + own.stats if own.stats else user.stats
+    first = find_worth(user.passages, both) > find_worth(own.passages, both)
+    return replace(user, goes_first=first)

@@ -1,0 +1,99 @@
+"""Recall across the sessions of a user: the switch of a tenant, and the keys that lead to passages."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from uuid import UUID
+
+from sqlalchemy import select, text, update
+
+from models.log import Turn
+from models.session import Transaction
+from models.tenant import Tenant
+
+_TERM = 0xFFFFFFFF
+_ANY_TERM = 0
+"""The half of a key that stands for any term: every passage of a user has it."""
+
+
+@dataclass(frozen=True)
+class UserKey:
+    """Whose passages: those of turns that name a user of a tenant.
+
+    Attributes:
+        tenant_id: The tenant.
+        user_id: The user, as turns name it.
+    """
+
+    tenant_id: UUID
+    user_id: str
+
+    @property
+    def half(self) -> int:
+        """The user's half of a key, a signed number of 32 bits."""
+        digest = blake2b(f"{self.tenant_id}/user/{self.user_id}".encode(), digest_size=4).digest()
+        return int.from_bytes(digest, signed=True)
+
+    @property
+    def any_term(self) -> int:
+        """The key that every passage of the user has."""
+        return self.half << 32 | _ANY_TERM
+
+    def key_of(self, key: int) -> int:
+        """Turn the key of a term in any session into the user's for the same term."""
+        return self.half << 32 | key & _TERM
+
+    def keys_of(self, keys: Iterable[int]) -> list[int]:
+        """Turn the keys of a passage into those of the user, and add `any_term`."""
+        return sorted({self.any_term, *map(self.key_of, keys)})
+
+
+def recalls_users(db: Transaction, tenant_id: UUID) -> bool:
+    """Whether the tenant wants recall across the sessions of a user."""
+    found = db.execute(select(Tenant.recalls_users).where(Tenant.tenant_id == tenant_id)).scalar()
+    return bool(found)
+
+
+def switch_users(db: Transaction, tenant_id: UUID, *, on: bool) -> None:
+    """Switch recall across the sessions of a user on or off; passages from before need `add_user_keys`."""
+    db.execute(update(Tenant).where(Tenant.tenant_id == tenant_id).values(recalls_users=on))
+
+
+def users_of_turns(
+    db: Transaction, tenant_id: UUID, session_id: str, turns: Collection[int]
+) -> dict[int, str]:
+    """Name the users of turns, by index; none where the tenant has recall by user switched off."""
+    rows = db.execute(
+        select(Turn.turn_index, Turn.user_id)
+        .join(Tenant, Tenant.tenant_id == Turn.tenant_id)
+        .where(
+            Turn.tenant_id == tenant_id,
+            Turn.session_id == session_id,
+            Turn.turn_index.in_(sorted(turns)),
+            Turn.user_id.is_not(None),
+            Tenant.recalls_users,
+        )
+    )
+    return {row.turn_index: str(row.user_id) for row in rows}
+
+
+def has_users(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
+    """Whether a session is searched from other sessions: a turn names a user, and the switch is on."""
+    return recalls_users(db, tenant_id) and bool(_users_of(db, tenant_id, session_id))
+
+
+def find_only_user(db: Transaction, tenant_id: UUID, session_id: str) -> str | None:
+    """Find the one user whom a session's turns name; None where they name none, or several."""
+    users = _users_of(db, tenant_id, session_id)
+    return users[0] if len(users) == 1 else None
+
+
+_USERS = text(
+    "select distinct user_id from turn where tenant_id = :tenant_id and session_id = :session_id "
+    "and user_id is not null limit 2"
+)
+
+
+def _users_of(db: Transaction, tenant_id: UUID, session_id: str) -> Sequence[str]:
+    """Name up to two users of a session."""
+    return db.execute(_USERS, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()

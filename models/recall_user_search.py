@@ -1,0 +1,242 @@
+"""The search of recall across the sessions of a user: bounded reads, however many sessions there are."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import accumulate, combinations
+from typing import Any
+
+from sqlalchemy import text
+
+from context.recall.passages import Passage
+from context.recall.ranking import Hit, RecallStats, find_ranges, weigh_terms
+from context.words import query_terms
+from models.recall import RecallKey, passage_row
+from models.recall_search import ASKED, FoundPassages, Terms
+from models.recall_user import UserKey
+from models.session import Transaction
+from models.text_keys import Cells
+
+MOST_COUNTED = 200
+"""A term of more passages than this is common: nobody counts how many there are."""
+
+MOST_HITS = 300
+"""The most passages that a search for rare terms reads."""
+
+_READ_FOR_COUNT = 1_000
+"""The most passages of a term that are looked at, those of the session itself included."""
+
+_ALL_PASSAGES = 20 * MOST_COUNTED
+"""How many passages a user is taken to have who has more than are counted."""
+
+_PAIR_TERMS = 4
+_PAIR_HITS = 60
+_STRETCH_PASSAGES = 300
+_APART = 10**12
+"""What lies between two sessions on the one line of tokens on which passages are ranked."""
+
+_COUNTS = text("""
+    select asked.place, (
+        select count(*) from (
+            select from (
+                select tenant_id, session_id from recall_passage
+                where user_keys @> array[asked.key] limit :most_read
+            ) of_the_user
+            where tenant_id = :tenant_id and session_id <> :session_id limit :most
+        ) counted
+    )
+    from unnest(cast(:keys as bigint[]), cast(:places as int[])) asked (key, place)
+""")
+_HITS = """
+    with found as materialized (
+        select tenant_id, session_id, start_seq, start, tokens, user_keys as keys
+        from recall_passage where user_keys {has} cast(:keys as bigint[]) {also} limit :most
+    )
+    select session_id, start_seq, start, tokens, {asked} from found
+    where tenant_id = :tenant_id and session_id <> :session_id
+"""
+_WITH_ANY = text(_HITS.format(has="&&", also="", asked=ASKED.format(table="found")))
+_WITH_ALL = text(
+    _HITS.format(has="@>", also="and session_id <> :session_id", asked=ASKED.format(table="found"))
+)
+_STRETCHES = text(f"""
+    select stretch.session_id, stretch.start_seq, stretch.seq, stretch.turn_index, line, part, parts, speaker,
+        body, start, stretch.tokens, {ASKED.format(table="stretch")},
+        coalesce(turn.completed_at, turn.received_at)
+    from unnest(cast(:sessions as text[]), cast(:epochs as bigint[]), cast(:firsts as bigint[]),
+        cast(:lasts as bigint[])) wanted (session_id, start_seq, first, last)
+    join session on session.tenant_id = :tenant_id and session.session_id = wanted.session_id
+        and session.start_seq = wanted.start_seq
+    cross join lateral (
+        select session_id, start_seq, seq, turn_index, line, part, parts, speaker, body, start, tokens,
+            user_keys as keys
+        from recall_passage
+        where tenant_id = :tenant_id and session_id = wanted.session_id and start_seq = wanted.start_seq
+            and start between wanted.first and wanted.last
+        order by start limit :most
+    ) stretch
+    join turn on turn.tenant_id = :tenant_id and turn.session_id = stretch.session_id
+        and turn.turn_index = stretch.turn_index
+    where turn.user_id = :user_id
+    order by 1, 2, start limit :most
+""")  # noqa: S608 (parts of our own)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A passage's index, and where in it the passage starts."""
+
+    session_id: str
+    start_seq: int
+
+
+def find_user_passages(
+    db: Transaction, user: UserKey, query: str, *, beside: str | None, max_tokens: int
+) -> FoundPassages:
+    """Find what a user's other sessions say of a query, with a bounded amount of work.
+
+    A passage counts where its turn names the user, and its session was not reset since.
+
+    Args:
+        db: Where to read.
+        user: The user.
+        query: The new message.
+        beside: The session that asks: none of its passages are found; None where it is not stored.
+        max_tokens: How much is wanted; two to four times as much is loaded.
+
+    Returns:
+        Passages for `choose_blocks`, session by session, the one that was told last at the end. `start`
+        counts on one line, on which sessions lie far apart.
+    """
+    terms = query_terms(query)
+    if not terms or max_tokens <= 0:
+        return FoundPassages([], RecallStats(0, {}))
+    search = _Search(db, user, terms, beside)
+    stats = search.count()
+    weights = weigh_terms(terms, stats)
+    if not weights:
+        return FoundPassages([], stats)
+    hits = search.hits(stats, weights)
+    ranges = find_ranges(hits, weights, max_tokens=max_tokens)
+    return FoundPassages(search.load(ranges, weights) if ranges else [], stats, weights)
+
+
+class _Search:
+    """One search: for whom, for which terms, beside which session."""
+
+    def __init__(self, db: Transaction, user: UserKey, terms: Sequence[str], beside: str | None) -> None:
+        self._db, self._user, self._terms = db, user, terms
+        self._cells = Cells(db, user.tenant_id)
+        self._keys = _keys(self._cells, user, terms)
+        self._values = {"tenant_id": user.tenant_id, "session_id": beside or ""}
+        self._order: list[_Place] = []
+
+    def count(self) -> RecallStats:
+        """Count the passages of each term, and all of the user's, up to a bound."""
+        keys = [self._user.any_term, *(key for term in self._terms for key in self._keys[term])]
+        places = [0, *(place for place, term in enumerate(self._terms, 1) for _ in self._keys[term])]
+        counted = {"keys": keys, "places": places, "most": MOST_COUNTED + 1, "most_read": _READ_FOR_COUNT}
+        found = [0] * (len(self._terms) + 1)
+        for place, passages in self._run(_COUNTS, **counted):
+            found[place] += passages
+        passages = found[0] if found[0] <= MOST_COUNTED else _ALL_PASSAGES
+        return RecallStats(passages, dict(zip(self._terms, found[1:], strict=True)))
+
+    def hits(self, stats: RecallStats, weights: Mapping[str, float]) -> list[Hit]:
+        """Find all passages with a rare term; where none is rare, those where two meet, and some of one."""
+        totals = accumulate(stats.frequencies[term] for term in weights)
+        rare = [
+            term
+            for term, total in zip(weights, totals, strict=True)
+            if total <= MOST_HITS and stats.frequencies[term] <= MOST_COUNTED
+        ]
+        asked = self._asked(weights)
+        if rare:
+            keys = [key for term in rare for key in self._keys[term]]
+            rows = self._run(_WITH_ANY, keys=keys, most=2 * MOST_HITS, **asked)
+        else:
+            rows = self._run_pairs(list(weights)[:_PAIR_TERMS], asked)
+        return self._in_line(rows, Terms(weights))
+
+    def _run_pairs(self, terms: Sequence[str], asked: Mapping[str, Any]) -> list[Any]:
+        rows = []
+        for together in (*combinations(terms, 2), terms[:1]):
+            for keys in zip(*(self._keys[term] for term in together), strict=True):
+                rows += self._run(_WITH_ALL, keys=list(keys), most=_PAIR_HITS, **asked)
+        return rows
+
+    def _asked(self, weights: Iterable[str]) -> dict[str, Any]:
+        """The keys of the terms, each as often as it may be stored: a bit is a term."""
+        asked = [(key, place) for place, term in enumerate(weights, 1) for key in self._keys[term]]
+        return {"asked": [key for key, _ in asked], "bits": [place for _, place in asked]}
+
+    def _in_line(self, rows: Sequence[Any], terms: Terms) -> list[Hit]:
+        """Put the passages of all sessions on one line."""
+        places = sorted({(row.session_id, row.start_seq) for row in rows})
+        self._order = [_Place(*place) for place in places]
+        offsets = {place: number * _APART for number, place in enumerate(places)}
+        found = {}
+        for session_id, start_seq, start, tokens, bits in rows:
+            at = offsets[session_id, start_seq] + start
+            found[at] = Hit(at, tokens, terms[bits])
+        return [found[at] for at in sorted(found)]
+
+    def load(self, ranges: Sequence[tuple[int, int]], weights: Mapping[str, float]) -> list[Passage]:
+        """Load the passages that start in the ranges of the line, and put the sessions in order of time."""
+        places = [self._order[last // _APART] for _, last in ranges]
+        wanted = {
+            "sessions": [place.session_id for place in places],
+            "epochs": [place.start_seq for place in places],
+            "firsts": [max(first - last // _APART * _APART, 0) for first, last in ranges],
+            "lasts": [last % _APART for _, last in ranges],
+        }
+        rows = self._run(
+            _STRETCHES,
+            **wanted,
+            **self._asked(weights),
+            user_id=self._user.user_id,
+            most=_STRETCH_PASSAGES,
+        )
+        terms = Terms(weights)
+        told: dict[str, datetime] = {}
+        for row in rows:
+            told[row.session_id] = max(row[-1], told.get(row.session_id, row[-1]))
+        offsets = {name: number * _APART for number, name in enumerate(sorted(told, key=told.__getitem__))}
+        passages = [
+            replace(passage, start=passage.start + offsets[passage.session])
+            for passage in (self._passage(row, terms) for row in rows)
+        ]
+        return sorted(passages, key=lambda passage: passage.start)
+
+    def _passage(self, row: Any, terms: Terms) -> Passage:
+        index = RecallKey(self._user.tenant_id, row.session_id, row.start_seq)
+        place = passage_row(index, row.start)
+        *_, asked, told_at = row
+        return Passage(
+            row.seq,
+            row.turn_index,
+            row.line,
+            row.part,
+            row.parts,
+            self._cells.open("recall_passage.speaker", row.speaker, *place),
+            self._cells.open("recall_passage.body", row.body, *place),
+            row.start,
+            row.tokens,
+            terms[asked],
+            told_at.date(),
+            row.session_id,
+        )
+
+    def _run(self, statement: Any, **parameters: Any) -> list[Any]:
+        return list(self._db.execute(statement, {**self._values, **parameters}).all())
+
+
+def _keys(cells: Cells, user: UserKey, terms: Sequence[str]) -> dict[str, list[int]]:
+    """Give each term its keys: hashed as it is, and with the tenant's key where there is one.
+
+    Indexes of a user may be of both kinds, while a tenant's text is being sealed or opened.
+    """
+    index = RecallKey(user.tenant_id, "")
+    secrets = [None, *([secret] if (secret := cells.key_at_hand()) else [])]
+    hashed = [index.term_keys(terms, one) for one in secrets]
+    return {term: [user.key_of(keys[term]) for keys in hashed] for term in terms}

@@ -1,0 +1,98 @@
+"""What a tenant's switch of recall by user means for passages that are stored: they are found, or no more."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import text
+
+from models.conversation import lock_existing
+from models.recall_user import UserKey
+from models.session import Transaction
+from models.work import WorkKind, want_each
+
+_SESSIONS = text(
+    "select distinct session_id from turn where tenant_id = :tenant_id and user_id is not null "
+    "and session_id > :after order by session_id limit :most"
+)
+
+
+def find_sessions_with_users(db: Transaction, tenant_id: UUID, *, after: str, most: int) -> Sequence[str]:
+    """Name sessions with a turn that names a user, in the order of their ids, after an id."""
+    asked = {"tenant_id": tenant_id, "after": after, "most": most}
+    return db.execute(_SESSIONS, asked).scalars().all()
+
+
+_WANTED = text("""
+    select distinct t.user_id from recall_passage p
+    join turn t on t.tenant_id = p.tenant_id and t.session_id = p.session_id and t.turn_index = p.turn_index
+    where p.tenant_id = :tenant_id and p.session_id = :session_id and p.user_keys is null
+        and t.user_id is not null
+""")
+_ADD = text("""
+    update recall_passage p
+    set user_keys = array(
+        select cast(:any_term as bigint) union
+        select cast(:any_term as bigint) | (key & 4294967295) from unnest(p.keys) key
+    )
+    from turn t
+    where p.tenant_id = :tenant_id and p.session_id = :session_id and p.user_keys is null
+        and t.tenant_id = p.tenant_id and t.session_id = p.session_id and t.turn_index = p.turn_index
+        and t.user_id = :user_id
+""")
+_REMOVE = text(
+    "update recall_passage set user_keys = null "
+    "where tenant_id = :tenant_id and session_id = :session_id and user_keys is not null"
+)
+
+
+def _add_keys(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Have passages that were indexed before found by their users. Returns how many.
+
+    The caller holds the session: a worker that read the switch before is waited for.
+    """
+    place = {"tenant_id": tenant_id, "session_id": session_id}
+    users = db.execute(_WANTED, place).scalars().all()
+    return sum(
+        db.execute(
+            _ADD, {**place, "user_id": user_id, "any_term": UserKey(tenant_id, user_id).any_term}
+        ).rowcount
+        for user_id in users
+    )
+
+
+def _remove_keys(db: Transaction, tenant_id: UUID, session_id: str) -> int:
+    """Let no passage of a session be found by its user any more. Returns how many were."""
+    return db.execute(_REMOVE, {"tenant_id": tenant_id, "session_id": session_id}).rowcount
+
+
+_FOUND = text("select count(*) from recall_passage where tenant_id = :tenant_id and user_keys is not null")
+
+
+def count_found(db: Transaction, tenant_id: UUID) -> int:
+    """Count the passages of a tenant that are found by their users."""
+    return int(db.execute(_FOUND, {"tenant_id": tenant_id}).scalar_one())
+
+
+def carry_out(db: Transaction, tenant_id: UUID, *, on: bool, after: str, most: int) -> str | None:
+    """Let the stored passages of some sessions follow the switch. Safe to call again.
+
+    Each session is held meanwhile: a worker that indexes it and read the switch before is waited for.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose sessions.
+        on: Whether passages are to be found by their users; what is not indexed yet is asked for.
+        after: The session after whose id to begin; empty for the first.
+        most: The most sessions, >= 1.
+
+    Returns:
+        The last session, from which to go on; None where there are no more.
+    """
+    asked = {"tenant_id": tenant_id, "after": after, "most": most}
+    sessions: Sequence[str] = db.execute(_SESSIONS, asked).scalars().all()
+    lock_existing(db, tenant_id, sessions)
+    for session_id in sessions:
+        (_add_keys if on else _remove_keys)(db, tenant_id, session_id)
+    if on and sessions:
+        want_each(db, tenant_id, WorkKind.RECALL, sessions)
+    return sessions[-1] if sessions else None

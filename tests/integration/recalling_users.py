@@ -1,0 +1,86 @@
+"""Helpers for tests of recall across the sessions of a user."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from fastapi.testclient import TestClient
+
+from context.recall.region import USER_RECALL_TAG
+from models import session
+from models.recall_user import switch_users
+from models.settings import RecallSettings
+from models.work import WorkKind, WorkState, find_work
+from workers.jobs.lifecycle import run_work
+from workers.jobs.recall import index_session
+from workers.settings import WorkerSettings
+
+KAYAK = "The spare kayak hangs behind the boathouse."
+QUESTION = "Where does the spare kayak hang?"
+USER = "anna"
+
+
+def switch(tenant_id: UUID, *, on: bool = True) -> None:
+    """Switch recall by user on or off for a tenant."""
+    with session.transaction() as db:
+        switch_users(db, tenant_id, on=on)
+
+
+def say(
+    client: TestClient, session_id: str, words: str = KAYAK, user_id: str | None = USER, **more: Any
+) -> None:
+    """Post a short turn."""
+    event = {
+        "turn_id": secrets.token_hex(4),
+        "messages": [{"role": "user", "content": words}, {"role": "assistant", "content": "Noted."}],
+        "user_id": user_id,
+        **more,
+    }
+    answer = client.post(f"/v1/sessions/{session_id}/turns", json=event)
+    assert answer.status_code == 202, answer.text
+
+
+def index(tenant_id: UUID, session_ids: Sequence[str]) -> None:
+    """Do the work that turns made due, until there is no more of it."""
+    handlers = {WorkKind.RECALL: lambda held: index_session(held, settings=RecallSettings())}
+    for session_id in session_ids:
+        while True:
+            with session.reading() as db:
+                work = find_work(db, tenant_id, WorkKind.RECALL, session_id)
+            if work is None or work.state != WorkState.READY:
+                break
+            run_work(work.work_id, handlers, WorkerSettings())
+
+
+def ask(client: TestClient, session_id: str = "now", question: str = QUESTION, **body: Any) -> Any:
+    """Read a context that recalls the user's other sessions."""
+    asked = {
+        "model": "gpt-4o",
+        "context_window": 16_000,
+        "max_tokens": 1_000,
+        "messages": [{"role": "user", "content": question}],
+        "recall": {"scope": "user"},
+        "user_id": USER,
+        **body,
+    }
+    answer = client.post(f"/v1/sessions/{session_id}/context", json=asked)
+    assert answer.status_code == 200, answer.text
+    certificate = answer.json()["certificate"]
+    assert certificate["fits"]
+    assert sum(block["tokens"] for block in certificate["blocks"]) == certificate["input_tokens"]
+    return answer.json()
+
+
+def status(answer: Any) -> str:
+    """Why it shows other sessions, or none."""
+    found: str = answer["utilization"]["user_recall"]["status"]
+    return found
+
+
+def region(answer: Any) -> str:
+    """The words of other sessions in a window; empty where there are none."""
+    texts = [message.get("content") or "" for message in answer["messages"]]
+    found = [words for words in texts if words.startswith(f"<{USER_RECALL_TAG}>")]
+    assert len(found) <= 1
+    return found[0] if found else ""
