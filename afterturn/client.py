@@ -43,7 +43,7 @@ class ApiError(Exception):
 
 
 class UnreachableError(Exception):
-    """Nothing answered, also after several attempts."""
+    """No answer after several attempts."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Window:
 
     @property
     def freshness(self) -> JsonObject:
-        """How far the background work has come."""
+        """Progress of the background work."""
         return dict(self.answer["freshness"])
 
 
@@ -166,15 +166,15 @@ class Client:
         return [_line(item) for item in response.json()["results"]]
 
     def context(self, session_id: str, request: JsonObject) -> Window:
-        """Ask for the next request's window.
+        """Request the window of the next model request.
 
         Args:
             session_id: The conversation.
             request: Model, limits, system prompt, the new messages.
 
         Raises:
-            ApiError: It is refused, such as when the fixed part alone is over budget.
-            UnreachableError: Nothing answers.
+            ApiError: The request is refused, for example because the fixed part alone is over budget.
+            UnreachableError: The API does not answer.
         """
         response = self._call("POST", f"{_path(session_id)}/context", _json(request))
         found = _TOTAL.search(response.headers.get("server-timing", ""))

@@ -21,7 +21,7 @@ from context.types import JsonObject
 
 SESSION = "cold-store"
 STOPS = (10, 20, 30)
-"""After so many turns the next request is looked at, and once more at the end."""
+"""Numbers of turns before a shown request; another request is shown at the end."""
 
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
 MODEL = "gpt-4o-mini"

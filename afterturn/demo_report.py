@@ -69,7 +69,7 @@ class Shown:
 
     @property
     def calls(self) -> list[str]:
-        """The ids of the tool calls in the window, in order."""
+        """Ids of the tool calls in the window, in order."""
         calls = (call for message in self.window.messages for call in message.get("tool_calls") or ())
         return sorted(str(call["id"]) for call in calls)
 

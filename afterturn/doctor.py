@@ -48,7 +48,7 @@ def look_at_everything(console: Console) -> None:
 
 
 def finish(console: Console, findings: Sequence[Finding]) -> None:
-    """Print findings; the exit status says whether all is well."""
+    """Print findings; exit with a failure if any check failed."""
     for finding in findings:
         console.print(line(finding), highlight=False)
     if not all(finding.is_well for finding in findings):

@@ -11,7 +11,7 @@ LINES = 10
 """Number of progress lines outside of a terminal."""
 
 LINE_EVERY_S = 10.0
-"""At least so often something is said, if anything has changed."""
+"""Longest time between two lines of progress, in seconds, if anything has changed."""
 
 
 class Meter:

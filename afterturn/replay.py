@@ -20,7 +20,7 @@ from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
 from context.errors import InvalidInputError
 
 MAX_SESSION_ID = 180
-"""Leaves room for the number of a conversation within the API's 200 characters."""
+"""Longest session id from a file name, with room for a conversation's number in the API's 200 characters."""
 
 EXIT_INTERRUPTED = 130
 REFUSALS_SHOWN = 5
@@ -185,7 +185,7 @@ def replay(
 def _run(
     client: Client, jobs: Sequence[Job], console: Console, *, rate: float | None, wait_s: float | None
 ) -> int:
-    """Send, wait, tell; the exit code is 0 only if everything was stored and prepared."""
+    """Send, wait and report; the exit code is 0 only if everything was stored and prepared."""
     started = time.monotonic()
     with progress(console, "turns", sum(len(job.conversation.events) for job in jobs)) as meter:
         tally = send(client, jobs, pace(rate), meter)

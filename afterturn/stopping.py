@@ -28,7 +28,7 @@ def _raise(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _note(_number: int, _frame: FrameType | None) -> None:
-    """Take the signal and go on."""
+    """Record the signal and continue."""
 
 
 @contextmanager

@@ -75,7 +75,7 @@ def json_line(at: Addresses) -> str:
 
 
 def describe(at: Addresses) -> str:
-    """The addresses, the key and two calls to paste, for a person."""
+    """Describe the addresses, the key and two example calls, for people."""
     session = f"{at.base_url}/v1/sessions/first"
     return "\n".join(
         [
@@ -104,7 +104,7 @@ def name_and_password(auth: str) -> str:
 
 
 def curl(url: str, key: str, body: object) -> str:
-    """A call ready to paste into a shell."""
+    """Write a call ready to paste into a shell."""
     return (
         f"curl -sS {shlex.quote(url)} -H {shlex.quote(f'Authorization: Bearer {key}')} "
         f"-H 'Content-Type: application/json' -d {shlex.quote(json.dumps(body))}"

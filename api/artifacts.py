@@ -206,7 +206,7 @@ def _want(
 
 
 def _remember(tenant_id: UUID, found: Match | None, maker: Maker) -> None:
-    """Have outdated notes made anew, and count how the read was answered: hints, and no more."""
+    """Queue outdated summaries again, count the quality of the match, and record the use, as hints only."""
     try:
         with hinting() as db:
             if found and found.other_summarizer and found.answers_focus:

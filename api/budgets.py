@@ -27,7 +27,7 @@ POLICY = (
     f"compacted to their catalog_bytes, and where that alone does not fit the {TOP_N[Tier.B]} or "
     f"{TOP_N[Tier.C]} entries that rank highest. A tenant's own overrides win."
 )
-"""How the table is to be read."""
+"""Explanation of the budget table."""
 
 _ANY_OTHER = "*"
 
@@ -92,7 +92,7 @@ class ProfileCache:
     """Cache of recently read profiles, to save a query per call."""
 
     def __init__(self, most: int = 10_000) -> None:
-        """Hold at most so many."""
+        """Limit the number of cached profiles."""
         self._known: dict[tuple[UUID, str], tuple[float, ModelProfile]] = {}
         self._most = most
         self._lock = Lock()

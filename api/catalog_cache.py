@@ -48,7 +48,7 @@ class LoadedCatalog:
 
     @property
     def index(self) -> RankingIndex:
-        """The index for ranking, of the full catalog."""
+        """Ranking index of the full catalog."""
         with self._lock:
             if self._index is None:
                 self._index = build_index(self.catalog)

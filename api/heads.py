@@ -30,7 +30,7 @@ class BoundedHeads(HttpToolsProtocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing more."""
+        """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -44,7 +44,7 @@ class BoundedHeads(HttpToolsProtocol):
             self._refuse()
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """Start the time limit of a head."""
         super().on_message_begin()
         self._read = 0
         if self._waiting is None:

@@ -58,7 +58,7 @@ class CallLimits:
             self._shared.prepare()
 
     def close(self) -> None:
-        """Leave the store."""
+        """Disconnect from the store."""
         shared, self._shared = self._shared, None
         if shared is not None:
             shared.close()

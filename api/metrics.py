@@ -46,7 +46,7 @@ class Snapshots:
     """Cache of snapshots from Postgres: a single reader for all callers, at most once per interval."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start without a snapshot."""
         self._lock = Lock()
         self._snapshot: tuple[float, float, Snapshot] | None = None
         self._spend: tuple[float, Spend] | None = None

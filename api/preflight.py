@@ -62,13 +62,13 @@ class PolicyCache:
     """Cache of the tenants' policies, to save a query per request."""
 
     def __init__(self, most: int = 10_000) -> None:
-        """Hold at most so many tenants."""
+        """Limit the number of cached tenants."""
         self._known: dict[UUID, tuple[float, Policy]] = {}
         self._most = most
         self._lock = Lock()
 
     def find(self, tenant_id: UUID) -> Policy:
-        """The policy in force, at most `preflight_cache_s` old."""
+        """Return the policy in force, at most `preflight_cache_s` old."""
         until, policy = self._known.get(tenant_id, (0.0, None))
         if policy is not None and time.monotonic() < until:
             return policy

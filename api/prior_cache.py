@@ -64,7 +64,7 @@ class PriorCache:
         return self._load(place, loaded)
 
     def forget(self) -> None:
-        """Look again at the next call."""
+        """Drop the cached versions."""
         with self._lock:
             self._versions.clear()
 

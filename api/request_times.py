@@ -24,7 +24,7 @@ class RequestTimes:
     """Measurements of a process and its requests."""
 
     def __init__(self) -> None:
-        """Start at nothing."""
+        """Start with empty measurements."""
         self.registry = CollectorRegistry()
         self.seconds = Histogram(
             "afterturn_http_request_seconds",

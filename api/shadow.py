@@ -32,7 +32,7 @@ MOST_FACTS = 200
 
 
 class ReportRange(Parameters):
-    """How far back a report looks."""
+    """Time range of a report."""
 
     days: int = Field(30, ge=1, le=MOST_DAYS, description="How many days back.")
 

@@ -58,7 +58,7 @@ class Composition:
         )
 
     def units(self) -> list[Unit]:
-        """Every process, servers first."""
+        """List every process, servers first."""
         return [*self._server_units(), *(u for u in self._application_units() if u.name in self._roles)]
 
     def _server_units(self) -> list[Unit]:
@@ -119,7 +119,7 @@ class Composition:
         return os.environ.get(FLOWER_AUTH) or self._home.flower_auth
 
     def _flower(self) -> Launch:
-        """The password goes by the environment: everybody on the machine may read command lines."""
+        """Build the unit of Flower; the password goes by the environment, since command lines are public."""
         launch = self._python(roles.flower_command(port=self._ports[Role.FLOWER]))
         return replace(launch, environment={**launch.environment, FLOWER_AUTH: self._flower_pairs})
 

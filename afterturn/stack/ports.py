@@ -20,21 +20,21 @@ class ReservedPorts:
     """
 
     def __init__(self) -> None:
-        """Hold nothing yet."""
+        """Start without any port."""
         self._held: list[socket.socket] = []
 
     def reserve(self, wanted: int = 0, *, preferred: int = 0) -> int:
-        """Hold one port until `close`.
+        """Hold a port until `close`.
 
         Args:
-            wanted: The port to have, or 0 for any.
-            preferred: The port to try first where any will do, or 0.
+            wanted: The required port, or 0 for any.
+            preferred: The port to try first if any port will do, or 0.
 
         Returns:
             The port's number.
 
         Raises:
-            PortTakenError: Somebody listens on `wanted`.
+            PortTakenError: The port `wanted` is in use.
         """
         if wanted:
             return self._hold(wanted)
@@ -57,7 +57,7 @@ class ReservedPorts:
         return int(holder.getsockname()[1])
 
     def close(self) -> None:
-        """Let every port go."""
+        """Release every port."""
         while self._held:
             self._held.pop().close()
 

@@ -120,7 +120,7 @@ def limit_log(log: Path, limit_bytes: int = LOG_LIMIT_BYTES) -> None:
 
 
 def tail(log: Path, lines: int = TAIL_LINES) -> str:
-    """The last lines of a log, for a person to read."""
+    """Return the last lines of a log, for people."""
     if not log.exists():
         return ""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

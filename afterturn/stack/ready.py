@@ -38,7 +38,7 @@ def listens(port: int) -> bool:
 
 
 def _readiness(port: int) -> bytes | None:
-    """The body of a 200 from /readyz, or None."""
+    """Return the body of a 200 from /readyz, or None."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=PROBE_TIMEOUT_S)
     try:
         connection.request("GET", "/readyz")

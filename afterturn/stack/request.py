@@ -62,7 +62,7 @@ class Addresses:
     pids: dict[str, int] = field(default_factory=dict)
 
     def to_json_object(self) -> dict[str, Any]:
-        """The addresses as a JSON object."""
+        """Return the addresses as a JSON object."""
         return {**asdict(self), "directory": str(self.directory)}
 
     @classmethod

@@ -29,12 +29,12 @@ PASSED_ON = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
 
 def api_command() -> list[str]:
-    """Serve HTTP; host and port come from AFTERTURN_API_HOST and AFTERTURN_API_PORT."""
+    """Build the command of the API; host and port come from AFTERTURN_API_HOST and AFTERTURN_API_PORT."""
     return ["python", "-m", "api"]
 
 
 def dispatcher_command() -> list[str]:
-    """Ring for due work."""
+    """Build the command of the dispatcher, the sender of hints for due work."""
     return ["python", "-m", "workers.dispatch"]
 
 

@@ -18,7 +18,7 @@ DATABASE = "afterturn"
 DATABASE_USER = "afterturn"
 PROBE_TIMEOUT_S = 0.5
 STATUS_LINE = 7
-"""Where postmaster.pid says whether the server takes connections."""
+"""Line of postmaster.pid with the server's readiness."""
 
 POSTGRES_SETTINGS = {
     "listen_addresses": LOOPBACK,
@@ -84,7 +84,7 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """How to connect."""
+        """URL for connections."""
         return f"postgresql://{DATABASE_USER}:{self._home.password}@{LOOPBACK}:{self._port}/{DATABASE}"
 
     @property
@@ -158,7 +158,7 @@ class Valkey:
 
     @property
     def url(self) -> str:
-        """How to connect."""
+        """URL for connections."""
         return self._database(0)
 
     @property
@@ -170,7 +170,7 @@ class Valkey:
         return f"redis://:{self._home.password}@{LOOPBACK}:{self._port}/{number}"
 
     def running(self) -> Launch:
-        """Serve; the password is in a private file, for command lines can be read by all."""
+        """Run the server; the password is in a private file, since command lines are public."""
         settings = {
             "bind": LOOPBACK,
             "port": str(self._port),

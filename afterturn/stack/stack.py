@@ -157,7 +157,7 @@ class Stack:
                 self._addresses.pids[event["role"]] = event["pid"]
 
     def _next_event(self, timeout_s: float | None) -> Event | None:
-        """The next event, or None if none comes in time."""
+        """Return the next event, or None after the timeout."""
         while b"\n" not in self._unread:
             if not self._read_more(timeout_s):
                 return None

@@ -92,7 +92,7 @@ class Supervisor:
 
     @property
     def pids(self) -> dict[str, int]:
-        """The running processes by name."""
+        """Pids of the running processes by name."""
         return {name: w.child.pid for name, w in self._watched.items() if w.child is not None}
 
     def step(self, now: float) -> None:

@@ -33,7 +33,7 @@ class UnreadableError(Exception):
     """Reason for refusing a document, in words for the sender, with the exceeded limit."""
 
     def __init__(self, why: str, *, limit: int | None = None) -> None:
-        """Keep both."""
+        """Keep the reason and the limit."""
         super().__init__(why)
         self.why = why
         self.limit = limit

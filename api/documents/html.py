@@ -110,7 +110,7 @@ class _Page(HTMLParser):
         self.hid_something |= bool(data.strip())
 
     def finish(self) -> str:
-        """End every element and give the text."""
+        """End every element and return the text."""
         self.close()
         while self._open:
             self._close()

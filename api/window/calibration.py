@@ -37,7 +37,7 @@ class CalibrationCache:
     """Cache of calibrations per tenant and model, to save a query per read."""
 
     def __init__(self, most: int = 10_000) -> None:
-        """Hold at most so many models."""
+        """Limit the number of cached models."""
         self._known: dict[tuple[UUID, str], _Known] = {}
         self._most = most
         self._lock = Lock()

@@ -15,7 +15,7 @@ from models.session import reading
 log = structlog.get_logger()
 
 KEPT_S = 10.0
-"""How long an answer is used: operators change models, requests do not."""
+"""Lifetime of a cached answer, in seconds: operators change models, requests do not."""
 
 
 class Known:
@@ -43,7 +43,7 @@ class Known:
         return self._value
 
     def forget(self) -> None:
-        """Read anew at the next question."""
+        """Drop the cached value."""
         self._value, self._until = None, 0.0
 
     def _read(self) -> str | None:

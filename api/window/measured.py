@@ -12,7 +12,7 @@ class Kept:
     """Cache by exact key; the least recently used item is dropped first."""
 
     def __init__(self, most: int) -> None:
-        """Hold at most so many."""
+        """Limit the number of cached items."""
         self._known: OrderedDict[Hashable, object] = OrderedDict()
         self._most = most
         self._lock = Lock()

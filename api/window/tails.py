@@ -67,7 +67,7 @@ def _is_enough(tail: Sequence[Message], model: str, budget: Budget) -> bool:
 
 
 def _rows_to_fill(session: SessionState, budget: Budget) -> int:
-    """A little more than the budget takes, by the session's average."""
+    """Estimate the rows needed to fill the budget, by the session's average, and slightly more."""
     average = max(session.raw_tokens / max(session.raw_messages, 1), 1)
     return min(max(int(budget.input_tokens / average * 1.3), MIN_READ), MAX_READ)
 
@@ -85,7 +85,7 @@ def notes_of(standing: Standing | None) -> Notes | None:
 
 
 def summary_notes(standing: Standing | None) -> Notes | None:
-    """The summary in force alone, not counted yet."""
+    """Return the summary in force alone, not counted yet."""
     found = standing.summary if standing else None
     if found is None:
         return None
@@ -126,7 +126,7 @@ class CountCache:
     """Cache of counts of long repeated texts; only digests are kept."""
 
     def __init__(self, most: int = 20_000) -> None:
-        """Hold at most so many."""
+        """Limit the number of cached counts."""
         self._known: dict[bytes, Count] = {}
         self._most = most
         self._lock = Lock()

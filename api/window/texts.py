@@ -46,7 +46,7 @@ class TextCache:
     """
 
     def __init__(self, most_bytes: int | None = None) -> None:
-        """Hold at most about so many bytes; None for as many as the settings say."""
+        """Limit the cache to a size in bytes; None for the size in the settings."""
         self._known: OrderedDict[str, ArtifactText] = OrderedDict()
         self._bytes = 0
         self._most = most_bytes

@@ -20,8 +20,8 @@ _LEAST_LINE = Size(bytes=len('{"id":""}'), tokens=4)
 class Ladder:
     """A catalog, ready to be written at any level.
 
-    Each entry stands on a line of its own. A line break ends a token in any case, so the sizes of lines add
-    up to the size of the text, and no entry is counted twice however often the catalog is fitted.
+    Each entry has its own line. A line break always ends a token, so the sizes of lines add up to the size of
+    the text, and no entry is counted twice over repeated fitting.
     """
 
     levels = LEVELS
@@ -41,7 +41,7 @@ class Ladder:
 
     @property
     def entries(self) -> int:
-        """How many entries there are."""
+        """Number of entries."""
         return len(self.catalog.entries)
 
     @cached_property
@@ -127,7 +127,7 @@ class Ladder:
         return f'{{"{self.catalog.packs_key}":[\n', '],"pipelines":[\n', f"]{hidden}}}"
 
     def _lists(self, places: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Packs come before pipelines in a catalog."""
+        """Split places into packs and pipelines; packs come before pipelines in a catalog."""
         packs = self.catalog.packs
         return [place for place in places if place < packs], [place for place in places if place >= packs]
 

@@ -6,7 +6,7 @@ from itertools import zip_longest
 from context.catalog.types import Entry, EntryKind
 
 PACKS_A_PIPELINE = 2
-"""So many packs come before each pipeline."""
+"""Number of packs before each pipeline."""
 
 _ENDS_OF_A_FAMILY = ".:/_-"
 
@@ -39,7 +39,7 @@ def _in_turn(packs: Sequence[Entry]) -> Iterator[str]:
 
 
 def _family(entry_id: str) -> str:
-    """The beginning of an id, as servers and kinds of tools are written into names."""
+    """Return the beginning of an id, the place of servers and kinds of tools in names."""
     end = min(
         (place for char in _ENDS_OF_A_FAMILY if (place := entry_id.find(char)) > 0), default=len(entry_id)
     )

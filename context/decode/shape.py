@@ -19,11 +19,12 @@ def has_shape(value: object, schema: Mapping[str, Any]) -> bool:
 
     Args:
         value: A decoded JSON value.
-        schema: Read are `type`, `enum`, `const`, `anyOf`, `properties`, `required`, `additionalProperties`,
-            `items`, and the limits of length, number of items and size. Other words say nothing here.
+        schema: The supported keywords are `type`, `enum`, `const`, `anyOf`, `properties`, `required`,
+            `additionalProperties`, `items`, and the limits of length, number of items and size. Other
+            keywords are ignored.
 
     Returns:
-        True where nothing that is read speaks against the value.
+        True if the value satisfies every supported keyword.
     """
     if not _is_of_type(value, schema.get("type")):
         return False

@@ -22,7 +22,7 @@ class NotJsonError(Exception):
     def __init__(
         self, read: int, *, at_end: bool = False, too_deep: bool = False, begun: bool = False
     ) -> None:
-        """Say how far the reader got."""
+        """Record the extent and reason of the fault."""
         super().__init__("not JSON")
         self.read = max(read, 1)
         self.at_end = at_end

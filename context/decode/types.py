@@ -13,7 +13,7 @@ Part: TypeAlias = Callable[[object], object | None]
 
 
 class DecodeCause(StrEnum):
-    """Why there is no answer; each asks for something else."""
+    """Cause of a missing answer; each cause needs a different reaction."""
 
     SAFETY = "safety"
     TRUNCATED = "truncated"
@@ -22,7 +22,7 @@ class DecodeCause(StrEnum):
 
 
 class How(StrEnum):
-    """Where the answer was found."""
+    """Place of the answer in the reply."""
 
     RAW = "raw"
     FENCE = "fence"

@@ -131,7 +131,7 @@ class _Walker:
             tag = next(tags, None)
 
     def _pass_thought(self, tag: re.Match[str]) -> int:
-        """Where the text goes on after a tag of thinking."""
+        """Return the position after a thinking tag."""
         if tag[1]:
             if not self.open_thought:  # what came before was thinking without its start
                 self.result.found.clear()

@@ -8,7 +8,7 @@ _KEY_BYTES = 16
 
 
 class SizeClass(StrEnum):
-    """How long an answer may be."""
+    """Size of an answer."""
 
     SHORT = "short"
     """Up to 250 tokens."""

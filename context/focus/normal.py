@@ -223,7 +223,7 @@ class _Reader:
             self._waiting.clear()
 
     def _wait(self, turning: str) -> None:
-        """An infinitive's "to", after no word of weight, turns nothing."""
+        """Queue a modifying word, except an infinitive's "to" before any word of weight; record negations."""
         self.denies = self.denies or turning in NEGATIONS
         if turning != "to" or self.terms:
             self._waiting.append(turning)

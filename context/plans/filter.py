@@ -113,5 +113,5 @@ def order_with_picks(picks: Sequence[str], ranked_ids: Sequence[str]) -> list[st
 
 
 def count_kept(picks: Sequence[str], ranked_ids: Sequence[str], top_n: int | None) -> int | None:
-    """How many stay: the picks and the lexical survivors; None for as many as fit."""
+    """Count the kept entries: the picks and the lexical survivors; None for as many as fit."""
     return None if top_n is None else len({*picks, *ranked_ids[:top_n]})

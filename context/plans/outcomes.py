@@ -23,7 +23,7 @@ _SERVER = "__"
 
 
 class Outcome(StrEnum):
-    """How a step ended."""
+    """Outcome of a step."""
 
     OK = "ok"
     ERROR = "error"

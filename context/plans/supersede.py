@@ -67,7 +67,7 @@ def _replaced(steps: Sequence[PlanStep], pipeline: Entry) -> list[PlanStep]:
 
 
 def _inputs(entry: Entry) -> Collection[str]:
-    """The names of a pipeline's arguments."""
+    """List the names of a pipeline's arguments."""
     schema = entry.input_schema
     if isinstance(schema, dict):
         properties = schema.get("properties")

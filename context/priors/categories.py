@@ -34,7 +34,7 @@ class CategoryQuality:
     saving: float
 
     def as_json(self) -> dict[str, float]:
-        """The numbers, rounded."""
+        """Return the numbers, rounded."""
         return {name: round(value, 4) for name, value in asdict(self).items()}
 
     def beats(self, other: "CategoryQuality") -> bool:
@@ -100,7 +100,7 @@ def factors_from_bytes(data: bytes) -> dict[Category, float]:
 
 
 def _calls_by_category(past: Sequence[PastDecision]) -> dict[Category, int]:
-    """How many turns with calls have a sign of each category."""
+    """Count the turns with tool calls per category with evidence."""
     found = dict.fromkeys(Category, 0)
     for one in past:
         if one.used:

@@ -29,7 +29,7 @@ class Quality:
         return (self.recall_at_1 + self.recall_at_5) / 2
 
     def as_json(self) -> dict[str, float]:
-        """The numbers, rounded."""
+        """Return the numbers, rounded."""
         return {name: round(value, 4) for name, value in asdict(self).items()}
 
 
@@ -104,14 +104,14 @@ def _compare(ours: Quality, other: Quality) -> str:
 
 
 def measure_drift(before: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> float:
-    """Say how far rankings have moved: the share of the first five that are others now.
+    """Measure how far rankings have moved: the share of changed entries among the first five.
 
     Args:
         before: Rankings of some intents.
         after: Rankings of the same intents.
 
     Returns:
-        In [0, 1]; 0 where there is nothing to compare.
+        The drift, in [0, 1]; 0 without any ranking to compare.
     """
     moved = [
         1.0 - len(set(old[:FEW]).intersection(new[:FEW])) / max(len(old[:FEW]), 1)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from context.shadow.parts import TOGETHER, Part
 
 _Z = 1.959963984540054
-"""Ninety-five in a hundred such intervals hold the true share."""
+"""Normal quantile of a 95 % interval."""
 
 _MAKES_WINDOWS = frozenset({Part.SUMMARIES, Part.EXTRACTS, TOGETHER})
 """Parts with an effect on a window's history; the others change its tools."""

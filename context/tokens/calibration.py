@@ -16,16 +16,16 @@ GAIN_MIN = 0.05
 """Least weight of a new observation; old observations fade over about twenty new ones."""
 
 PRIOR_OBSERVATIONS = 5
-"""The family's own factor weighs as much as so many observations at the start."""
+"""Weight of the family's own factor at the start, in observations."""
 
 HALF_WEIGHT_TOKENS = 1_000
 """Request size with half weight; small requests are mostly fixed costs and teach little about the factor."""
 
 TRUSTED_OBSERVATIONS = 20
-"""From so many on, the observed spread may narrow the family's bound, by a quarter at most."""
+"""Observations after which the observed spread may narrow the family's bound, by a quarter at most."""
 
 SPREADS = 6.0
-"""How many mean deviations a narrowed bound keeps from the calibrated estimate."""
+"""Mean deviations between a narrowed bound and the calibrated estimate."""
 
 LEAST_SPREADS = 4.0
 """Spreads kept by any bound: after few or uneven reports, the family's own bound may be too low."""

@@ -31,7 +31,7 @@ _NAMES = (
     (ModelFamily.XAI, r"grok"),
     (ModelFamily.OPENAI, r"gpt|\bo[1345]\b|davinci|computer-use-preview|codex"),
 )
-"""Tried in order, on the whole name first: hosts call the same model by many names and prefixes."""
+"""Patterns in order, matched against the whole name: hosts use many names and prefixes for a model."""
 
 _HOSTS = (
     (ModelFamily.ANTHROPIC, r"\banthropic\b"),

@@ -17,7 +17,7 @@ SHORTEST_FILE_CHARS = 64
 """Shortest file content in characters; shorter text without a data URL's head is a file id."""
 
 LONG_BASE64_CHARS = 1_000
-"""From so many characters on, a string of base64 characters alone is taken for a file."""
+"""Shortest string of base64 characters only treated as a file."""
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}", re.ASCII)
 

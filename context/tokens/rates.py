@@ -16,7 +16,7 @@ DOCUMENT_BYTES_PER_TOKEN = 12
 """Bytes per token of a PDF: a page has tens of kilobytes and is billed as text and as an image."""
 
 TEXT_BYTES_PER_TOKEN = 3
-"""Files of text are read as text."""
+"""Bytes per token of text files, read as text."""
 
 _BYTES_PER_TOKEN = {
     MediaKind.AUDIO: AUDIO_BYTES_PER_TOKEN,
@@ -29,7 +29,7 @@ UNKNOWN_FILE_TOKENS = 3_000
 """Tokens of a document or recording without embedded content."""
 
 UNKNOWN_SIZES = ((8_192, 8_192), (8_192, 3_072))
-"""Assumed dimensions of an unreadable image: at the larger cost, every rule is at its maximum."""
+"""Assumed dimensions of an unreadable image; every rule has its maximum at the first or the second."""
 
 ImageRule = Callable[[int, int], int]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from context.tokens.ranks import EncodingName, load_encoding
 
 CHUNK_CHARS = 16_384
-"""Text is encoded in pieces of at most so many characters: the encoder fails on very long blanks."""
+"""Longest text encoded in a piece: the encoder fails on very long blanks."""
 
 _SEAM = re.compile(r"(?<=\S)(?= \S)|(?<=\n)(?=[A-Za-z])")
 """Positions with a token boundary in every encoding: a cut here changes no count."""

@@ -37,9 +37,9 @@ class ToolsCount:
     """The size of a list of tool definitions.
 
     Attributes:
-        tokens: As type declarations, in the canonical encoding.
-        wide: As JSON, in the wide encoding.
-        tools: How many there are.
+        tokens: Count as type declarations, in the canonical encoding.
+        wide: Count as JSON, in the wide encoding.
+        tools: Number of tools.
     """
 
     tokens: int
@@ -55,7 +55,7 @@ NO_TOOLS = ToolsCount(tokens=0, wide=0, tools=0)
 
 
 def count_tools(tools: list[JsonObject]) -> int:
-    """Count tool definitions in the canonical count.
+    """Count tool definitions in canonical tokens.
 
     Args:
         tools: Tool definitions in any wire format.

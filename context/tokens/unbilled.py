@@ -22,7 +22,7 @@ UNBILLED = {
 """Unbilled fields of a message, a part, a call or a result of known shape."""
 
 UNBILLED_OF_TEXT = {"citations": "cited words that are sent back are free"}
-"""Beside the words of a text part."""
+"""Unbilled fields of a text part, beside its words."""
 
 UNBILLED_OF_MEDIA = dict.fromkeys(
     (

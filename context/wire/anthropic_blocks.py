@@ -26,7 +26,7 @@ _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
 def blocks_of(entry: Entry, losses: list[Loss]) -> list[JsonObject]:
-    """Write an entry's parts as blocks, in order; blank texts are refused by the provider and left out."""
+    """Write an entry's parts as blocks, in order; blank texts, refused by the provider, are left out."""
     blocks: list[JsonObject] = []
     for part in entry.parts:
         if isinstance(part, Call):

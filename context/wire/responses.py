@@ -17,7 +17,7 @@ MUST_PAIR = frozenset({"function_call", "custom_tool_call", "computer_call"})
 """Calls paired with outputs by `call_id` only; other calls may be internal to the provider."""
 
 REASONING = '"reasoning"'
-"""Stands in the text of every reasoning item, and in few others."""
+"""Text present in every reasoning item, and in few other items."""
 
 _MODEL_MADE_SUFFIXES = (
     "_call",

@@ -25,7 +25,7 @@ from context.wire.openai import says_nothing
 from context.wire.pairing import fit_name
 
 _BLANK_CHARS = 200
-"""A longer message without null, an empty list and a blank text says something."""
+"""Raw length above which a message without null, an empty list or a blank text always has content."""
 
 _BLANK_TEXT = re.compile(r'": ?"(?:\s|\\[nrtf])*"')
 
@@ -172,7 +172,7 @@ def _part(seq: int, part: Text | Media, losses: list[Loss]) -> JsonObject:
 
 
 def _media(media: Media) -> JsonObject | None:
-    """Shape media as a chat part; None without a shape: files by address, rare sounds, foreign ids."""
+    """Write media as a chat part; None without a matching shape: file addresses, rare sounds, foreign ids."""
     if media.kind is MediaKind.IMAGE and not media.file_id:
         detail = {"detail": media.detail} if media.detail else {}
         return {"type": "image_url", "image_url": {"url": address_of(media), **detail}}

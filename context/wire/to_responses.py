@@ -28,7 +28,7 @@ LOOSE_REASONING = (LossKind.REASONING, "reasoning that led to nothing was left o
 
 
 def write(entries: Sequence[Entry]) -> ConvertedWindow:
-    """Write entries, paired, as items: words and media, then calls; native items pass untouched."""
+    """Write paired entries as items: words and media, then calls; native items pass untouched."""
     items: list[tuple[int, str]] = []
     losses: list[Loss] = []
     free_form: set[str] = set()
