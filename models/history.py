@@ -1,4 +1,4 @@
-"""Reading the log: ranges of a session's messages, and the turns that they belong to."""
+"""Reading the log: ranges of a session's messages, and whole turns."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
@@ -42,7 +42,7 @@ _OF_SESSION = (
         StoredMessage.tenant_id == bindparam("tenant_id"), StoredMessage.session_id == bindparam("session_id")
     )
 )
-"""Messages with the model of their turn, for what one signed does not go to others, and with its end."""
+"""Messages with the turn's model and end; content signed by a model must not go to other models."""
 
 _NEWEST_FIRST = (
     _OF_SESSION.where(StoredMessage.seq > bindparam("after_seq"), StoredMessage.seq <= bindparam("up_to_seq"))
@@ -62,7 +62,7 @@ _OLDEST_FIRST = (
 def load_newest(
     db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int, most: int
 ) -> list[Message]:
-    """The newest messages of `(after_seq, up_to_seq]`, at most `most` of them, oldest first."""
+    """Load the newest messages of `(after_seq, up_to_seq]`, at most `most`, oldest first."""
     rows = db.execute(
         _NEWEST_FIRST,
         {
@@ -79,7 +79,7 @@ def load_newest(
 def load_oldest(
     db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int, most: int
 ) -> list[Message]:
-    """The oldest messages of `(after_seq, up_to_seq]`, at most `most` of them, oldest first."""
+    """Load the oldest messages of `(after_seq, up_to_seq]`, at most `most`, oldest first."""
     rows = db.execute(
         _OLDEST_FIRST,
         {
@@ -94,7 +94,7 @@ def load_oldest(
 
 
 def load_messages(db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int]) -> list[Message]:
-    """Single messages, oldest first; those that are not there are passed over."""
+    """Load single messages, oldest first; missing messages are passed over."""
     if not seqs:
         return []
     rows = db.execute(_CHOSEN, {"tenant_id": tenant_id, "session_id": session_id, "seqs": sorted(seqs)})
@@ -125,7 +125,7 @@ def _message(cells: Cells, session_id: str, row: Any) -> Message:
 def tokens_between(
     db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int
 ) -> int:
-    """The tokens of the messages of `(after_seq, up_to_seq]`."""
+    """Sum the tokens of the messages of `(after_seq, up_to_seq]`."""
     return db.execute(
         select(func.coalesce(func.sum(StoredMessage.tokens), 0)).where(
             StoredMessage.tenant_id == tenant_id,
@@ -137,7 +137,7 @@ def tokens_between(
 
 
 PAUSE_TURNS = 50
-"""Among so many of a session's newest turns a pause is looked for."""
+"""Number of a session's newest turns searched for a pause."""
 
 _PAUSES = text(
     """
@@ -153,7 +153,7 @@ _PAUSES = text(
 
 
 def has_pauses(db: Transaction, tenant_id: UUID, session_id: str, *, longer_than_s: float) -> bool:
-    """Say whether one of a session's newest turns came in so long after the one before it."""
+    """Check whether any of a session's newest turns came in after a longer pause."""
     asked = {"longer_than_s": longer_than_s, "most": PAUSE_TURNS}
     found = db.execute(_PAUSES, {"tenant_id": tenant_id, "session_id": session_id, **asked})
     return bool(found.scalar_one())
@@ -161,17 +161,17 @@ def has_pauses(db: Transaction, tenant_id: UUID, session_id: str, *, longer_than
 
 @dataclass(frozen=True)
 class LoggedTurn:
-    """A turn as it was stored.
+    """A stored turn.
 
     Attributes:
-        turn_index: Its place in the session, from 1.
-        turn_id: The platform's id of it.
-        generation: The life of the session in which it was said; a reset begins another.
-        first_seq: Its first message.
-        last_seq: Its last message.
-        model: The model that answered, where that was said.
-        completed_at: When it ended, where that was said.
-        messages: What is stored of it, in order.
+        turn_index: Place in the session, from 1.
+        turn_id: The platform's id of the turn.
+        generation: Generation of the session; a reset begins another.
+        first_seq: First message of the turn.
+        last_seq: Last message of the turn.
+        model: The answering model, if known.
+        completed_at: End of the turn, if known.
+        messages: Stored messages of the turn, in order.
     """
 
     turn_index: int
@@ -185,7 +185,7 @@ class LoggedTurn:
 
     @property
     def length(self) -> int:
-        """How many messages it had when it was stored."""
+        """Number of messages at the time of storing."""
         return self.last_seq - self.first_seq + 1
 
 
@@ -205,7 +205,7 @@ _TURNS_TOUCHING = text(
     order by turn_index limit :most
     """
 )
-"""The messages at both ends say which turns lie between them: three index scans, however long the log."""
+"""The messages at both ends name the turns between: three index scans for any length of the log."""
 
 _SIZES = """
     select turn_index, sum({size}) from message
@@ -215,7 +215,7 @@ _SIZES = """
 _AS_WRITTEN = "octet_length(body)"
 _BEFORE_SEALING = f"""case when body ~ '^{MARK}[0-9]' then split_part(substr(body, 2, 11), '.', 1)::bigint
     else octet_length(body) end"""
-"""What is sealed says how long it was: pages are as long as they are without."""
+"""A sealed text names the original length, so that pages are as long as without sealing."""
 
 
 def load_turns(
@@ -232,15 +232,15 @@ def load_turns(
 
     Args:
         db: A transaction.
-        tenant_id: Whose session it is.
-        session_id: Which session.
+        tenant_id: The tenant of the session.
+        session_id: The session.
         from_seq: First message of the range.
-        to_seq: Last message of the range, both included.
-        most_messages: Turns after the first stay out when they would make it more.
+        to_seq: Last message of the range, included.
+        most_messages: Maximum number of messages; later turns stay out, the first turn never does.
         most_bytes: The same for the size of the messages' text.
 
     Returns:
-        The turns, and where to read on: the first message of the first turn that stayed out, or None.
+        The turns, and the place to read on: the first message of the first omitted turn, or None.
     """
     place = {"tenant_id": tenant_id, "session_id": session_id}
     bounds = {"from_seq": from_seq, "to_seq": to_seq, "most": most_messages + 1}
@@ -257,7 +257,7 @@ def load_turns(
 
 
 def _fitting(sizes: Sequence[int], most: int) -> int:
-    """How many fit, in order; the first one always does."""
+    """Count the leading items within a total; the first item always counts."""
     totals = accumulate(sizes)
     return max(sum(1 for total in totals if total <= most), 1)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def prompt_text(request: Mapping[str, Any]) -> str:
-    """All text of the request's messages, one message or part a line."""
+    """Join all text of the request's messages, a line for each message or part."""
     texts: list[str] = []
     for message in request.get("messages") or []:
         content = message.get("content") or ""
