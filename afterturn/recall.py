@@ -1,4 +1,4 @@
-"""Switch recall across the sessions of a user on or off for a tenant."""
+"""Switching of recall across a user's sessions, for a tenant."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ app = typer.Typer(
 )
 
 SESSIONS_AT_ONCE = 20
-"""Of one transaction: their turns wait meanwhile."""
+"""Sessions in a transaction; their turns wait meanwhile."""
 
 TenantName = Annotated[str, typer.Option("--tenant", help="Whose sessions.")]
 DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack may run.")]
@@ -25,19 +25,19 @@ DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack m
 
 @app.command("on")
 def switch_on(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Let requests ask for it, and have what is stored found by its users; stopped, start it again."""
+    """Allow requests to use it, and index stored text by user; after an interruption, start again."""
     _switch(tenant, data_dir, on=True)
 
 
 @app.command("off")
 def switch_off(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Answer no request with other sessions any more, and forget whose passages are whose."""
+    """Stop recall from other sessions, and forget the users of passages."""
     _switch(tenant, data_dir, on=False)
 
 
 @app.command()
 def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Show whether it is on, and how much is found by users."""
+    """Show whether it is on, and the number of passages indexed by user."""
     with operator_transaction(data_dir) as db:
         _say(db, tenant, known_tenant(db, tenant))
 

@@ -1,4 +1,4 @@
-"""From a turn event to rows: validated, described, counted; and the work that the turn makes due."""
+"""Intake of a turn event into rows: validated, described, counted, with the resulting work."""
 
 import hashlib
 from collections.abc import Collection, Sequence
@@ -31,16 +31,16 @@ MIN_WINDOW = 2
 """A token in and a token out."""
 
 INDEX_FROM_TOKENS = 600
-"""A session that is not longer fits every budget that is worth a search, and is not indexed."""
+"""Least size of an indexed session; a shorter session fits every reasonable budget."""
 
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-"""An earlier time is of a clock that was never set; the first hours of all cannot even be read back."""
+"""Earliest accepted time; an earlier time comes from an unset clock, and the first hours are unreadable."""
 
 CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
 
 
 class TurnCompleted(Body):
-    """A finished turn, as the chat platform reports it."""
+    """A finished turn, as reported by the chat platform."""
 
     turn_id: str = Field(description="The platform's id of this turn; makes a second delivery harmless.")
     messages: list[JsonObject] = Field(min_length=1, description="The turn's messages, kept as sent.")
@@ -57,29 +57,29 @@ class TurnCompleted(Body):
 
 
 class TurnOfSession(TurnCompleted):
-    """A line of a batch: a turn that says which session it belongs to."""
+    """A line of a batch: a turn with its session's id."""
 
     session_id: str
 
 
 @dataclass(frozen=True)
 class Intake:
-    """A turn ready to be stored, and what was noticed about it."""
+    """A turn ready to be stored, with notes."""
 
     turn: NewTurn
     notes: tuple[str, ...]
 
 
 def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -> Intake:
-    """Validate an event, read each message's facts and count its tokens, once.
+    """Validate an event, read each message's facts and count the tokens, once.
 
     Args:
         session_id: The conversation.
-        event: What the platform sent.
-        cleaned: Whether its text had to be cleaned at the door.
+        event: The event from the platform.
+        cleaned: True if the event's text was cleaned on entry.
 
     Raises:
-        AfterturnError: Something cannot be stored; the field and the limit are named.
+        AfterturnError: A part cannot be stored; the error names the field and the limit.
     """
     settings = api_settings()
     check_id(event.turn_id, "turn_id")
@@ -115,10 +115,10 @@ def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -
 def read_messages(
     bodies: Sequence[JsonObject], wire: Wire, *, speaker: str | None = None, field: str = "messages"
 ) -> list[Message]:
-    """Read the facts of messages that are not stored yet; a user's speaker is named where the body does not.
+    """Read the facts of unstored messages; a user's speaker is set if missing in the body.
 
     Raises:
-        AfterturnError: One of them can never be sent, or is too large.
+        AfterturnError: A message can never be sent, or is too large.
     """
     return [measured(message) for message in _describe_all(bodies, wire, speaker=speaker, field=field)]
 
@@ -130,7 +130,7 @@ def _describe_all(
 
 
 def _describe(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> Message:
-    """Read a message's facts; its tokens are counted once it is known what stays of it."""
+    """Read a message's facts; tokens are counted after large results are taken out."""
     facts = describe(body, wire, field)
     raw = encode(body)
     limit = api_settings().max_message_bytes
@@ -154,7 +154,7 @@ def _describe(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> 
 
 
 def _digest(event: TurnCompleted) -> bytes:
-    """The same for the same event, whatever the order of its keys."""
+    """Hash an event, independent of the order of keys."""
     content = event.model_dump(mode="json", exclude={"session_id"}, exclude_none=True)
     return hashlib.sha256(encode(content, IN_ORDER)).digest()
 
@@ -168,7 +168,7 @@ def _plausible(completed_at: datetime | None) -> tuple[datetime | None, tuple[st
 
 
 def _notes(messages: list[Message]) -> list[str]:
-    """What was accepted although it is unusual, said so that the platform can look."""
+    """List remarks about accepted but unusual content, for the platform."""
     faults = find_pair_faults(messages)
     notes = []
     if not any(message.starts_turn for message in messages):
@@ -190,7 +190,7 @@ def _names(ids: list[str], most: int = 5) -> str:
 
 
 def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> list[AcceptedTurn]:
-    """Append turns and ask for the work that they make due, in one transaction."""
+    """Append turns and queue the resulting work, in a transaction."""
     plans = plans_of_turns(turns)
     answers, sessions = accept_turns(db, tenant_id, turns)
     came_new = [plan for plan, answer in zip(plans, answers, strict=True) if plan and not answer.duplicate]
@@ -209,7 +209,7 @@ def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> l
 def _want_readings(
     db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn], answers: Sequence[AcceptedTurn]
 ) -> None:
-    """Have the large results of new turns read for what will be asked of them."""
+    """Queue the reading of new turns' large results for likely questions."""
     settings = artifact_settings()
     large = {
         new.artifact.artifact_id
@@ -226,7 +226,7 @@ def _want_readings(
 def _want_index(
     db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
 ) -> None:
-    """Have turns indexed before a summary or a small budget hides them, or another session asks for them."""
+    """Queue indexing of turns, before a summary or small budget hides them, or another session needs them."""
     if not recall_settings().recall_is_on:
         return
     due = {session.session_id for session in sessions if session.history_tokens > INDEX_FROM_TOKENS}
@@ -239,7 +239,7 @@ def _want_index(
 
 
 def is_due(session: SessionState) -> bool:
-    """Whether the session's next request presses, or a summary should be prepared for later."""
+    """Tell whether the next request is under pressure, or a summary should be prepared for later."""
     settings = compression_settings()
     return calls_for_work(
         session.load,
@@ -264,7 +264,7 @@ def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]
 
 
 def conflict(accepted: AcceptedTurn) -> ProblemError:
-    """The answer to a turn whose id is taken."""
+    """Build the error for a turn id already stored with another body."""
     return ProblemError(
         "turn-conflict",
         f"turn_id: {accepted.turn_id!r} is stored with another body; send a new turn under a new id",

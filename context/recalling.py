@@ -1,4 +1,4 @@
-"""Recall in a window: the blocks that are shown in a given room, or why there are none."""
+"""Recall in a window: blocks for a given room, or the reason for none."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,20 +10,20 @@ from context.types import Wire
 from context.window import Recalled, recall_message
 
 FRAME_TOKENS = 50
-"""The label and the tags around recalled blocks, and the message that holds them, at most."""
+"""Upper bound of tokens of the label, the tags and the message around recalled blocks."""
 
 _CHOICES = 3
 
 
 @dataclass(frozen=True)
 class RecallChooser:
-    """Chooses blocks of one offer for one window.
+    """Chooser of an offer's blocks for a window.
 
     Attributes:
-        offer: The passages that were found.
+        offer: The passages found.
         wire: The format of the window.
-        price: Bounds a count in the model's own tokens.
-        rate: The price of one canonical token, about.
+        price: Upper bound of a count in the model's own tokens.
+        rate: Approximate price of a canonical token.
     """
 
     offer: RecallOffer
@@ -32,12 +32,12 @@ class RecallChooser:
     rate: float
 
     def choose(self, kept: Recalled, most: int, shown_from: int | None = None) -> Recalled:
-        """Choose blocks that cost no more than `most`, their frame included.
+        """Choose blocks with a cost of at most `most`, including the frame.
 
         Args:
-            kept: What was chosen before: its cap and its reach hold.
-            most: The most that they may cost, in the model's own tokens.
-            shown_from: The first message of the session that the window shows raw; None where all is older.
+            kept: The earlier choice, with the cap and reach to keep.
+            most: The most cost, in the model's own tokens.
+            shown_from: The session's first raw message in the window; None if all passages are older.
         """
         offer = self.offer
         tokens = int(most / self.rate) - FRAME_TOKENS
@@ -62,7 +62,7 @@ class RecallChooser:
         return replace(kept, blocks=(), message=None, cost=0, status=why)
 
     def _why_nothing(self, most: int, shown_from: int | None) -> RecallStatus:
-        """Say why nothing is recalled, as far as that is known before anything is chosen."""
+        """Return the reason for an empty recall, as far as known before any choice."""
         offer = self.offer
         if offer.status is not None or offer.limits.is_skipped:
             return offer.status or RecallStatus.SKIPPED

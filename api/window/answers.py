@@ -1,4 +1,4 @@
-"""The answer to a context request: the window as it is sent, its certificate, and how fresh it is."""
+"""Answer to a context request: the window as sent, its certificate, and freshness."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -45,14 +45,14 @@ def window_answer(
 
 
 def certificate_members(certificate: Certificate) -> dict[str, Any]:
-    """The certificate as it is answered: what it says, and whether it fits."""
+    """Write the certificate as answered, with `fits`."""
     return {"fits": certificate.fits, **{name: getattr(certificate, name) for name in _CERTIFICATE}}
 
 
 def utilization_of(
     window: Window, standing: Standing | None, budget: Budget, *, model: str, goal: str | None
 ) -> dict[str, Any]:
-    """Strategy, tokens and their breakdown by region."""
+    """Report strategy, tokens and their breakdown by region."""
     certificate = window.certificate
     breakdown: dict[str, int] = {}
     for block in certificate.blocks:

@@ -1,4 +1,4 @@
-"""What a request sees of the user's other sessions; it neither waits nor fails by it."""
+"""Recall from the user's other sessions; a request neither waits nor fails because of it."""
 
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -17,15 +17,15 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class UserQuestion:
-    """What may be recalled of a user's other sessions.
+    """Question for recall from the user's other sessions.
 
     Attributes:
-        tenant_id: Whose sessions.
-        session_id: The session that asks; None where it is not stored.
-        user_id: Who asks; None for the session's only user.
+        tenant_id: The sessions' tenant.
+        session_id: The asking session; None if not stored.
+        user_id: The asking user; None for the session's only user.
         question: The words of the request.
-        limits: How much of the window the session's own recall may take.
-        room_tokens: Canonical tokens beside the parts that must be sent.
+        limits: Limits of the session's own recall in the window.
+        room_tokens: Canonical tokens beside the required parts.
     """
 
     tenant_id: UUID
@@ -37,11 +37,11 @@ class UserQuestion:
 
 
 def recall_user(asked: UserQuestion) -> RecallOffer:
-    """Find passages of the user's other sessions, as far as they bear on the question.
+    """Find passages of the user's other sessions, as far as relevant to the question.
 
     Returns:
-        The passages, or why there are none: the tenant has it switched off, nobody says who asks, the message
-        asks for nothing, a search failed or took too long.
+        The passages, or the reason for none: switched off by the tenant, unknown user, a message without a
+        question, a failed or slow search.
     """
     settings = recall_settings()
     limits = replace(asked.limits, tight_share=min(settings.recall_user_share, asked.limits.tight_share))
@@ -76,9 +76,9 @@ def _search(db: Transaction, asked: UserQuestion, limits: RecallLimits) -> Recal
 
 
 def let_first(user: RecallOffer, own: RecallOffer) -> RecallOffer:
-    """Say whether the other sessions have their share before the session's own recall.
+    """Decide whether the other sessions are served before the session's own recall.
 
-    They have where their best passage covers more of the question, weighed by all that the user said.
+    They are if their best passage covers more of the question, weighed by the counts of all sessions.
     """
     if user.stats is None or not user.passages:
         return user
