@@ -1,4 +1,4 @@
-"""The command line: one name a module, imported when it is used."""
+"""The command line: a module per command, imported on use."""
 
 import importlib
 import importlib.util
@@ -30,14 +30,14 @@ COMMANDS = (
     "priors",
     "migrate",
 )
-"""Each is a module of this package with a typer `app`."""
+"""Names of the commands, each a module with a typer `app`."""
 
 
 class Registry(TyperGroup):
-    """Finds a command's module when it is asked for, so that no command pays for another's imports."""
+    """Lookup of a command's module on use, so that no command pays for another's imports."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Name every command, in the order of its use."""
+        """List every command, in the order of use."""
         del ctx
         return list(COMMANDS)
 

@@ -1,4 +1,4 @@
-"""Passages: the pieces of messages, a few sentences each, that recall finds and shows."""
+"""Passages: pieces of messages, a few sentences each, the units of recall."""
 
 import re
 from bisect import bisect_left
@@ -11,12 +11,12 @@ from context.render import LineKind, RenderedLine, RenderLimits
 from context.words import index_terms
 
 PASSAGE_TOKENS = 50
-"""The size to which messages are cut: a short message stays whole, a long one is found by its sentences."""
+"""Target size of a passage: a short message stays whole, a long message is cut between sentences."""
 MAX_PASSAGES = 400
-"""The most passages of one message: what is larger belongs among the artifacts."""
+"""Most passages of a message; larger content belongs among the artifacts."""
 
 RECALL_LIMITS = RenderLimits(message_chars=60_000, result_chars=20_000)
-"""How much of a message is indexed: more than a summarizer needs to see of it."""
+"""Indexed part of a message, larger than the part read by a summarizer."""
 
 _WHOLE_TOKENS = 75
 _MAX_CHARS_PER_TOKEN = 12
@@ -29,21 +29,21 @@ _SOFT_BREAK = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Passage:
-    """A piece of one message.
+    """A piece of a message.
 
     Attributes:
-        seq: The message that it comes from.
-        turn_index: The turn of that message.
-        line: Its line in the rendered message: words, a call or an outcome.
-        part: Its place in that line, from 0.
-        parts: How many passages the line has.
-        speaker: Who is speaking, as it is shown; empty for nobody.
-        text: The words; those of a line's passages join to the line.
-        start: Tokens of all passages before it, >= 0: its place, and no other has it.
-        tokens: Its own, the speaker's name included where it opens a line, >= 1.
-        terms: The terms by which it is found; at a read, only those that were asked for.
-        said_on: The day on which its turn ended; None where no event said so.
-        session: The session that it is from, where that is another one than the request's; else empty.
+        seq: The passage's message.
+        turn_index: The turn of the message.
+        line: Line in the rendered message: words, a call or an outcome.
+        part: Place in the line, from 0.
+        parts: Number of passages in the line.
+        speaker: The speaker's name as shown; empty for none.
+        text: The words; the passages of a line join to the line.
+        start: Tokens of all passages before, >= 0; unique, used as place.
+        tokens: The passage's tokens, >= 1, including the speaker's name at the start of a line.
+        terms: Indexed terms; after a search, only the requested terms.
+        said_on: Day of the turn's end; None if no event gave a time.
+        session: The passage's session, if different from the request's; else empty.
     """
 
     seq: int
@@ -61,12 +61,12 @@ class Passage:
 
     @property
     def centre(self) -> float:
-        """Its middle, in tokens from the start of the session."""
+        """Middle of the passage, in tokens from the start of the session."""
         return self.start + self.tokens / 2
 
     @property
     def end(self) -> int:
-        """Where the next one starts, unless that was erased."""
+        """Start of the next passage, unless erased."""
         return self.start + self.tokens
 
 
@@ -121,14 +121,14 @@ def make_passages(
 
 
 def split_passages(text: str, *, count: Callable[[str], int]) -> list[str]:
-    """Cut a text between sentences, or lines, into pieces of about `PASSAGE_TOKENS`.
+    """Split a text between sentences, or lines, into pieces of about `PASSAGE_TOKENS`.
 
     Args:
         text: Any text.
         count: Counts the tokens of a text.
 
     Returns:
-        Pieces that join to the text; the text alone where it is short; none for a blank one.
+        Pieces in order, without gaps; a short text as a single piece; empty for a blank text.
     """
     if not text.strip():
         return []
@@ -152,7 +152,7 @@ def _shown_speaker(line: RenderedLine) -> str:
 
 
 def _break(sentence: str, chars: int) -> Iterator[str]:
-    """Cut what no sentence ends: at a blank where there is one, else anywhere."""
+    """Split an overlong sentence at a blank, else anywhere."""
     while len(sentence) > chars * 3 // 2:
         gap = next(iter(_SOFT_BREAK.finditer(sentence, chars * 3 // 4, chars * 3 // 2)), None)
         cut = gap.end() if gap else chars
