@@ -1,4 +1,4 @@
-"""What recall keeps of older turns: passages, how often each term occurs, how far the index goes."""
+"""Recall index of older turns: passages, frequencies of terms, and the end of the index."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ from models.text_settings import has_masters
 
 
 class RecallPassage(Base):
-    """A piece of one message, with the keys of its terms."""
+    """A piece of a message, with the keys of the terms."""
 
     __tablename__ = "recall_passage"
     __table_args__ = (
@@ -77,7 +77,7 @@ class RecallPassage(Base):
 
 
 class RecallTerm(Base):
-    """In how many passages of a session a term occurs; the term itself is only a key."""
+    """Number of a session's passages with a term; the term itself is stored only as a key."""
 
     __tablename__ = "recall_term"
     __table_args__ = (
@@ -93,7 +93,7 @@ class RecallTerm(Base):
 
 
 class RecallProgress(Base):
-    """How far a session's index goes."""
+    """Progress of a session's index."""
 
     __tablename__ = "recall_progress"
     __table_args__ = (
@@ -112,12 +112,12 @@ class RecallProgress(Base):
 
 @dataclass(frozen=True)
 class RecallKey:
-    """Whose index: a session since its last reset.
+    """Key of an index: a session since the last reset.
 
     Attributes:
-        tenant_id: Whose session.
-        session_id: Which one.
-        start_seq: The session's `start_seq`: a reset begins a new index, an erase keeps it.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        start_seq: The session's `start_seq`: a reset begins a new index, an erase keeps the index.
     """
 
     tenant_id: UUID
@@ -125,7 +125,7 @@ class RecallKey:
     start_seq: int = 0
 
     def of(self, table: type[RecallPassage | RecallTerm | RecallProgress]) -> ColumnElement[bool]:
-        """The condition that a row of the table is this index's."""
+        """Return the condition for rows of the index in a table."""
         return and_(
             table.tenant_id == self.tenant_id,
             table.session_id == self.session_id,
@@ -133,7 +133,7 @@ class RecallKey:
         )
 
     def columns(self) -> dict[str, Any]:
-        """The same as a row's first columns."""
+        """Return the key as a row's first columns."""
         return {
             "tenant_id": self.tenant_id,
             "session_id": self.session_id,
@@ -141,11 +141,11 @@ class RecallKey:
         }
 
     def term_keys(self, terms: Iterable[str], secret: TextKey | None = None) -> dict[str, int]:
-        """Give each term its key: the index's half first, so that a session's keys lie together.
+        """Compute the key of each term: the index's half first, so that a session's keys lie together.
 
         Args:
-            terms: What to look for.
-            secret: The tenant's key, where the index is made with it.
+            terms: Terms to look for.
+            secret: The tenant's key, for an index made with the key.
         """
         index = blake2b(
             f"{self.tenant_id}/{self.start_seq}/{self.session_id}".encode(), digest_size=4
@@ -166,14 +166,14 @@ class RecallKey:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an index goes: to which message, and how many passages and tokens that makes."""
+    """Progress of an index: last message, number of passages and of tokens."""
 
     through_seq: int = 0
     passages: int = 0
     tokens: int = 0
 
     def after(self, added: Sequence[Passage], through_seq: int) -> "Progress":
-        """How far it goes with these passages more."""
+        """Compute the progress after adding passages."""
         tokens = sum(passage.tokens for passage in added)
         return Progress(through_seq, self.passages + len(added), self.tokens + tokens)
 
@@ -195,7 +195,7 @@ _ERASE = text("""
 
 
 def find_progress(db: Transaction, index: RecallKey) -> Progress:
-    """How far the index goes; nowhere where nothing was ever added."""
+    """Find the progress of the index; the empty progress before the first passage."""
     row = db.execute(
         select(RecallProgress.through_seq, RecallProgress.passages, RecallProgress.tokens).where(
             index.of(RecallProgress)
@@ -205,7 +205,7 @@ def find_progress(db: Transaction, index: RecallKey) -> Progress:
 
 
 def is_indexed(db: Transaction, tenant_id: UUID, session: SessionState, *, through_seq: int) -> bool:
-    """Whether recall knows every message up to there: before that, no summary may hide them."""
+    """Check whether recall knows every message up to a point: only then may a summary hide the messages."""
     index = RecallKey(tenant_id, session.session_id, session.start_seq)
     return not recall_settings().recall_is_on or find_progress(db, index).through_seq >= through_seq
 
@@ -213,7 +213,7 @@ def is_indexed(db: Transaction, tenant_id: UUID, session: SessionState, *, throu
 def find_turns(
     db: Transaction, tenant_id: UUID, session_id: str, *, after_seq: int, up_to_seq: int
 ) -> dict[int, int]:
-    """To which turn each message of `(after_seq, up_to_seq]` belongs."""
+    """Map each message of `(after_seq, up_to_seq]` to the turn."""
     rows = db.execute(
         select(StoredMessage.seq, StoredMessage.turn_index).where(
             StoredMessage.tenant_id == tenant_id,
@@ -226,10 +226,10 @@ def find_turns(
 
 
 def lock_source(db: Transaction, index: RecallKey, *, generation: int) -> bool:
-    """Hold a session until the transaction ends, so that nobody erases what is about to be indexed.
+    """Lock a session until the transaction ends, so that nobody erases messages about to be indexed.
 
     Returns:
-        False where it is not of this generation any more: what was read of it may be gone.
+        False for a session no longer of this generation: data read before may be gone.
     """
     found = db.execute(
         select(Session.generation)
@@ -245,7 +245,7 @@ def add_passages(
     """Append passages, made on `base`.
 
     Returns:
-        False where another worker moved the index on from `base` first: nothing is added.
+        False when another worker moved the index on from `base` first: nothing is added.
     """
     keyed = _move_on(db, index, base, base.after(passages, through_seq))
     if keyed is None:
@@ -261,11 +261,10 @@ def add_passages(
 
 
 def _move_on(db: Transaction, index: RecallKey, base: Progress, after: Progress) -> bool | None:
-    """Compare and set: the row of `base` becomes that of `after`, or nothing happens: None.
+    """Compare and set: replace the progress `base` by `after`, or change nothing and return None.
 
-    Says whether the terms of the index are hashed with the tenant's key, which is decided where it begins.
-
-    An index that was taken back to its very beginning has a row, which says what no row says too.
+    Returns whether the terms of the index are hashed with the tenant's key, as decided at the beginning of
+    the index. An index rewound to the very beginning has a row with the same meaning as no row.
     """
     is_base = (RecallProgress.through_seq == base.through_seq, RecallProgress.passages == base.passages)
     if base == Progress():
@@ -278,7 +277,7 @@ def _move_on(db: Transaction, index: RecallKey, base: Progress, after: Progress)
 
 
 def find_secret(db: Transaction, index: RecallKey) -> TextKey | None:
-    """The key with which the terms of an index are hashed; None where they are hashed without one."""
+    """Find the hashing key of an index's terms; returns None for terms hashed without a key."""
     if not has_masters():
         return None
     keyed = db.execute(select(RecallProgress.keyed).where(index.of(RecallProgress))).scalar_one_or_none()
@@ -286,7 +285,7 @@ def find_secret(db: Transaction, index: RecallKey) -> TextKey | None:
 
 
 def passage_row(index: RecallKey, start: int) -> tuple[object, ...]:
-    """What names a passage beside its tenant."""
+    """Return the key of a passage, without the tenant."""
     return index.session_id, index.start_seq, start
 
 
@@ -308,7 +307,7 @@ def _row(cells: Cells, index: RecallKey, passage: Passage, secret: TextKey | Non
 
 
 def _add_user_keys(db: Transaction, index: RecallKey, rows: Sequence[dict[str, Any]]) -> None:
-    """Have passages found from other sessions of the user whom their turn names."""
+    """Add the user keys to passages of turns with a user, for recall from the user's other sessions."""
     users = users_of_turns(db, index.tenant_id, index.session_id, {row["turn_index"] for row in rows})
     for row in rows:
         user_id = users.get(row["turn_index"])
@@ -316,7 +315,7 @@ def _add_user_keys(db: Transaction, index: RecallKey, rows: Sequence[dict[str, A
 
 
 def _count_terms(db: Transaction, index: RecallKey, counts: Mapping[int, int]) -> None:
-    """In the order of their keys, so that two transactions cannot wait for each other."""
+    """Count terms in the order of the keys, so that two transactions cannot deadlock."""
     keys = sorted(counts)
     fresh: Any = select(
         *(bindparam(name, value) for name, value in index.columns().items()),
@@ -333,10 +332,10 @@ def _count_terms(db: Transaction, index: RecallKey, counts: Mapping[int, int]) -
 
 
 def erase_passages(db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int) -> int:
-    """Forget the messages of a range in every index of the session, and count their terms no more.
+    """Erase the messages of a range from every index of the session, and correct the counts of terms.
 
     Returns:
-        How many passages were removed. An index does not go back: the range is not read again.
+        Number of removed passages. An index does not go back: the range is not read again.
     """
     place = {"tenant_id": tenant_id, "session_id": session_id}
     removed = db.execute(_ERASE, {**place, "from_seq": from_seq, "to_seq": to_seq}).scalar_one()
@@ -352,5 +351,5 @@ def erase_passages(db: Transaction, tenant_id: UUID, session_id: str, *, from_se
 
 
 def big_array(keys: Sequence[int]) -> BindParameter[Any]:
-    """A parameter of 64-bit keys, typed as the column is."""
+    """Build a parameter of 64-bit keys, typed like the column."""
     return bindparam(None, list(keys), ARRAY(BigInteger))

@@ -1,4 +1,4 @@
-"""The search of recall: a few indexed reads, whatever the length of the session."""
+"""The search of recall: a few indexed reads, for any length of the session."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from models.session import Transaction
 from models.text_keys import Cells
 
 MAX_HITS = 300
-"""The most passages that a search for rare terms reads."""
+"""Maximum number of passages read by a search for rare terms."""
 
 _PAIR_TERMS = 3
 _PAIR_HITS = 100
@@ -77,13 +77,13 @@ _STRETCHES = text(f"""
 
 @dataclass(frozen=True)
 class FoundPassages:
-    """Passages that a search found.
+    """Result of a search.
 
     Attributes:
-        passages: In the order of the session.
+        passages: Passages in the order of the session.
         stats: The session's counts.
-        weights: The weights of the question's terms.
-        indexed_through: The last message that the index knows; every message where there was no question.
+        weights: Weights of the question's terms.
+        indexed_through: Last indexed message; the maximum without a question.
     """
 
     passages: list[Passage]
@@ -95,17 +95,17 @@ class FoundPassages:
 def find_passages(
     db: Transaction, index: RecallKey, query: str, *, through_seq: int, max_tokens: int
 ) -> FoundPassages:
-    """Find the passages that may bear on a query, with a bounded amount of work.
+    """Find the passages possibly relevant to a query, with a bounded amount of work.
 
     Args:
-        db: Where to read.
-        index: Whose passages.
+        db: A connection.
+        index: Key of the index.
         query: The new message.
-        through_seq: The last message that may be found: what comes after it is in the window.
-        max_tokens: How much is wanted; two to four times as much is loaded.
+        through_seq: Last message to find: later messages are in the window.
+        max_tokens: Wanted tokens; two to four times as many are loaded.
 
     Returns:
-        Passages for `select_recall` or `choose_blocks`; none where the session has none of the query's terms.
+        Passages for `select_recall` or `choose_blocks`; none when the session has none of the query's terms.
     """
     terms = query_terms(query)
     if not terms or max_tokens <= 0:
@@ -122,7 +122,7 @@ def find_passages(
 
 
 def _count(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[RecallStats, int, int]:
-    """Read in how many passages each term occurs, the tokens of all passages, and how far the index goes."""
+    """Read the number of passages of each term, the tokens of all passages, and the end of the index."""
     rows = db.execute(_COUNTS, {**index.columns(), "keys": list(keys.values())}).all()
     passages, tokens, through_seq = rows[0][:3] if rows else (0, 0, 0)
     found = {row[3]: row[4] for row in rows}
@@ -131,13 +131,13 @@ def _count(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[
 
 
 def _rare_keys(stats: RecallStats, keys: Mapping[str, int], weights: Mapping[str, float]) -> list[int]:
-    """The rarest terms, as many as lead to no more than `MAX_HITS` passages together."""
+    """Choose the rarest terms, with at most `MAX_HITS` passages together."""
     totals = accumulate(stats.frequencies[term] for term in weights)
     return [keys[term] for term, total in zip(weights, totals, strict=True) if total <= MAX_HITS]
 
 
 class _Search:
-    """One search: where, how far, and for which terms, the rarest first."""
+    """A search: index, range and terms, the rarest first."""
 
     def __init__(self, db: Transaction, index: RecallKey, through_seq: int, asked: Mapping[int, str]) -> None:
         self._db, self._index = db, index
@@ -147,7 +147,7 @@ class _Search:
         self._terms = Terms(asked.values())
 
     def hits(self, rare: list[int], *, from_start: int) -> list[Hit]:
-        """Find all passages with a rare term; where none is rare, those where two meet, and the latest."""
+        """Find all passages with a rare term; without rare terms, passages with two terms, and the latest."""
         if rare:
             rows = self._run(_WITH_ANY, keys=rare, most=2 * MAX_HITS)
         else:
@@ -158,7 +158,7 @@ class _Search:
         return [found[start] for start in sorted(found)]
 
     def load(self, ranges: Sequence[tuple[int, int]]) -> list[Passage]:
-        """Load the passages that start in the ranges, in order."""
+        """Load the passages starting in the ranges, in order."""
         firsts, lasts = zip(*ranges, strict=True)
         rows = self._run(_STRETCHES, firsts=list(firsts), lasts=list(lasts), most=_STRETCH_PASSAGES)
         cells = Cells(self._db, self._index.tenant_id)
@@ -179,7 +179,7 @@ class _Search:
 
 
 class Terms(dict[int | None, frozenset[str]]):
-    """The terms that bits stand for; few sets of them occur, each is made once."""
+    """Sets of terms by bits; few sets occur, and each is made once."""
 
     def __init__(self, asked: Iterable[str]) -> None:
         super().__init__({None: frozenset()})

@@ -1,4 +1,4 @@
-"""Recall across the sessions of a user: the switch of a tenant, and the keys that lead to passages."""
+"""Recall across the sessions of a user: the tenant's switch, and the user keys of passages."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from models.tenant import Tenant
 
 _TERM = 0xFFFFFFFF
 _ANY_TERM = 0
-"""The half of a key that stands for any term: every passage of a user has it."""
+"""Half of a key for any term: every passage of a user has such a key."""
 
 
 @dataclass(frozen=True)
 class UserKey:
-    """Whose passages: those of turns that name a user of a tenant.
+    """Key of a user's passages, from turns of the user.
 
     Attributes:
         tenant_id: The tenant.
-        user_id: The user, as turns name it.
+        user_id: The user, as named in turns.
     """
 
     tenant_id: UUID
@@ -36,20 +36,20 @@ class UserKey:
 
     @property
     def any_term(self) -> int:
-        """The key that every passage of the user has."""
+        """The shared key of every passage of the user."""
         return self.half << 32 | _ANY_TERM
 
     def key_of(self, key: int) -> int:
-        """Turn the key of a term in any session into the user's for the same term."""
+        """Convert the key of a term in any session to the user's key of the same term."""
         return self.half << 32 | key & _TERM
 
     def keys_of(self, keys: Iterable[int]) -> list[int]:
-        """Turn the keys of a passage into those of the user, and add `any_term`."""
+        """Convert the keys of a passage to the user's keys, and add `any_term`."""
         return sorted({self.any_term, *map(self.key_of, keys)})
 
 
 def recalls_users(db: Transaction, tenant_id: UUID) -> bool:
-    """Whether the tenant wants recall across the sessions of a user."""
+    """Check whether the tenant wants recall across the sessions of a user."""
     found = db.execute(select(Tenant.recalls_users).where(Tenant.tenant_id == tenant_id)).scalar()
     return bool(found)
 
@@ -62,7 +62,7 @@ def switch_users(db: Transaction, tenant_id: UUID, *, on: bool) -> None:
 def users_of_turns(
     db: Transaction, tenant_id: UUID, session_id: str, turns: Collection[int]
 ) -> dict[int, str]:
-    """Name the users of turns, by index; none where the tenant has recall by user switched off."""
+    """Find the users of turns, by index; none when the tenant has recall by user switched off."""
     rows = db.execute(
         select(Turn.turn_index, Turn.user_id)
         .join(Tenant, Tenant.tenant_id == Turn.tenant_id)
@@ -78,12 +78,12 @@ def users_of_turns(
 
 
 def has_users(db: Transaction, tenant_id: UUID, session_id: str) -> bool:
-    """Whether a session is searched from other sessions: a turn names a user, and the switch is on."""
+    """Check whether a session is searched from other sessions: a turn has a user, and the switch is on."""
     return recalls_users(db, tenant_id) and bool(_users_of(db, tenant_id, session_id))
 
 
 def find_only_user(db: Transaction, tenant_id: UUID, session_id: str) -> str | None:
-    """Find the one user whom a session's turns name; None where they name none, or several."""
+    """Find the only user of a session's turns; returns None without a user, or with several users."""
     users = _users_of(db, tenant_id, session_id)
     return users[0] if len(users) == 1 else None
 
@@ -95,5 +95,5 @@ _USERS = text(
 
 
 def _users_of(db: Transaction, tenant_id: UUID, session_id: str) -> Sequence[str]:
-    """Name up to two users of a session."""
+    """Find up to two users of a session."""
     return db.execute(_USERS, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()

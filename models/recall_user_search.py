@@ -1,4 +1,4 @@
-"""The search of recall across the sessions of a user: bounded reads, however many sessions there are."""
+"""The search of recall across the sessions of a user: bounded reads, for any number of sessions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,22 +18,22 @@ from models.session import Transaction
 from models.text_keys import Cells
 
 MOST_COUNTED = 200
-"""A term of more passages than this is common: nobody counts how many there are."""
+"""Maximum count of a term's passages; a term with more passages is common."""
 
 MOST_HITS = 300
-"""The most passages that a search for rare terms reads."""
+"""Maximum number of passages read by a search for rare terms."""
 
 _READ_FOR_COUNT = 1_000
-"""The most passages of a term that are looked at, those of the session itself included."""
+"""Maximum number of a term's passages read for the count, with passages of the session itself."""
 
 _ALL_PASSAGES = 20 * MOST_COUNTED
-"""How many passages a user is taken to have who has more than are counted."""
+"""Assumed number of a user's passages beyond the counted maximum."""
 
 _PAIR_TERMS = 4
 _PAIR_HITS = 60
 _STRETCH_PASSAGES = 300
 _APART = 10**12
-"""What lies between two sessions on the one line of tokens on which passages are ranked."""
+"""Distance between two sessions on the common line of tokens for ranking passages."""
 
 _COUNTS = text("""
     select asked.place, (
@@ -84,7 +84,7 @@ _STRETCHES = text(f"""
 
 @dataclass(frozen=True)
 class _Place:
-    """A passage's index, and where in it the passage starts."""
+    """Index of a passage: the session and the start of the session's life."""
 
     session_id: str
     start_seq: int
@@ -93,20 +93,20 @@ class _Place:
 def find_user_passages(
     db: Transaction, user: UserKey, query: str, *, beside: str | None, max_tokens: int
 ) -> FoundPassages:
-    """Find what a user's other sessions say of a query, with a bounded amount of work.
+    """Find passages of a user's other sessions relevant to a query, with a bounded amount of work.
 
-    A passage counts where its turn names the user, and its session was not reset since.
+    A passage counts if the turn names the user, and the session was not reset since.
 
     Args:
-        db: Where to read.
+        db: A connection.
         user: The user.
         query: The new message.
-        beside: The session that asks: none of its passages are found; None where it is not stored.
-        max_tokens: How much is wanted; two to four times as much is loaded.
+        beside: The asking session, excluded from the search; None for a session not stored.
+        max_tokens: Wanted tokens; two to four times as many are loaded.
 
     Returns:
-        Passages for `choose_blocks`, session by session, the one that was told last at the end. `start`
-        counts on one line, on which sessions lie far apart.
+        Passages for `choose_blocks`, session by session, the latest session at the end. `start` counts on a
+        common line, with sessions far apart.
     """
     terms = query_terms(query)
     if not terms or max_tokens <= 0:
@@ -122,7 +122,7 @@ def find_user_passages(
 
 
 class _Search:
-    """One search: for whom, for which terms, beside which session."""
+    """A search: user, terms, and the excluded session."""
 
     def __init__(self, db: Transaction, user: UserKey, terms: Sequence[str], beside: str | None) -> None:
         self._db, self._user, self._terms = db, user, terms
@@ -143,7 +143,7 @@ class _Search:
         return RecallStats(passages, dict(zip(self._terms, found[1:], strict=True)))
 
     def hits(self, stats: RecallStats, weights: Mapping[str, float]) -> list[Hit]:
-        """Find all passages with a rare term; where none is rare, those where two meet, and some of one."""
+        """Find all passages with a rare term; without rare terms, some with two terms, some with a single."""
         totals = accumulate(stats.frequencies[term] for term in weights)
         rare = [
             term
@@ -166,12 +166,12 @@ class _Search:
         return rows
 
     def _asked(self, weights: Iterable[str]) -> dict[str, Any]:
-        """The keys of the terms, each as often as it may be stored: a bit is a term."""
+        """List the stored forms of the terms' keys, with a bit for each term."""
         asked = [(key, place) for place, term in enumerate(weights, 1) for key in self._keys[term]]
         return {"asked": [key for key, _ in asked], "bits": [place for _, place in asked]}
 
     def _in_line(self, rows: Sequence[Any], terms: Terms) -> list[Hit]:
-        """Put the passages of all sessions on one line."""
+        """Put the passages of all sessions on a common line."""
         places = sorted({(row.session_id, row.start_seq) for row in rows})
         self._order = [_Place(*place) for place in places]
         offsets = {place: number * _APART for number, place in enumerate(places)}
@@ -182,7 +182,7 @@ class _Search:
         return [found[at] for at in sorted(found)]
 
     def load(self, ranges: Sequence[tuple[int, int]], weights: Mapping[str, float]) -> list[Passage]:
-        """Load the passages that start in the ranges of the line, and put the sessions in order of time."""
+        """Load the passages starting in the ranges of the line, with the sessions in order of time."""
         places = [self._order[last // _APART] for _, last in ranges]
         wanted = {
             "sessions": [place.session_id for place in places],
@@ -232,9 +232,9 @@ class _Search:
 
 
 def _keys(cells: Cells, user: UserKey, terms: Sequence[str]) -> dict[str, list[int]]:
-    """Give each term its keys: hashed as it is, and with the tenant's key where there is one.
+    """Compute the keys of each term: hashed plainly, and with the tenant's key, if any.
 
-    Indexes of a user may be of both kinds, while a tenant's text is being sealed or opened.
+    A user's indexes may be of both kinds, while a tenant's text is being sealed or opened.
     """
     index = RecallKey(user.tenant_id, "")
     secrets = [None, *([secret] if (secret := cells.key_at_hand()) else [])]

@@ -1,4 +1,4 @@
-"""What a tenant's switch of recall by user means for passages that are stored: they are found, or no more."""
+"""Effects of a tenant's switch of recall by user on stored passages: user keys are added or removed."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -17,7 +17,7 @@ _SESSIONS = text(
 
 
 def find_sessions_with_users(db: Transaction, tenant_id: UUID, *, after: str, most: int) -> Sequence[str]:
-    """Name sessions with a turn that names a user, in the order of their ids, after an id."""
+    """Find sessions with a user in any turn, in the order of the ids, after an id."""
     asked = {"tenant_id": tenant_id, "after": after, "most": most}
     return db.execute(_SESSIONS, asked).scalars().all()
 
@@ -46,9 +46,9 @@ _REMOVE = text(
 
 
 def _add_keys(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Have passages that were indexed before found by their users. Returns how many.
+    """Add the user keys to already indexed passages. Returns the number of passages.
 
-    The caller holds the session: a worker that read the switch before is waited for.
+    The caller holds the session: the lock waits for a worker with the former state of the switch.
     """
     place = {"tenant_id": tenant_id, "session_id": session_id}
     users = db.execute(_WANTED, place).scalars().all()
@@ -61,7 +61,7 @@ def _add_keys(db: Transaction, tenant_id: UUID, session_id: str) -> int:
 
 
 def _remove_keys(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Let no passage of a session be found by its user any more. Returns how many were."""
+    """Remove the user keys from a session's passages. Returns the number of passages."""
     return db.execute(_REMOVE, {"tenant_id": tenant_id, "session_id": session_id}).rowcount
 
 
@@ -69,24 +69,25 @@ _FOUND = text("select count(*) from recall_passage where tenant_id = :tenant_id 
 
 
 def count_found(db: Transaction, tenant_id: UUID) -> int:
-    """Count the passages of a tenant that are found by their users."""
+    """Count a tenant's passages with user keys."""
     return int(db.execute(_FOUND, {"tenant_id": tenant_id}).scalar_one())
 
 
 def carry_out(db: Transaction, tenant_id: UUID, *, on: bool, after: str, most: int) -> str | None:
-    """Let the stored passages of some sessions follow the switch. Safe to call again.
+    """Apply the switch to the stored passages of some sessions. Safe to call again.
 
-    Each session is held meanwhile: a worker that indexes it and read the switch before is waited for.
+    Each session is locked meanwhile: the lock waits for an indexing worker with the former state of the
+    switch.
 
     Args:
         db: A transaction.
-        tenant_id: Whose sessions.
-        on: Whether passages are to be found by their users; what is not indexed yet is asked for.
-        after: The session after whose id to begin; empty for the first.
-        most: The most sessions, >= 1.
+        tenant_id: The tenant of the sessions.
+        on: True to add user keys, and to request the indexing of unindexed messages.
+        after: Id of the session before the first; empty for the first.
+        most: Maximum number of sessions, >= 1.
 
     Returns:
-        The last session, from which to go on; None where there are no more.
+        The last session, to go on from; None after the last session.
     """
     asked = {"tenant_id": tenant_id, "after": after, "most": most}
     sessions: Sequence[str] = db.execute(_SESSIONS, asked).scalars().all()

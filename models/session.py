@@ -17,21 +17,21 @@ from models.row_security import as_role, name_in_transaction, name_on_connection
 from models.settings import DatabaseSettings, database_settings
 
 Transaction: TypeAlias = Connection
-"""A connection inside one transaction: all of it is committed, or nothing."""
+"""A connection inside a transaction: everything is committed, or nothing."""
 
 
 class OutcomeUnknownError(OperationalError):
-    """The connection broke while a commit was answered: it may have been done, or not."""
+    """The connection broke during the answer to a commit: the commit may have been done, or not."""
 
 
 IDLE_S = 1.0
-"""A connection that was not used for longer is tested before it is used again."""
+"""Seconds of idleness until a connection is tested before use."""
 
 HINT_LOCK_MS = 100
-"""How long a read waits, to leave a hint, for a row that a write holds."""
+"""Longest wait of a read for a row locked by a write, to leave a hint."""
 
 BRIEF_CONNECTIONS = 8
-"""How many reads that may fail run at once in a process."""
+"""Number of concurrent brief reads in a process."""
 
 # Pools are kept as long as their process, one for each way to connect that the settings name: a pool that
 # a bounded cache dropped would leave its connections open until the garbage collector finds them.
@@ -40,16 +40,16 @@ BRIEF_CONNECTIONS = 8
 def make_engine(
     settings: DatabaseSettings, *, autocommit: bool = False, role: str = "", **more: Any
 ) -> Engine:
-    """Open a pool whose every connection commits durably and gives up in time.
+    """Open a pool of connections with durable commits and time limits.
 
     Args:
-        settings: Where, and the limits.
-        autocommit: Whether each statement stands alone; without it, a transaction holds several.
-        role: As whom its connections act; without one, as whom they log in.
+        settings: Address and limits.
+        autocommit: True for independent statements; otherwise a transaction holds several statements.
+        role: Role of the connections; empty for the login role.
         more: Further parameters of the server's sessions.
 
     Returns:
-        A pool that opens its connections when they are needed.
+        A pool that opens connections when needed.
     """
     options = " ".join(
         f"-c {name}={value}"
@@ -82,9 +82,9 @@ def _remember_use(_connection: Any, record: ConnectionPoolEntry) -> None:
 
 
 def _test_if_idle(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
-    """Test a connection that nobody used for a moment: the server may have gone away meanwhile.
+    """Test a connection idle for a moment: the server may have gone away meanwhile.
 
-    Under load this costs nothing, and testing at every checkout would cost each read a round trip.
+    Under load the test costs nothing; a test at every checkout would cost each read a round trip.
     """
     if time.monotonic() - record.info.get("used_at", time.monotonic()) <= IDLE_S:
         return
@@ -101,16 +101,16 @@ def _engine_of(_pid: int, role: str) -> Engine:
 
 
 def engine() -> Engine:
-    """The pool of this process. A forked child gets its own: sockets are never shared."""
+    """Return the pool of this process. A forked child gets a separate pool: sockets are never shared."""
     return _engine_of(os.getpid(), "")
 
 
 @contextmanager
 def transaction() -> Iterator[Transaction]:
-    """Commit everything done inside, or roll all of it back.
+    """Commit everything done inside, or roll everything back.
 
     Raises:
-        OutcomeUnknownError: The server went away at the commit: only the database knows what came of it.
+        OutcomeUnknownError: The server went away at the commit: only the database knows the outcome.
     """
     tenant_id, is_over = present_tenant(), False
     try:
@@ -127,10 +127,10 @@ def transaction() -> Iterator[Transaction]:
 
 @contextmanager
 def hinting() -> Iterator[Transaction]:
-    """Write what a caller can do without: it gives up soon where another transaction holds the row.
+    """Write dispensable data: give up soon when another transaction holds the row.
 
     Raises:
-        OperationalError: The row was held for longer than `HINT_LOCK_MS`.
+        OperationalError: The row was locked for longer than `HINT_LOCK_MS`.
     """
     with transaction() as db:
         db.execute(text(f"set local lock_timeout = {HINT_LOCK_MS}"))
@@ -145,9 +145,9 @@ def _reading_engine(_pid: int, database_url: str, role: str) -> Engine:
 
 @contextmanager
 def reading() -> Iterator[Transaction]:
-    """Read without a transaction: each statement sees what is committed when it starts.
+    """Read without a transaction: each statement sees the data committed at its start.
 
-    From a pool of its own: to turn a connection to and fro at every read would double its cost.
+    Reads use a separate pool: switching a connection at every read would double the cost.
     """
     tenant_id = present_tenant()
     pool = _reading_engine(os.getpid(), database_settings().database_url, role_for(tenant_id))
@@ -173,9 +173,9 @@ def _brief_engine(_pid: int, database_url: str, timeout_ms: int, role: str) -> E
 
 @contextmanager
 def reading_briefly(timeout_ms: int) -> Iterator[Transaction]:
-    """Read what a caller can do without: each statement, and the wait for a connection, ends in time.
+    """Read dispensable data: each statement, and the wait for a connection, ends in time.
 
-    The connections are few and apart: what is slow here takes none from those who must have one.
+    The connections are few and separate: a slow read here takes no connection from necessary work.
     """
     tenant_id = present_tenant()
     pool = _brief_engine(os.getpid(), database_settings().database_url, timeout_ms, role_for(tenant_id))

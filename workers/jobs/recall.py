@@ -1,4 +1,4 @@
-"""Index what the windows of a session do not show raw, so that a new message finds the words again."""
+"""Indexing of messages not shown raw in a session's windows, so that a new message finds the words again."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,30 +19,30 @@ from models.work import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 
 MOST_MESSAGES = 200
-"""What one run reads; a longer stretch is indexed in as many runs as it takes."""
+"""Number of messages read in a run; a longer stretch takes several runs."""
 
 NOTHING = "nothing to do"
 
 LARGE_TURN_TOKENS = 500
-"""A newest turn that is larger is indexed at once: a small budget cannot show it whole."""
+"""Size from which the newest turn is indexed at once: a small budget cannot show the turn whole."""
 
 _MOST_RUNS = 200
 
 SLICE_PASSAGES = 100
-"""About what one transaction writes: its session takes no turn meanwhile, some 50 ms."""
+"""Approximate number of passages written in a transaction: the session takes no turn for some 50 ms."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Messages that are not indexed yet.
+    """Messages not indexed yet.
 
     Attributes:
-        index: Whose they are.
-        generation: The session's, when they were read.
-        progress: How far the index goes.
-        messages: Whole turns, unless one turn alone is more than a run reads.
-        turns: The turn of each message.
-        more: Whether more follow.
+        index: Key of the index.
+        generation: The session's generation at the time of reading.
+        progress: Progress of the index.
+        messages: Whole turns, unless a single turn is larger than a run.
+        turns: Turn of each message.
+        more: True if more messages follow.
     """
 
     index: RecallKey
@@ -54,12 +54,12 @@ class Stretch:
 
 
 def index_session(held: Claim, *, settings: RecallSettings, count: Callable[[str], int] = count_text) -> str:
-    """Index the oldest turns that are not indexed yet, up to the newest turn, unless that is large.
+    """Index the oldest unindexed turns, up to the newest turn, or with the newest turn if large.
 
-    The newest turn is indexed too where other sessions of its user are to find it.
-
-    Each slice is added only if the session is of the generation that was read: text that was erased or
-    edited meanwhile cannot come back. The index itself moves on by compare-and-set.
+    The newest turn is also indexed for recall from other sessions of the user. Each slice is added only if
+    the session is of the generation read before: text erased or edited meanwhile cannot come back. The index
+    itself moves
+    on by compare-and-set.
 
     Returns:
         The outcome in words.
@@ -86,17 +86,17 @@ def index_through(
     settings: RecallSettings,
     count: Callable[[str], int] = count_text,
 ) -> bool:
-    """Index a session up to a message before a summary hides it.
+    """Index a session up to a message before a summary hides the messages.
 
     Args:
         tenant_id: The owner of the session.
         session_id: The session.
-        seq: The last message that the summary covers.
-        settings: Whether recall is on at all.
-        count: Counts the tokens of a text.
+        seq: Last message covered by the summary.
+        settings: Recall settings, with the switch of recall.
+        count: Function that counts the tokens of a text.
 
     Returns:
-        Whether the index knows every message up to there; True where recall is off.
+        True when the index knows every message up to the point, or when recall is off.
     """
     if not settings.recall_is_on:
         return True
@@ -131,15 +131,15 @@ def _read(tenant_id: UUID, session_id: str, *, through_seq: int | None = None) -
 
 
 def _is_answered(messages: Sequence[Message]) -> bool:
-    """Whether no call waits for its result: the result would else be indexed apart, without its name."""
+    """Check that no call waits for a result: a late result would be indexed without the tool's name."""
     made = {call_id for message in messages for call_id in message.call_ids}
     return made <= {call_id for message in messages for call_id in message.answer_ids}
 
 
 def _whole_turns(messages: Sequence[Message], *, more: bool) -> Sequence[Message]:
-    """Leave out the last turn while it is small: it may go on, and every window shows it.
+    """Leave out the last turn while small: the turn may go on, and every window shows the turn.
 
-    A turn that fills a whole run is taken as far as it was read.
+    A turn that fills a whole run is taken as far as read.
     """
     start = parse_turn_boundaries(messages)[-1]
     is_large = sum(message.tokens for message in messages[start:]) > LARGE_TURN_TOKENS
@@ -149,7 +149,7 @@ def _whole_turns(messages: Sequence[Message], *, more: bool) -> Sequence[Message
 
 
 def _write(stretch: Stretch, count: Callable[[str], int]) -> bool:
-    """Add the stretch slice by slice. False: the session or its index is not as it was read any more."""
+    """Add the stretch slice by slice. False: the session or the index has changed since the reading."""
     progress = stretch.progress
     lines = render_transcript(stretch.messages, limits=RECALL_LIMITS)
     made = make_passages(lines, turn_of=stretch.turns.__getitem__, count=count, start=progress.tokens)
@@ -164,7 +164,7 @@ def _write(stretch: Stretch, count: Callable[[str], int]) -> bool:
 
 
 def _slices(made: Sequence[Passage], last_seq: int) -> Iterator[tuple[int, list[Passage]]]:
-    """Cut passages between messages; each slice says through which message it goes, the last to the end."""
+    """Cut passages between messages; each slice names the last message, the last slice goes to the end."""
     slice_: list[Passage] = []
     for passage in made:
         if len(slice_) >= SLICE_PASSAGES and passage.seq != slice_[-1].seq:
