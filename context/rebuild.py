@@ -1,4 +1,4 @@
-"""Rebuild a window that the provider refused: smaller each time, or say that nothing is left to leave out."""
+"""Rebuilding of a window refused by the provider: smaller each time, until nothing is left to drop."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,12 +24,12 @@ NO_CUT = EmergencyCut(0)
 
 
 class NothingToCompressError(AfterturnError):
-    """A refused window holds nothing that could be left out: the next one would be refused as well."""
+    """A refused window without any droppable content, so that the next window would be refused as well."""
 
     code = "nothing-to-compress"
 
     def __init__(self, *, parts: dict[str, int], budget: Budget, requested_tokens: int | None) -> None:
-        """Name each part's tokens, and by how much the provider says that they are over."""
+        """Name each part's tokens, and the excess reported by the provider."""
         over = requested_tokens - budget.context_window if requested_tokens else 0
         said = f", over by {over}" if over > 0 else ""
         super().__init__(
@@ -44,16 +44,16 @@ class NothingToCompressError(AfterturnError):
 
 @dataclass(frozen=True)
 class Refused:
-    """A window that was refused, and what is known since.
+    """A refused window, with the knowledge gained since.
 
     Attributes:
-        request: What it was made of, the note of an earlier emergency included.
-        summary: The summary in force now, without such a note; it may cover more than that window's did.
-        raw_from: The message after which no summary covers anything now, >= 0.
+        request: The content of the window, the note of an earlier emergency included.
+        summary: The summary now in force, without such a note; perhaps covering more than the window's did.
+        raw_from: The last message covered by any summary now, >= 0.
         last_seq: The end of the log.
-        budget: The window as it is known now.
-        requested_tokens: What the provider counted; None where it does not say.
-        present: Where raw history started for that window.
+        budget: The window as known now.
+        requested_tokens: The provider's count; None if not given.
+        present: The start of raw history in the window.
     """
 
     request: WindowRequest
@@ -67,7 +67,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A smaller window, and the cut to remember, without which the next read would be refused again."""
+    """A smaller window, and the cut to remember, so that the next read is not refused again."""
 
     window: Window
     cut: EmergencyCut
@@ -75,12 +75,12 @@ class Rebuilt:
 
 @dataclass(frozen=True)
 class _Before:
-    """What the refused window held.
+    """Content of the refused window.
 
     Attributes:
-        held: Its stored messages, oldest first.
-        parts: What each of its parts was believed to cost, in tokens.
-        holds_more: Whether it held artifacts, recall or a summary; the note of an emergency is none.
+        held: The stored messages, oldest first.
+        parts: The estimated cost of each part, in tokens.
+        holds_more: True if the window held artifacts, recall or a summary; an emergency note does not count.
     """
 
     held: Sequence[Message]
@@ -95,20 +95,20 @@ class _Before:
 def rebuild_smaller(refused: Refused) -> Rebuilt:
     """Build the window anew with less history, and with room to spare for a wrong estimate.
 
-    Artifacts go first: they can be asked for again. Then the gentlest cut that leaves the room is taken; a
-    turn is split only if nothing else does. The room that is to spare is given up, and then recall and the
-    longer versions of the summary, before a window is refused altogether. Where no history may go, these
-    three may all the same; after an earlier emergency at the same place, all of them at once.
+    Artifacts go first, since they can be requested again. Then the gentlest sufficient cut is taken; a turn
+    is split only if nothing else suffices. Before a window is refused altogether, the spare room is given
+    up, then recall and the longer versions of the summary. If no history may go, these three may still go;
+    after an earlier emergency at the same place, all at once.
 
     Args:
-        refused: What was refused.
+        refused: The refused window.
 
     Returns:
-        A window whose tokens are fewer than those of the refused one.
+        A window with fewer tokens than the refused window.
 
     Raises:
-        FixedPartOverBudgetError: What must be sent is over, before any history.
-        NothingToCompressError: Nothing is left to leave out.
+        FixedPartOverBudgetError: The fixed parts are over, before any history.
+        NothingToCompressError: Nothing is left to drop.
     """
     before = _look_back(refused.request)
     cuts = plan_cuts(before.held, refused.request.new, last_seq=refused.last_seq)
@@ -161,7 +161,7 @@ def _parts(certificate: Certificate) -> dict[str, int]:
 
 
 def _settle(refused: Refused, held: Sequence[Message], cut: EmergencyCut, budget: Budget) -> Rebuilt:
-    """Build until the note says what is really left out: less may fit than was planned."""
+    """Build until the note names exactly the omissions, since less may fit than planned."""
     while True:
         left_out = LeftOut(refused.raw_from + 1, cut.cut_seq, cut.kept_seq)
         is_covered = cut.cut_seq <= refused.raw_from

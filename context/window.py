@@ -1,4 +1,4 @@
-"""What a window is made of, and what comes out: the values of the assembler."""
+"""Values of the assembler: content of a window, and the finished window."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from context.wire import Loss
 NO_ARTIFACTS = Shelved()
 
 NOTES_SHARES = (0.5, 0.25, 0.1)
-"""The lengths in which a summary is tried where it does not fit whole, as shares of it."""
+"""Lengths of shortened summaries to try, as shares of the whole."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Recalled:
     """The recalled stretches in a window.
 
     Attributes:
-        blocks: What is shown, in the order of the conversation.
-        message: The message that shows them; None for none.
-        cost: Its cost in the model's tokens.
-        cap: The most that it might have cost in this window, its frame included.
-        roomy: Whether all else fits, so that only near matches are shown.
-        status: Why it is shown, or why not.
+        blocks: The shown blocks, in the order of the conversation.
+        message: The message with the blocks; None for none.
+        cost: The cost in the model's tokens.
+        cap: The largest cost allowed in this window, frame included.
+        roomy: True if everything else fits, so that only near matches are shown.
+        status: The reason for showing the blocks, or for showing none.
     """
 
     blocks: Sequence[RecallBlock] = ()
@@ -53,14 +53,14 @@ class Notes:
     """The summary in force.
 
     Attributes:
-        version: Which one it is.
-        from_seq: First message that it covers.
-        to_seq: Last message that it covers.
-        text: What it says.
-        tokens: What `notes_message` of it costs; None to have it counted.
+        version: The version.
+        from_seq: First covered message.
+        to_seq: Last covered message.
+        text: The text.
+        tokens: The cost of the summary's `notes_message`; None to have it counted.
         tokens_wide: The same in the second count.
-        tainted: Whether what it is made of gave orders that nobody in the conversation gave.
-        ending: A note of messages that an emergency left out; no version of the summary goes without it.
+        tainted: True if the source gave orders that nobody in the conversation gave.
+        ending: A note on messages left out by an emergency; kept with every version of the summary.
     """
 
     version: int
@@ -74,18 +74,18 @@ class Notes:
 
     @property
     def words(self) -> str:
-        """The summary and its ending."""
+        """The summary with its ending."""
         return "\n\n".join(part for part in (self.text.rstrip(), self.ending) if part)
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Raw messages older than those that were read, left out unseen because they cannot fit.
+    """Raw messages older than the read messages, left out unseen for lack of room.
 
     Attributes:
-        from_seq: First of them.
-        to_seq: Last of them.
-        tokens: Their stored count together; None where nobody knows it.
+        from_seq: First message.
+        to_seq: Last message.
+        tokens: Total stored count; None if unknown.
     """
 
     from_seq: int
@@ -95,23 +95,23 @@ class Unread:
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """All that a window is made of.
+    """Input of a window.
 
     Attributes:
-        model: Whose window it is.
-        budget: What it may hold.
-        new: The messages that the request brings; `seq` is 0.
+        model: The model of the window.
+        budget: The budget of the window.
+        new: The messages of the request; `seq` is 0.
         tail: The newest raw messages, oldest first, without a gap.
         system: The system prompt, a message of plain text; None for none.
         tools: The size of the tool definitions.
         notes: The summary in force.
-        recall: Passages of older turns that bear on the new messages, and how much room they may take.
-        unread: Older raw messages that were not read.
-        user_recall: Passages of the user's other sessions; None where the request asks for none.
-        shelf: The artifacts that may be shown; None for none.
-        wire: The format in which the window is wanted.
-        calibration: What reported usage has taught about the model.
-        refused: What the session's provider refused before: it is not sent again.
+        recall: Passages of older turns relevant to the new messages, with the room allowed.
+        unread: Older raw messages not read.
+        user_recall: Passages of the user's other sessions; None if not requested.
+        shelf: The available artifacts; None for none.
+        wire: The outgoing format.
+        calibration: Corrections learned from reported usage of the model.
+        refused: Content refused by the session's provider before, not to be sent again.
     """
 
     model: str
@@ -132,19 +132,19 @@ class WindowRequest:
 
 @dataclass(frozen=True)
 class Window:
-    """What is sent, in order, and the proof.
+    """The messages to send, in order, with the proof of fit.
 
     Attributes:
-        items: Each message or item as JSON text, in the format asked for.
-        system: The system prompt, where the format keeps it apart from the messages.
-        dropped: What the format could not carry as it was.
-        messages: The messages that became the items, in their own formats.
-        certificate: What was counted, what was left out.
-        estimated_tokens: What the model will probably bill, without the bound's margin.
-        calibration: What the two counts were corrected with.
-        shelved: What it shows of artifacts, and how each was used.
-        recalled: What it shows of older turns, why not more, and the most that it might show.
-        user_recalled: The same of the user's other sessions; None where the request asks for none of them.
+        items: Each message or item as JSON text, in the outgoing format.
+        system: The system prompt, if separate from the messages in the format.
+        dropped: The content that the format could not carry unchanged.
+        messages: The messages behind the items, in their own formats.
+        certificate: Counts and omissions.
+        estimated_tokens: The tokens probably billed by the model, without the bound's margin.
+        calibration: The corrections of the two counts.
+        shelved: The shown artifacts, and the use of each.
+        recalled: The shown older turns, the reason for not showing more, and the limit.
+        user_recalled: The same for the user's other sessions; None if not requested.
     """
 
     items: tuple[str, ...]
@@ -167,7 +167,7 @@ def new_message(
     tokens_wide: int | None = None,
     wire: Wire = Wire.OPENAI,
 ) -> Message:
-    """Make a message of our own, of a role and a text alone; counted, unless its tokens are known."""
+    """Make a plain message of a role and a text, counted unless the tokens are given."""
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     if tokens is None or tokens_wide is None:
         count = measure_message(body)
@@ -176,7 +176,7 @@ def new_message(
 
 
 def notes_message(notes: Notes, wire: Wire = Wire.OPENAI) -> Message:
-    """Write the summary as the user message in which it enters a window; never in the system role.
+    """Write the summary as a user message for a window; never in the system role.
 
     A user's plain words are written alike in every format.
     """
@@ -191,7 +191,7 @@ def notes_message(notes: Notes, wire: Wire = Wire.OPENAI) -> Message:
 
 
 class NotesVersions:
-    """The summary in its lengths; shorter ones are written and counted where the whole does not fit."""
+    """The summary in several lengths; shorter versions are written and counted only when needed."""
 
     def __init__(self, notes: Notes | None, wire: Wire) -> None:
         """Write the whole summary, and no shorter version yet."""
@@ -200,7 +200,7 @@ class NotesVersions:
         self.whole = notes_message(notes, wire) if notes else None
 
     def longest_first(self) -> Iterator[Message]:
-        """Give the whole summary, then its shorter versions."""
+        """Yield the whole summary, then the shorter versions."""
         if self._notes is None or self.whole is None:
             return
         yield self.whole
@@ -209,7 +209,7 @@ class NotesVersions:
         yield from self._shorter
 
     def shortest(self) -> Message | None:
-        """Give the shortest version: of an emergency its note alone."""
+        """Return the shortest version; of an emergency the note alone."""
         return min(self.longest_first(), key=lambda one: one.tokens, default=None)
 
     def _write(self, notes: Notes) -> Iterator[Message]:
@@ -220,12 +220,12 @@ class NotesVersions:
 
 
 def recall_message(blocks: Sequence[RecallBlock], wire: Wire = Wire.OPENAI) -> Message:
-    """Write recalled stretches as the user message in which they enter a window; never in the system role."""
+    """Write recalled stretches as a user message for a window; never in the system role."""
     return new_message({"role": "user", "content": render_recall(blocks)}, Role.USER, wire=wire)
 
 
 def artifacts_message(shelved: Shelved, wire: Wire = Wire.OPENAI) -> Message:
-    """Write the artifacts as the user message in which they enter a window; never in the system role."""
+    """Write the artifacts as a user message for a window; never in the system role."""
     count = shelved.count
     body = {"role": "user", "content": shelved.text}
     return new_message(body, Role.USER, tokens=count.tokens, tokens_wide=count.wide, wire=wire)

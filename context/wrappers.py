@@ -1,4 +1,4 @@
-"""The tags that this product puts around texts: what no text inside of them may open or close."""
+"""Tags put by the product around texts, never to be opened or closed by a text inside."""
 
 import re
 
@@ -13,7 +13,7 @@ WINDOW_TAGS = (
     "stored_result",
     "untrusted",
 )
-"""Blocks of a window and of a summarizer's prompt; nobody else has a use for these names."""
+"""Tags of blocks in a window or a summarizer's prompt; nobody else has a use for these names."""
 
 PROMPT_TAGS = (
     "document",
@@ -26,11 +26,11 @@ PROMPT_TAGS = (
     "candidate",
     "question",
 )
-"""Blocks of single prompts, which are words of ordinary markup too: they stay in what is quoted."""
+"""Tags of blocks in single prompts, also words of ordinary markup, and therefore kept in quotes."""
 
 _INVISIBLE = "\\s\u200b-\u200f\u2060\ufeff\u00ad"
 _CONTROL = r"\||<[\s/]*SYS"
-"""How models' own control tokens begin behind their `<`, such as those of Llama 2."""
+"""Beginnings of models' own control tokens after `<`, such as the tokens of Llama 2."""
 
 
 def _opening(names: str) -> re.Pattern[str]:
@@ -44,7 +44,7 @@ _OF_ALL = _opening(rf"{_WINDOW}|{_SYSTEM}|(?:{'|'.join(PROMPT_TAGS)})\b")
 
 
 def escape_tags(text: str) -> str:
-    """Disarm what could open or close a block of a window, or stand for a model's control token.
+    """Disarm the tags of a window's blocks and models' control tokens.
 
     Args:
         text: Text of unknown origin.
@@ -56,5 +56,5 @@ def escape_tags(text: str) -> str:
 
 
 def escape_all_tags(text: str) -> str:
-    """Disarm what could open or close any block that is written here, those of single prompts too."""
+    """Disarm the tags of all blocks, blocks of single prompts included."""
     return _OF_ALL.sub("&lt;", text)
