@@ -115,7 +115,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
     given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget_of(request, known))
     limits = replace(known, learned=refusal.within(known.learned))
-    asked = ask(request, given, limits)
+    asked = ask(request, given, limits, seen)
     refused = gather(Sought(tenant_id, request, given, seen, budget_of(request, known)), tail)
     settled = _settle(tenant_id, seen, request.model)
     rebuilt = rebuild_smaller(
@@ -161,7 +161,7 @@ def _without_refused(
     tail = load_tail(tenant_id, seen, request.model, budget)
     given = prepare(Place(tenant_id, session_id, tail.messages), request, read_request(request), budget)
     sought = Sought(tenant_id, request, given, seen, budget, is_unsigned=refusal.is_unsigned)
-    asked = ask(request, given, known)
+    asked = ask(request, given, known, seen)
     return respond(Answering(tenant_id, request, given, fill_window(sought, tail), seen, asked, known))
 
 

@@ -81,7 +81,7 @@ def answer_context(
     with span("rank tools"):
         place = Place(tenant_id, session_id, tail.messages)
         given = prepare(place, request, given, budget, shadow.applied, is_trial=is_trial)
-    asked, before = ask(request, given, limits), standing
+    asked, before = ask(request, given, limits, standing), standing
     standing, activation = settle(tenant_id, standing, asked, keep=not is_trial) if standing else (None, None)
     is_same = standing is before
     if not is_same:  # it was read again: the window is of that moment, whoever changed the session meanwhile

@@ -85,11 +85,6 @@ class Budget:
         """
         return left if self.history_limit is None else min(left, self.history_limit.tokens)
 
-    @property
-    def lasting_window(self) -> int:
-        """The window to remember; a limit learned from a refusal, or set by one request, does not last."""
-        return self.named_window or self.context_window
-
 
 def choose_budget(
     context_window: int | None,

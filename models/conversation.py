@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from context.emergency import EmergencyCut
+from context.usual_window import UsualWindow
 from models.base import Base, CreatedAt, TenantKey
 from models.session import Transaction
 from models.session_state import SessionState
@@ -78,6 +79,8 @@ class Session(Base):
     counts_revision: Mapped[int] = mapped_column(SmallInteger, server_default=text("2"))
     resets: Mapped[list[bytes]] = mapped_column(ARRAY(LargeBinary), server_default=text("'{}'"))
     max_history_tokens: Mapped[int | None]
+    narrow_window: Mapped[int | None]
+    narrow_reads: Mapped[int] = mapped_column(SmallInteger, server_default=text("0"))
 
 
 _OF_TENANT = (
@@ -216,7 +219,7 @@ def remember_request(
     session: SessionState,
     *,
     model: str,
-    context_window: int | None,
+    window: UsualWindow,
     system_tokens: int,
     tools_tokens: int,
     max_tokens: int,
@@ -230,7 +233,9 @@ def remember_request(
         .where(Session.tenant_id == tenant_id, Session.session_id == session.session_id)
         .values(
             model=func.coalesce(Session.model, model),
-            context_window=context_window,
+            context_window=window.tokens,
+            narrow_window=window.narrow_tokens,
+            narrow_reads=window.narrow_reads,
             system_tokens=system_tokens,
             tools_tokens=tools_tokens,
             max_tokens=max_tokens,

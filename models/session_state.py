@@ -9,6 +9,7 @@ from context.budget import Budget, HistoryLimit, LimitSource, choose_budget
 from context.compression import Load
 from context.emergency import LeftOut
 from context.profiles.windows import known_window
+from context.usual_window import UsualWindow
 
 NOTHING_IN_FORCE: Mapping[str, Any] = {"summarized_seq": 0, "summarized_tokens": 0, "summary_tokens": 0}
 """A session's counters without a summary in force."""
@@ -50,6 +51,8 @@ class SessionState:
     most_images: int | None = None
     counts_revision: int = COUNTS_REVISION
     max_history_tokens: int | None = None
+    narrow_window: int | None = None
+    narrow_reads: int = 0
     tenant_history_tokens: int | None = None
 
     @property
@@ -128,8 +131,14 @@ class SessionState:
         )
 
     @property
+    def usual_window(self) -> UsualWindow:
+        """Window of the session's requests, or else the model's known window."""
+        named = self.context_window or (known_window(self.model) if self.model else None)
+        return UsualWindow(named, self.narrow_window, self.narrow_reads)
+
+    @property
     def budget(self) -> Budget:
-        """Window of the last request, or else the model's known window, with the output limit.
+        """Usual window of the requests, or else the model's known window, with the output limit.
 
         An output limit that fills a window named later does not count.
         """
@@ -137,7 +146,7 @@ class SessionState:
 
     def budget_within(self, ceiling: int | None) -> Budget:
         """Choose the budget in a window no larger than the model's real window."""
-        named = self.context_window or (known_window(self.model) if self.model else None)
+        named = self.usual_window.tokens
         window = min((tokens for tokens in (named, ceiling) if tokens), default=None)
         output = None if self.max_tokens and window and self.max_tokens >= window else self.max_tokens
         return choose_budget(named, output, ceiling=ceiling, history_limit=self.history_limit)

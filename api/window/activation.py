@@ -1,6 +1,6 @@
 """Prepared summaries at a context read: put in force at a good moment, and what the prompt cache gives."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -32,6 +32,7 @@ class Asked:
     Attributes:
         model: Who is asked.
         budget: The window.
+        lasting: The window that the session's requests usually have, this one included.
         system_tokens: The system prompt.
         tools_tokens: The tool definitions.
         new_tokens: The new messages.
@@ -39,6 +40,7 @@ class Asked:
 
     model: str
     budget: Budget
+    lasting: Budget
     system_tokens: int
     tools_tokens: int
     new_tokens: int
@@ -50,12 +52,11 @@ class Asked:
         return changed or is_other_model(self.model, session.model)
 
     def overflows(self, session: SessionState) -> bool:
-        """Whether history does not fit as a whole, or only just: the window is counted more exactly."""
+        """Whether the usual window does not hold all history, or only just: it is counted more exactly."""
         history = session.raw_tokens + session.summary_tokens
         total = history + self.system_tokens + self.tools_tokens + self.new_tokens
-        window = replace(self.budget, input_limit=None)
-        too_long = guarantee(history, self.model) > window.history_window * FULL
-        return too_long or guarantee(total, self.model) > window.input_tokens * FULL
+        too_long = guarantee(history, self.model) > self.lasting.history_window * FULL
+        return too_long or guarantee(total, self.model) > self.lasting.input_tokens * FULL
 
     def moment(self, standing: Standing) -> Moment:
         """What is known when it comes."""
@@ -111,7 +112,7 @@ def settle(
 def wants_work(standing: Standing, asked: Asked) -> bool:
     """Whether a worker should look at the session: once per turn, and not while it is due already.
 
-    The window decides, and no budget of one request: other requests of the session may be larger.
+    The usual window decides, and no budget or window of one request: others of the session are larger.
     """
     if standing.due_at is not None or (standing.is_tried and not asked.starts_otherwise(standing.session)):
         return False
@@ -119,7 +120,7 @@ def wants_work(standing: Standing, asked: Asked) -> bool:
     return calls_for_work(
         session.load,
         session.prepared_load,
-        replace(asked.budget, input_limit=None),
+        asked.lasting,
         settings.thresholds,
         settings.activation_settings,
     )

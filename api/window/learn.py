@@ -1,5 +1,6 @@
 """Hints from a context request to the background, without effect on the answer."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import structlog
@@ -20,8 +21,11 @@ def learn_request(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
     Both are hints for the background: the answer does not depend on either, and the next read repeats both.
     """
     session, budget = standing.session, asked.budget
-    window = session.context_window if "context_window" in budget.assumed else budget.lasting_window
-    seen = (session.system_tokens, session.tools_tokens, session.max_tokens, session.context_window)
+    window = usual = replace(session.usual_window, tokens=session.context_window)
+    if budget.named_window is not None:
+        window = session.usual_window.after(budget.named_window)
+        window = replace(window, tokens=session.context_window) if window.narrow_reads else window
+    seen = (session.system_tokens, session.tools_tokens, session.max_tokens, usual)
     now = (asked.system_tokens, asked.tools_tokens, budget.max_tokens, window)
     pressing = wants_work(standing, asked)
     if seen == now and not pressing:
@@ -34,7 +38,7 @@ def learn_request(tenant_id: UUID, standing: Standing, asked: Asked) -> None:
                     tenant_id,
                     session,
                     model=asked.model,
-                    context_window=window,
+                    window=window,
                     system_tokens=asked.system_tokens,
                     tools_tokens=asked.tools_tokens,
                     max_tokens=budget.max_tokens,

@@ -26,6 +26,7 @@ from context.shape.fitting import is_blank
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import JsonObject, Message, Role, Wire
+from context.usual_window import UsualWindow
 from context.wire.anthropic_blocks import told_blocks
 from models.freshness import Standing
 from models.history_limit import tenant_history_limit
@@ -190,6 +191,13 @@ def with_known_window(tenant_id: UUID, request: Request, standing: Standing | No
     return request
 
 
+def _in_usual_window(request: Request, standing: Standing | None) -> Request:
+    """Give a request the window of its session, never smaller than its own, and no budget."""
+    named, usual = request.context_window, standing.session.usual_window if standing else UsualWindow()
+    window = named and usual.after(named).tokens
+    return request.model_copy(update={"context_window": window, "budget": None})
+
+
 def _window_of(model: str, standing: Standing | None) -> int | None:
     session = standing.session if standing else None
     return session.context_window if session and session.model == model else None
@@ -237,11 +245,12 @@ def budget_of(request: ContextRequest, limits: Limits) -> Budget:
     )
 
 
-def ask(request: ContextRequest, given: Given, limits: Limits) -> Asked:
-    """Say what the request spends beside history."""
+def ask(request: ContextRequest, given: Given, limits: Limits, standing: Standing | None) -> Asked:
+    """Say what the request spends beside history, in its own window and in those that its session has."""
     return Asked(
         request.model,
         budget_of(request, limits),
+        budget_of(_in_usual_window(request, standing), limits),
         given.system.tokens if given.system else 0,
         given.tools_tokens,
         sum(message.tokens for message in given.new),

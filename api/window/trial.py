@@ -6,7 +6,7 @@ from uuid import UUID
 
 from api.window.gather import Filled, Sought, Tail, fill_window, load_tail
 from api.window.prepare import Place, prepare
-from api.window.request import ContextRequest, Given, Limits, ask, budget_of
+from api.window.request import ContextRequest, Given, Limits, budget_of
 from context.errors import AfterturnError
 from context.shadow.facts import texts_of
 from context.shadow.parts import Part
@@ -77,9 +77,7 @@ def lay_window(asking: Asking, applied: frozenset[Part]) -> Laid:
     tail: Tail = load_tail(asking.tenant_id, standing, request.model, budget)
     place = Place(asking.tenant_id, asking.session_id, tail.messages)
     given = prepare(place, request, asking.given, budget, applied, is_trial=True)
-    sought = Sought(
-        asking.tenant_id, request, given, standing, ask(request, given, asking.limits).budget, applied
-    )
+    sought = Sought(asking.tenant_id, request, given, standing, budget, applied)
     return Laid(given, fill_window(sought, tail))
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
+from context.usual_window import NARROW_READS
 from llm.failures import Cause, LlmFailure
 from models import session
 from models.conversation import lock_sessions
@@ -105,11 +106,44 @@ def test_another_model_has_nothing_cached_to_lose(prepared: Chat) -> None:
     assert prepared.states == [ACTIVE]
 
 
-def test_history_that_does_not_fit_puts_it_in_force(prepared: Chat) -> None:
+def test_history_that_does_not_fit_the_usual_window_puts_it_in_force(prepared: Chat) -> None:
     whole = prepared.read()["certificate"]["input_tokens"]
+    for _ in range(NARROW_READS - 1):
+        once = prepared.read(context_window=whole, max_tokens=100)
+        assert once["utilization"]["cache"]["activation"] is None
+        assert once["certificate"]["fits"]
+    assert prepared.states == [PREPARED]
     answer = prepared.read(context_window=whole, max_tokens=100)
     assert answer["utilization"]["cache"]["activation"] == "pressure"
     assert answer["certificate"]["excluded"] == []
+
+
+def test_reads_in_a_small_window_between_larger_ones_make_no_summary(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    talk, large, small = Chat(client, tenant_id), {"context_window": 128_000}, {"context_window": 4_000}
+    talk.say(20)
+    for window in (large, small, small, large, small, large):
+        answer = talk.read(**window, max_tokens=500)
+        assert answer["certificate"]["fits"]
+        assert answer["certificate"]["summary_covers"] is None
+    assert talk.show()["context_window"] == 128_000
+    assert not talk.work_exists
+    assert talk.read(**large)["certificate"]["tail"] == [1, 40]
+    for _ in range(NARROW_READS):
+        talk.read(**small, max_tokens=500)
+    assert talk.show()["context_window"] == 4_000
+    assert talk.work_off().startswith("activated version 1")
+
+
+def test_a_first_read_in_a_small_window_does_not_stand_for_a_model_of_a_known_one(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    talk = Chat(client, tenant_id)
+    talk.say(20)
+    talk.read(context_window=4_000, max_tokens=500)
+    assert talk.show()["context_window"] is None
+    assert not talk.work_exists
 
 
 def test_two_reads_at_once_put_it_in_force_once(prepared: Chat) -> None:
