@@ -1,5 +1,6 @@
 """Model limits: see which windows are in force, set one for all sessions, forget those that were learned."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -124,6 +125,10 @@ def forget(
         raise typer.BadParameter("name a model or --session, or say --all")
     with operator_transaction(data_dir) as db:
         gone = forget_limits(db, known_tenant(db, tenant), model=model, session_id=session)
+    if not gone and not every:
+        known = " and ".join([*([model] if model else []), *([f"session {session}"] if session else [])])
+        print(f"{tenant}: no limit of {known} is known; `afterturn limits list` shows all", file=sys.stderr)
+        raise typer.Exit(1)
     print(f"forgotten: {gone}")
 
 

@@ -37,6 +37,7 @@ from models.recall import is_indexed
 from models.refused import remember_refusal
 from models.session import Transaction, reading
 from models.summary import activate_prepared
+from models.tenant import Caller
 from models.work import WorkKind, want
 
 log = structlog.get_logger()
@@ -140,7 +141,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
         else fill_window(Sought(tenant_id, request, given, now, asked.budget))
     )
     answer = respond(Answering(tenant_id, request, given, filled, now, asked, limits))
-    _learn(tenant_id, session_id, request.model, refusal)
+    _learn(caller, session_id, request.model, refusal)
     return answer
 
 
@@ -220,14 +221,14 @@ def _require_this_window(request: CompressRequest, refusal: _Refusal) -> None:
     )
 
 
-def _learn(tenant_id: UUID, session_id: str, model: str, refusal: _Refusal) -> None:
+def _learn(caller: Caller, session_id: str, model: str, refusal: _Refusal) -> None:
     """Remember the limit once the call is answered: a call that was itself refused teaches nothing."""
     limit_tokens = refusal.limit_tokens
     if limit_tokens is None or not refusal.teaches:
         return
-    seen = Sighting(model, session_id, limit_tokens, refusal.source)
-    floor = shared_floor(profiles.find(tenant_id, model))
-    committed(lambda db: learn_limit(db, tenant_id, seen, floor_tokens=floor))
+    seen = Sighting(model, session_id, limit_tokens, refusal.source, caller.key_id)
+    floor = shared_floor(profiles.find(caller.tenant_id, model))
+    committed(lambda db: learn_limit(db, caller.tenant_id, seen, floor_tokens=floor))
 
 
 def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | None:

@@ -60,22 +60,23 @@ def raising(tenant_id: UUID, stored: Iterable[tuple[NewTurn, AcceptedTurn]]) -> 
     Returns:
         The work for after the response; None where no turn reports its usage.
     """
-    largest: dict[str, int] = {}
+    largest: dict[tuple[str, str], int] = {}
     for turn, accepted in stored:
         if turn.model and turn.usage and not accepted.duplicate and (report := read_report(turn.usage)):
-            largest[turn.model] = max(largest.get(turn.model, 0), report.input_tokens)
+            place = (turn.model, turn.session_id)
+            largest[place] = max(largest.get(place, 0), report.input_tokens)
     return BackgroundTask(_raise_all, tenant_id, largest) if largest else None
 
 
-def _raise_all(tenant_id: UUID, largest: dict[str, int]) -> None:
+def _raise_all(tenant_id: UUID, largest: dict[tuple[str, str], int]) -> None:
     keep_to(tenant_id)
     try:
-        for model, tokens in largest.items():
+        for (model, session_id), tokens in largest.items():
             with reading() as db:
-                is_outdone = has_lower_limit(db, tenant_id, model, tokens)
+                is_outdone = has_lower_limit(db, tenant_id, model, tokens, session_id)
             if is_outdone:
                 with transaction() as db:
-                    raised = outdo_limits(db, tenant_id, model, tokens)
+                    raised = outdo_limits(db, tenant_id, model, tokens, session_id)
                 log.info("limits_raised", model=model, input_tokens=tokens, limits=raised)
     except SQLAlchemyError as error:
         log.warning("limits_not_raised", error=type(error).__name__)

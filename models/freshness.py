@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Text, and_, bindparam, case, distinct, func, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, distinct, func, select
 from sqlalchemy.orm import aliased
 
 from context.budget import Budget
 from models.artifact_use import ArtifactUse
 from models.conversation import STATE_COLUMNS, Session
-from models.limit import limit_of
+from models.limit import limit_of, names_of
 from models.session import Transaction
 from models.session_state import SessionState
 from models.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText, read_summary
@@ -117,11 +117,7 @@ _QUERY = (
         case((DueWork.state.in_([WorkState.READY, WorkState.RUNNING]), DueWork.due_at)),
         func.now(),
         DueWork.finished_at,
-        limit_of(
-            Session.tenant_id,
-            func.coalesce(bindparam("model", type_=Text), Session.model),
-            Session.session_id,
-        ),
+        limit_of(Session.tenant_id, Session.session_id),
         _own_work() + _artifact_work(),
     )
     .join(
@@ -146,6 +142,10 @@ _QUERY = (
     .where(Session.tenant_id == bindparam("tenant_id"), Session.session_id == bindparam("session_id"))
 )
 
+_LAST_MODEL = select(Session.model).where(
+    Session.tenant_id == bindparam("tenant_id"), Session.session_id == bindparam("session_id")
+)
+
 
 def find_standing(
     db: Transaction, tenant_id: UUID, session_id: str, model: str | None = None
@@ -154,7 +154,10 @@ def find_standing(
 
     The limit is that of `model`, or else of the model that answered last, for this session.
     """
-    row = db.execute(_QUERY, {"tenant_id": tenant_id, "session_id": session_id, "model": model}).one_or_none()
+    asked = {"tenant_id": tenant_id, "session_id": session_id}
+    if model is None:
+        model = db.execute(_LAST_MODEL, asked).scalar_one_or_none()
+    row = db.execute(_QUERY, {**asked, **names_of(model)}).one_or_none()
     if row is None:
         return None
     split = len(STATE_COLUMNS)

@@ -8,11 +8,14 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import (
+    ARRAY,
     CheckConstraint,
     ColumnElement,
     Index,
     Text,
     and_,
+    any_,
+    bindparam,
     case,
     func,
     or_,
@@ -22,17 +25,14 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Mapped, mapped_column
 
+from context.limits import Vote, agreed_limit
+from context.profiles.names import model_ids, plain_id
 from models.base import Base, TenantKey, Timestamp
 from models.session import Transaction
+from models.tenant import count_writing_keys
 
 LIMIT_HOURS = 6
 """A learned limit holds for so long after it was last seen: a server may be given a larger window."""
-
-AGREEING_USERS = 3
-"""A limit holds for a whole tenant once sessions of so many different users saw it."""
-
-AGREEMENT = 0.9
-"""Sightings agree where the lowest is at least this share of the highest."""
 
 MOST_SIGHTINGS = 200
 """So many of the newest sightings of a model are compared with each other."""
@@ -55,8 +55,9 @@ class TenantSource(StrEnum):
 class LimitSighting(Base):
     """The window that one session's refusal told of a model; it lowers what this session believes.
 
-    A larger call that succeeded outdoes a sighting. One that came back after it was outdone holds for its
-    session until it expires: the session's own server may be smaller than those of others.
+    A larger call that succeeded outdoes a sighting: one that we made, or that the session reports. What other
+    sessions report contradicts it: it holds for its session, and counts towards no agreement. One that came
+    back after it was outdone holds until it expires: the session's own server may be smaller than others.
     """
 
     __tablename__ = "limit_sighting"
@@ -64,15 +65,19 @@ class LimitSighting(Base):
         CheckConstraint("limit_tokens > 0", name="limit_is_positive"),
         CheckConstraint("source in ('error', 'observed')", name="source_is_known"),
         Index(None, "tenant_id", "session_id"),
+        Index(None, "tenant_id", "model_id"),
     )
 
     tenant_id: Mapped[TenantKey]
     model: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
     session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    model_id: Mapped[str] = mapped_column(Text(collation="C"), server_default=text("''"))
+    key_id: Mapped[str | None] = mapped_column(Text(collation="C"))
     limit_tokens: Mapped[int]
     source: Mapped[str]
     seen_at: Mapped[Timestamp]
     outdone_at: Mapped[datetime | None]
+    contradicted_at: Mapped[datetime | None]
     came_back: Mapped[bool] = mapped_column(server_default=text("false"))
 
 
@@ -90,6 +95,7 @@ class ModelLimit(Base):
 
     tenant_id: Mapped[TenantKey]
     model: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    model_id: Mapped[str] = mapped_column(Text(collation="C"), server_default=text("''"))
     limit_tokens: Mapped[int]
     source: Mapped[str]
     learned_at: Mapped[Timestamp]
@@ -106,16 +112,33 @@ HOLDS_FOR_THE_TENANT = or_(
 )
 
 
-def limit_of(tenant_id: Any, model: Any, session_id: Any) -> ColumnElement[int | None]:
-    """The limit in force as a part of another query, whose columns or parameters the arguments are."""
-    seen = select(LimitSighting.limit_tokens).where(
+_NAME, _IDS = bindparam("limit_model", type_=Text), bindparam("limit_ids", type_=ARRAY(Text))
+
+
+def names_of(model: str | None) -> dict[str, Any]:
+    """The parameters by which `limit_of` knows a model; without one there is no limit."""
+    return {"limit_model": model, "limit_ids": list(model_ids(model)) if model else []}
+
+
+def limit_of(tenant_id: Any, session_id: Any) -> ColumnElement[int | None]:
+    """The limit in force as a part of another query, whose columns or parameters the arguments are.
+
+    The model is that of `names_of`, under any of its names. Of what holds for the tenant, an operator's word
+    about the very name comes first, then one about another name of the model, then what sessions agree on.
+    """
+    seen = select(func.min(LimitSighting.limit_tokens)).where(
         LimitSighting.tenant_id == tenant_id,
-        LimitSighting.model == model,
+        LimitSighting.model_id == any_(_IDS),
         LimitSighting.session_id == session_id,
         HOLDS_FOR_ITS_SESSION,
     )
-    held = select(ModelLimit.limit_tokens).where(
-        ModelLimit.tenant_id == tenant_id, ModelLimit.model == model, HOLDS_FOR_THE_TENANT
+    by_operator = ModelLimit.source == TenantSource.OPERATOR
+    held = (
+        select(ModelLimit.limit_tokens)
+        .where(ModelLimit.tenant_id == tenant_id, ModelLimit.model_id == any_(_IDS), HOLDS_FOR_THE_TENANT)
+        .order_by(and_(by_operator, ModelLimit.model == _NAME).desc(), by_operator.desc())
+        .order_by(ModelLimit.limit_tokens)
+        .limit(1)
     )
     return func.least(seen.scalar_subquery(), held.scalar_subquery())
 
@@ -129,7 +152,8 @@ def find_limit(db: Transaction, tenant_id: UUID, model: str, session_id: str | N
         model: The model's name as requests give it.
         session_id: The session that asks; None for what holds for every session of the tenant.
     """
-    found: int | None = db.execute(select(limit_of(tenant_id, model, session_id))).scalar_one()
+    query = select(limit_of(tenant_id, session_id))
+    found: int | None = db.execute(query, names_of(model)).scalar_one()
     return found
 
 
@@ -142,16 +166,18 @@ class Sighting:
         session_id: The session whose call was refused.
         limit_tokens: The window, > 0.
         source: Who named it.
+        key_id: The key of the call that told it; None for one that a worker made.
     """
 
     model: str
     session_id: str
     limit_tokens: int
     source: LimitSource
+    key_id: str | None = None
 
 
 def learn_limit(db: Transaction, tenant_id: UUID, seen: Sighting, *, floor_tokens: int) -> int:
-    """Remember a limit that one session saw, and let it hold for the tenant where enough users agree.
+    """Remember a limit that one session saw, and let it hold for the tenant where enough others agree.
 
     A lower limit that the session saw lately stays. A sighting that the ledger contradicts counts for its own
     session only.
@@ -166,47 +192,53 @@ def learn_limit(db: Transaction, tenant_id: UUID, seen: Sighting, *, floor_token
         The limit in force for this session now, in tokens.
     """
     _remember(db, tenant_id, seen, counts=not was_outdone(db, tenant_id, seen.model, seen.limit_tokens))
-    agreed = db.execute(_AGREED, {"tenant_id": tenant_id, "model": seen.model, **_RULES}).scalar_one()
+    agreed = agreed_limit(_votes(db, tenant_id, seen.model), keys=count_writing_keys(db, tenant_id))
     if agreed is not None:
-        _agree(db, tenant_id, seen.model, max(agreed, floor_tokens))
+        hold_limit(db, tenant_id, seen.model, max(agreed, floor_tokens), TenantSource.AGREED)
     return find_limit(db, tenant_id, seen.model, seen.session_id) or seen.limit_tokens
 
 
 _HOURS: Mapping[str, Any] = {"hours": LIMIT_HOURS}
-_RULES: Mapping[str, Any] = {
-    "hours": LIMIT_HOURS,
-    "most": MOST_SIGHTINGS,
-    "agreement": AGREEMENT,
-    "users": AGREEING_USERS,
-}
 _FORGET_EXPIRED = text("delete from limit_sighting where seen_at <= now() - :hours * interval '1 hour'")
-_AGREED = text(
+_VOTES = text(
     """
-    with seen as (
-        select s.limit_tokens, (
-            select t.user_id from turn t
-            where t.tenant_id = s.tenant_id and t.session_id = s.session_id and t.user_id is not null
-            order by t.turn_index desc limit 1
-        ) as user_id
-        from limit_sighting s
-        where s.tenant_id = :tenant_id and s.model = :model and s.outdone_at is null
-            and s.seen_at > now() - :hours * interval '1 hour'
-        order by s.seen_at desc limit :most
-    )
-    select min(highest.limit_tokens) from seen highest
-    where (
-        select count(distinct other.user_id) from seen other
-        where other.limit_tokens between highest.limit_tokens * :agreement and highest.limit_tokens
-    ) >= :users
+    select s.limit_tokens, s.key_id, t.user_id, t.model
+    from limit_sighting s left join lateral (
+        select user_id, model from turn
+        where tenant_id = s.tenant_id and session_id = s.session_id and user_id is not null
+        order by turn_index desc limit 1
+    ) t on true
+    where s.tenant_id = :tenant_id and s.model_id = :model_id
+        and s.outdone_at is null and s.contradicted_at is null
+        and s.seen_at > now() - :hours * interval '1 hour'
+    order by s.seen_at desc limit :most
     """
 )
-"""The lowest limit that so many users saw, within a tenth; sessions without a named user count for none."""
+
+
+def _votes(db: Transaction, tenant_id: UUID, model: str) -> list[Vote]:
+    """List what sessions saw of a model, under any of its names.
+
+    A session speaks for the user of its newest turn, unless that was answered by another model.
+    """
+    asked = {"tenant_id": tenant_id, "model_id": plain_id(model), "most": MOST_SIGHTINGS, **_HOURS}
+    return [
+        Vote(row.limit_tokens, row.user_id, row.key_id)
+        for row in db.execute(_VOTES, asked)
+        if row.model is None or plain_id(row.model) == plain_id(model)
+    ]
+
+
+_OF_A_SIGHTING = (
+    "model_id", "key_id", "limit_tokens", "source", "seen_at", "outdone_at", "contradicted_at",
+)  # fmt: skip
 
 
 def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool) -> None:
     """Keep a sighting; one that does not count towards agreement holds for its session all the same."""
     row = insert(LimitSighting).values(
         tenant_id=tenant_id,
+        model_id=plain_id(seen.model),
         **vars(seen),
         seen_at=func.now(),
         outdone_at=None if counts else func.now(),
@@ -220,7 +252,7 @@ def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool)
             set_={
                 **{
                     name: case((is_taken, new[name]), else_=getattr(LimitSighting, name))
-                    for name in ("limit_tokens", "source", "seen_at", "outdone_at")
+                    for name in _OF_A_SIGHTING
                 },
                 "came_back": or_(
                     new.came_back,
@@ -231,89 +263,105 @@ def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool)
     )
 
 
-def _agree(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> None:
-    """Let a limit hold for the tenant; an operator's word stays."""
+def hold_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int, source: TenantSource) -> None:
+    """Let a limit hold for all sessions of a tenant; only an operator changes what an operator set."""
     row = insert(ModelLimit).values(
         tenant_id=tenant_id,
         model=model,
+        model_id=plain_id(model),
         limit_tokens=limit_tokens,
-        source=TenantSource.AGREED,
+        source=source,
         learned_at=func.now(),
     )
     db.execute(
         row.on_conflict_do_update(
             index_elements=[ModelLimit.tenant_id, ModelLimit.model],
-            set_={name: row.excluded[name] for name in ("limit_tokens", "source", "learned_at")},
-            where=ModelLimit.source != TenantSource.OPERATOR,
+            set_={name: row.excluded[name] for name in ("model_id", "limit_tokens", "source", "learned_at")},
+            where=None if source is TenantSource.OPERATOR else ModelLimit.source != TenantSource.OPERATOR,
         )
     )
 
 
-_LARGER_CALL = text(
+_LARGER_CALLS = text(
     """
-    select exists (
-        select from llm_call
-        where tenant_id = :tenant_id and created_at > now() - :hours * interval '1 hour'
-            and model = :model and state = 'ok' and input_tokens > :limit_tokens
-    )
+    select distinct model from llm_call
+    where tenant_id = :tenant_id and created_at > now() - :hours * interval '1 hour'
+        and state = 'ok' and input_tokens > :limit_tokens
     """
 )
 
 
 def was_outdone(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> bool:
-    """Whether the ledger holds a larger call of this model that succeeded lately."""
-    asked = {"tenant_id": tenant_id, "model": model, "limit_tokens": limit_tokens, **_HOURS}
-    return bool(db.execute(_LARGER_CALL, asked).scalar_one())
+    """Whether the ledger holds a larger call of this model that succeeded lately, under any of its names."""
+    asked = {"tenant_id": tenant_id, "limit_tokens": limit_tokens, **_HOURS}
+    return any(plain_id(name) == plain_id(model) for name in db.execute(_LARGER_CALLS, asked).scalars())
 
 
+_LOWER = "tenant_id = :tenant_id and model_id = :model_id and limit_tokens < :tokens"
+_LOWER_SIGHTING = f"""{_LOWER} and outdone_at is null and (
+    contradicted_at is null or cast(:session_id as text) is null or session_id = :session_id)"""
 _HAS_LOWER = text(
-    """
-    select exists (select from limit_sighting
-            where tenant_id = :tenant_id and model = :model and limit_tokens < :tokens and outdone_at is null)
-        or exists (select from model_limit
-            where tenant_id = :tenant_id and model = :model and limit_tokens < :tokens and source = 'agreed')
-    """
+    f"""
+    select exists (select from limit_sighting where {_LOWER_SIGHTING})
+        or exists (select from model_limit where {_LOWER} and source = 'agreed')
+    """  # noqa: S608 (words of ours)
 )
 _OUTDO = text(
-    """
-    update limit_sighting set outdone_at = now() where (tenant_id, model, session_id) in (
-        select tenant_id, model, session_id from limit_sighting
-        where tenant_id = :tenant_id and model = :model and limit_tokens < :tokens and outdone_at is null
+    f"""
+    update limit_sighting set contradicted_at = now(), outdone_at = case
+        when cast(:session_id as text) is null or session_id = :session_id then now() end
+    where (tenant_id, model, session_id) in (
+        select tenant_id, model, session_id from limit_sighting where {_LOWER_SIGHTING}
         for update skip locked
     )
-    """
+    """  # noqa: S608 (words of ours)
 )
 _DISAGREE = text(
-    """
+    f"""
     delete from model_limit where (tenant_id, model) in (
-        select tenant_id, model from model_limit
-        where tenant_id = :tenant_id and model = :model and limit_tokens < :tokens and source = 'agreed'
+        select tenant_id, model from model_limit where {_LOWER} and source = 'agreed'
         for update skip locked
     )
-    """
+    """  # noqa: S608 (words of ours)
 )
 
 
-def has_lower_limit(db: Transaction, tenant_id: UUID, model: str, input_tokens: int) -> bool:
-    """Whether a call of so many tokens that succeeded outdoes any limit that callers taught."""
-    asked = {"tenant_id": tenant_id, "model": model, "tokens": input_tokens}
-    return bool(db.execute(_HAS_LOWER, asked).scalar_one())
+def has_lower_limit(
+    db: Transaction, tenant_id: UUID, model: str, input_tokens: int, session_id: str | None = None
+) -> bool:
+    """Whether a call of so many tokens that succeeded changes any limit that callers taught."""
+    return bool(db.execute(_HAS_LOWER, _larger(tenant_id, model, input_tokens, session_id)).scalar_one())
 
 
-def outdo_limits(db: Transaction, tenant_id: UUID, model: str, input_tokens: int) -> int:
+def outdo_limits(
+    db: Transaction, tenant_id: UUID, model: str, input_tokens: int, session_id: str | None = None
+) -> int:
     """Raise the limits that a larger successful call proves too low; an operator's word stays.
+
+    What a session reports proves its own limit too low, and undoes what sessions agreed on. Other sessions
+    keep what they saw themselves: theirs may be another server, and the report may be wrong.
 
     Args:
         db: A transaction.
         tenant_id: The tenant.
         model: The model's name as requests give it.
         input_tokens: How many tokens of input the provider took.
+        session_id: The session that reports it; None for a call of our own, which holds for all.
 
     Returns:
-        How many limits are out of force by it.
+        How many limits change by it.
     """
-    asked = {"tenant_id": tenant_id, "model": model, "tokens": input_tokens}
+    asked = _larger(tenant_id, model, input_tokens, session_id)
     return db.execute(_OUTDO, asked).rowcount + db.execute(_DISAGREE, asked).rowcount
+
+
+def _larger(tenant_id: UUID, model: str, tokens: int, session_id: str | None) -> dict[str, Any]:
+    return {
+        "tenant_id": tenant_id,
+        "model_id": plain_id(model),
+        "tokens": tokens,
+        "session_id": session_id,
+    }
 
 
 def forget_expired_limits(db: Transaction) -> int:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import Text, case, delete, func, literal, select, true
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import ColumnElement, Text, case, delete, literal, select, true
+from sqlalchemy.orm import InstrumentedAttribute
 
+from context.profiles.names import model_ids
 from models.limit import (
     HOLDS_FOR_ITS_SESSION,
     HOLDS_FOR_THE_TENANT,
@@ -14,6 +15,7 @@ from models.limit import (
     LimitSighting,
     ModelLimit,
     TenantSource,
+    hold_limit,
 )
 from models.session import Transaction
 
@@ -54,7 +56,7 @@ def list_limits(
     ).where(
         ModelLimit.tenant_id == tenant_id,
         HOLDS_FOR_THE_TENANT,
-        ModelLimit.model == model if model else true(),
+        _is_of(ModelLimit.model_id, model),
     )
     seen = select(
         LimitSighting.model,
@@ -66,7 +68,7 @@ def list_limits(
     ).where(
         LimitSighting.tenant_id == tenant_id,
         HOLDS_FOR_ITS_SESSION,
-        LimitSighting.model == model if model else true(),
+        _is_of(LimitSighting.model_id, model),
     )
     rows = db.execute(held.order_by(ModelLimit.model).limit(limit)).all()
     more = db.execute(seen.order_by(LimitSighting.seen_at.desc()).limit(limit - len(rows))).all()
@@ -76,30 +78,24 @@ def list_limits(
 def forget_limits(
     db: Transaction, tenant_id: UUID, *, model: str | None = None, session_id: str | None = None
 ) -> int:
-    """Forget limits, of one model or session or all of them. Returns how many there were."""
-    of_model = LimitSighting.model == model if model else true()
+    """Forget limits, of one model (by any of its names) or session or all. Returns how many there were."""
     of_session = LimitSighting.session_id == session_id if session_id else true()
     gone = db.execute(
-        delete(LimitSighting).where(LimitSighting.tenant_id == tenant_id, of_model, of_session)
+        delete(LimitSighting).where(
+            LimitSighting.tenant_id == tenant_id, _is_of(LimitSighting.model_id, model), of_session
+        )
     ).rowcount
     if session_id is None:
-        of_model = ModelLimit.model == model if model else true()
-        gone += db.execute(delete(ModelLimit).where(ModelLimit.tenant_id == tenant_id, of_model)).rowcount
+        held = delete(ModelLimit).where(ModelLimit.tenant_id == tenant_id, _is_of(ModelLimit.model_id, model))
+        gone += db.execute(held).rowcount
     return gone
 
 
 def set_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> None:
     """Set a model's window for all sessions of a tenant, as an operator knows it; it does not expire."""
-    row = insert(ModelLimit).values(
-        tenant_id=tenant_id,
-        model=model,
-        limit_tokens=limit_tokens,
-        source=TenantSource.OPERATOR,
-        learned_at=func.now(),
-    )
-    db.execute(
-        row.on_conflict_do_update(
-            index_elements=[ModelLimit.tenant_id, ModelLimit.model],
-            set_={name: row.excluded[name] for name in ("limit_tokens", "source", "learned_at")},
-        )
-    )
+    hold_limit(db, tenant_id, model, limit_tokens, TenantSource.OPERATOR)
+
+
+def _is_of(column: InstrumentedAttribute[str], model: str | None) -> ColumnElement[bool]:
+    """The condition that a limit is of a model, under any of its names; of any without one."""
+    return column.in_(model_ids(model)) if model else true()

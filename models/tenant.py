@@ -7,7 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ARRAY, CheckConstraint, LargeBinary, Text, func, insert, or_, select, text, update
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    LargeBinary,
+    Text,
+    any_,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey
@@ -162,6 +175,16 @@ _IN_FORCE = (
     ApiKey.revoked_at.is_(None),
     or_(ApiKey.expires_at.is_(None), ApiKey.expires_at > func.clock_timestamp()),
 )
+
+
+def count_writing_keys(db: Transaction, tenant_id: UUID) -> int:
+    """Count the keys of a tenant that are in force and may write."""
+    writing = literal("write") == any_(ApiKey.scopes)
+    return db.execute(
+        select(func.count()).where(ApiKey.tenant_id == tenant_id, *_IN_FORCE, writing)
+    ).scalar_one()
+
+
 _KEY_BY_ID = select(ApiKey.tenant_id, ApiKey.secret_sha256, ApiKey.scopes).where(*_IN_FORCE)
 
 

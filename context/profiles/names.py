@@ -70,6 +70,11 @@ def model_ids(model: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*ids, own, _DATE.sub("", own)]))
 
 
+def plain_id(model: str) -> str:
+    """Name a model as all of its names do: without hosts, releases and dates."""
+    return model_ids(model)[-1]
+
+
 def _own_id(plain: str) -> str:
     maker, _, name = plain.rpartition("/")
     scheme, colon, rest = name.partition(":")

@@ -102,6 +102,30 @@ def test_a_larger_call_of_another_session_raises_what_holds_for_all(client: Test
     assert read(client, session_id="next", context_window=128_000)["certificate"]["context_window"] == 128_000
 
 
+def test_what_a_stranger_reports_leaves_the_limits_of_others(client: TestClient) -> None:
+    talk(client, 8)
+    compress(client, error=OVERFLOW)
+    report(client, "strange", 10_000_000)
+    assert read(client)["certificate"]["context_window"] == LIMIT
+
+
+def test_one_key_of_several_that_names_three_users_sets_nothing_for_all(
+    client: TestClient, tenant_id: UUID
+) -> None:
+    make_key(tenant_id)
+    seen_by_users(client, "ann", "bob", "cyd", limit=2_000)
+    other = read(client, session_id="other", context_window=128_000)
+    assert other["certificate"]["context_window"] == 128_000
+    assert read(client, session_id="of-ann-0")["certificate"]["context_window"] == 2_000
+
+
+def test_other_names_of_a_model_have_its_limit(client: TestClient) -> None:
+    talk(client, 8)
+    compress(client, error=OVERFLOW)
+    for name in ("openai/gpt-4o", "gpt-4o-2024-08-06"):
+        assert read(client, model=name)["certificate"]["context_window"] == LIMIT
+
+
 def test_a_refused_call_teaches_nothing(client: TestClient) -> None:
     talk(client, 2)
     refused = send(client, observed_limit=600, system_prompt="A rule for you. " * 400)

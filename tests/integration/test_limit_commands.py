@@ -43,7 +43,7 @@ def test_an_operator_sets_a_limit_for_all_sessions_and_forgets_it(tenant_id: UUI
     assert run("set", MODEL, "4000").exit_code == 0
     assert (in_force(tenant_id, "s1"), in_force(tenant_id, "s2")) == (4_000, 4_000)
     assert run("forget", "--session", "s1").stdout == "forgotten: 1\n"
-    assert run("forget", MODEL).stdout == "forgotten: 1\n"
+    assert run("forget", f"openai/{MODEL}").stdout == "forgotten: 1\n"
     assert in_force(tenant_id, "s1") is None
 
 
@@ -59,6 +59,15 @@ def test_an_operator_limits_history_for_a_tenant_and_for_a_session(client: TestC
     assert run("history", "999").exit_code == 2
     assert run("history", "4000", "--none").exit_code == 2
     assert "none" in run("history", "--none").stdout
+
+
+@pytest.mark.parametrize("named", [["nosuch"], ["--session", "nosuch"], ["nosuch", "--session", "s1"]])
+def test_what_is_not_known_cannot_be_forgotten(tenant_id: UUID, named: list[str]) -> None:
+    told = run("forget", *named)
+    assert told.exit_code == 1
+    assert "nosuch" in told.stderr
+    assert "afterturn limits list" in told.stderr
+    assert in_force(tenant_id, "s1") == 8_192
 
 
 def test_forgetting_needs_to_be_told_of_what(tenant_id: UUID) -> None:

@@ -1,5 +1,6 @@
 """Learned limits: each session's own, agreed on for all, raised by larger calls, gone after hours."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from uuid import UUID
 
@@ -17,11 +18,12 @@ from models.limit import (
     Sighting,
     find_limit,
     forget_expired_limits,
+    has_lower_limit,
     learn_limit,
     outdo_limits,
 )
 from models.limit_shown import forget_limits, list_limits, set_limit
-from models.tenant import ensure_tenant
+from models.tenant import create_key, ensure_tenant
 
 MODEL = "gpt-4o"
 FLOOR = 64_000
@@ -32,12 +34,28 @@ def tenant(db: Connection) -> UUID:
     return ensure_tenant(db, "limits")
 
 
-def learn(db: Connection, tenant: UUID, tokens: int, session_id: str = "s1", model: str = MODEL) -> int:
-    seen = Sighting(model, session_id, tokens, LimitSource.ERROR)
+def learn(
+    db: Connection,
+    tenant: UUID,
+    tokens: int,
+    session_id: str = "s1",
+    model: str = MODEL,
+    *,
+    key_id: str | None = None,
+) -> int:
+    seen = Sighting(model, session_id, tokens, LimitSource.ERROR, key_id)
     return learn_limit(db, tenant, seen, floor_tokens=FLOOR)
 
 
-def agree(db: Connection, tenant: UUID, *limits: int, users: str = "abcdefgh") -> int | None:
+def agree(
+    db: Connection,
+    tenant: UUID,
+    *limits: int,
+    users: str = "abcdefgh",
+    keys: str = "kkkkkkkk",
+    models: Sequence[str] = (MODEL,) * 8,
+    answered_by: str | None = None,
+) -> int | None:
     """Let sessions of these users see these limits. Returns the limit of a session that saw none."""
     for number, (tokens, user) in enumerate(zip(limits, users, strict=False)):
         session_id = f"of {user} {number}"
@@ -45,12 +63,75 @@ def agree(db: Connection, tenant: UUID, *limits: int, users: str = "abcdefgh") -
         db.execute(
             text(
                 "insert into turn (tenant_id, session_id, turn_index, turn_id, body_sha256, generation, "
-                "first_seq, last_seq, tokens, user_id) values (:t, :s, 1, 't', sha256(''), 1, 1, 1, 1, :u)"
+                "first_seq, last_seq, tokens, user_id, model) "
+                "values (:t, :s, 1, 't', sha256(''), 1, 1, 1, 1, :u, :m)"
             ),
-            {"t": tenant, "s": session_id, "u": user.strip() or None},
+            {"t": tenant, "s": session_id, "u": user.strip() or None, "m": answered_by},
         )
-        learn(db, tenant, tokens, session_id)
+        learn(db, tenant, tokens, session_id, models[number], key_id=keys[number])
     return find_limit(db, tenant, MODEL, "another")
+
+
+@pytest.mark.parametrize(
+    ("keys", "told_by", "held"),
+    [(1, "kkk", 100_000), (2, "kkk", None), (2, "kkl", 100_000), (5, "kll", 100_000)],
+)
+def test_of_several_keys_one_alone_sets_nothing_for_all(
+    db: Connection, tenant: UUID, keys: int, told_by: str, held: int | None
+) -> None:
+    for _ in range(keys):
+        create_key(db, tenant, label="one of them", scopes=("read", "write"))
+    create_key(db, tenant, label="it only reads", scopes=("read",))
+    assert agree(db, tenant, 100_000, 100_000, 100_000, keys=told_by) == held
+
+
+@pytest.mark.parametrize(
+    ("answered_by", "held"),
+    [(None, 100_000), (MODEL, 100_000), ("openai/gpt-4o-2024-11-20", 100_000), ("gpt-4o-mini", None)],
+)
+def test_a_session_whose_turns_another_model_answered_agrees_with_nobody(
+    db: Connection, tenant: UUID, answered_by: str | None, held: int | None
+) -> None:
+    assert agree(db, tenant, 100_000, 100_000, 100_000, answered_by=answered_by) == held
+
+
+NAMES = ("gpt-4o", "openai/gpt-4o", "azure/gpt-4o-2024-11-20", "GPT-4o-2024-08-06")
+
+
+@pytest.mark.parametrize("asked", NAMES)
+def test_all_names_of_a_model_share_what_was_learned(db: Connection, tenant: UUID, asked: str) -> None:
+    assert agree(db, tenant, 100_000, 100_000, 100_000, models=NAMES[1:]) == 100_000
+    learn(db, tenant, 8_192, "s1", NAMES[2])
+    lock_sessions(db, tenant, ["s1"])
+    assert find_limit(db, tenant, asked, "s1") == 8_192
+    assert standing(db, tenant, asked).learned_limit == 8_192
+    assert find_limit(db, tenant, "gpt-4o-mini", "s1") is None
+    assert {one.limit_tokens for one in list_limits(db, tenant, model=asked)} == {8_192, 100_000}
+    outdo_limits(db, tenant, asked, 100_001)
+    assert find_limit(db, tenant, MODEL, "s1") is None
+    assert find_limit(db, tenant, MODEL) is None
+
+
+def test_an_operators_word_about_the_very_name_comes_first(db: Connection, tenant: UUID) -> None:
+    set_limit(db, tenant, "azure/gpt-4o", 32_000)
+    set_limit(db, tenant, "gpt-4o", 100_000)
+    names = ("azure/gpt-4o", "gpt-4o", "openai/gpt-4o-2024-11-20")
+    assert [find_limit(db, tenant, name) for name in names] == [32_000, 100_000, 32_000]
+    assert forget_limits(db, tenant, model="gpt-4o") == 2
+
+
+def test_what_another_session_reports_ends_an_agreement_and_leaves_each_session_its_own(
+    db: Connection, tenant: UUID
+) -> None:
+    assert agree(db, tenant, 100_000, 100_000, 100_000) == 100_000
+    assert has_lower_limit(db, tenant, MODEL, 10**9, "of a 0")
+    outdo_limits(db, tenant, MODEL, 10**9, "of a 0")
+    assert find_limit(db, tenant, MODEL, "another") is None
+    assert find_limit(db, tenant, MODEL, "of a 0") is None
+    assert find_limit(db, tenant, MODEL, "of b 1") == 100_000
+    assert agree(db, tenant, 100_000, users="z") is None
+    outdo_limits(db, tenant, MODEL, 100_001, "of b 1")
+    assert find_limit(db, tenant, MODEL, "of b 1") is None
 
 
 def age(db: Connection, hours: float) -> None:
