@@ -73,8 +73,8 @@ def asked_to_stop() -> bool:
 class Recycled:
     """Lets a process of the pool end itself between two messages.
 
-    Celery's own limit counts messages: a process would end after a number of bells without news, and the
-    restart takes as long as work.
+    Celery's own limit counts messages: a process would end, and a new process start, after a number of bells
+    without news.
     """
 
     def __init__(self) -> None:
