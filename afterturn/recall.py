@@ -25,19 +25,19 @@ DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack m
 
 @app.command("on")
 def switch_on(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Allow requests to use it, and index stored text by user; after an interruption, start again."""
+    """Allow recall across sessions, and index stored text by user; after an interruption, start again."""
     _switch(tenant, data_dir, on=True)
 
 
 @app.command("off")
 def switch_off(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Stop recall from other sessions, and forget the users of passages."""
+    """Stop recall across sessions, and forget the users of passages."""
     _switch(tenant, data_dir, on=False)
 
 
 @app.command()
 def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Show whether it is on, and the number of passages indexed by user."""
+    """Show whether recall across sessions is on, and the number of passages indexed by user."""
     with operator_transaction(data_dir) as db:
         _say(db, tenant, known_tenant(db, tenant))
 
