@@ -131,7 +131,7 @@ def forget(
     for_ever: Annotated[bool, typer.Option("--for-ever", help="Say that you mean it.")] = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Delete a tenant's key: sealed text is unreadable forever, in backups from now on too.
+    """Delete a tenant's key: its sealed text is unreadable forever, also in backups made from now on.
 
     The text sealed with the key is then removed, as if erased. After an interruption, continue with `clear`.
     """
