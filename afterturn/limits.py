@@ -1,4 +1,4 @@
-"""Model limits: see which windows are in force, set one for all sessions, forget those that were learned."""
+"""Model limits from the command line: list windows in force, set a window, forget learned ones."""
 
 import sys
 from pathlib import Path
@@ -43,7 +43,7 @@ def list_all(
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Show the limits in force: those of the whole tenant first, then the newest of sessions."""
+    """Show the limits in force: limits of the whole tenant first, then the newest of sessions."""
     with operator_transaction(data_dir) as db:
         limits = list_limits(db, known_tenant(db, tenant), model=model)
     if json:
@@ -61,7 +61,7 @@ def set_one(
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Set a model's window for all sessions; it does not expire."""
+    """Set a model's window for all sessions, without expiry."""
     with operator_transaction(data_dir) as db:
         set_limit(db, known_tenant(db, tenant), model, tokens)
     print(f"set {model}: {tokens:,} tokens")
@@ -120,7 +120,7 @@ def forget(
     tenant: Tenant = FIRST_TENANT,
     data_dir: DataDir = DATA_DIRECTORY,
 ) -> None:
-    """Forget limits, those that were set included; the next request goes without them."""
+    """Forget limits, including limits set by an operator; the next request goes without them."""
     if not (model or session or every):
         raise typer.BadParameter("name a model or --session, or say --all")
     with operator_transaction(data_dir) as db:

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents: a stable type, a sentence, numbers where they help."""
+"""Errors as RFC 9457 problem documents: a stable type, a sentence, and helpful numbers."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ REASONS = {
     Trouble.SLOW: f"{HELD}, or the database is too slow",
     Trouble.GONE: HELD,
 }
-"""Troubles that end by themselves, as a caller is told of them; others are a fault of ours."""
+"""Messages of temporary troubles; other errors are faults of the server."""
 
 NOTHING = "nothing was changed"
 PART = "a part of it was done, and the same call does the rest"
@@ -67,7 +67,7 @@ HEADERS_OF_STATUS = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "
 
 
 class ProblemError(AfterturnError):
-    """An error whose code is chosen where it happens."""
+    """An error with a code chosen at the place of the error."""
 
     def __init__(self, code: str, message: str, **numbers: object) -> None:
         """Take any code of `STATUS_OF_CODE`."""
@@ -76,12 +76,12 @@ class ProblemError(AfterturnError):
 
 
 def not_found(what: str) -> ProblemError:
-    """The same answer for what does not exist and for what belongs to somebody else."""
+    """Build the same error for a missing object and for another tenant's object."""
     return ProblemError("not-found", f"there is no such {what}")
 
 
 def problem(code: str, status_code: int, detail: str, numbers: dict[str, Any] | None = None) -> Response:
-    """Write a problem document. The stable members come last: no number can replace them."""
+    """Write a problem document. The stable members come last, so that no number can replace them."""
     document = {
         **(numbers or {}),
         "type": code,
@@ -103,7 +103,7 @@ def _detail(error: HTTPException) -> str:
 
 
 def _written(document: dict[str, Any]) -> bytes:
-    """A number that a caller sent may be larger than the fast encoder takes."""
+    """Encode a document; a caller's number may exceed the fast encoder's range."""
     try:
         return orjson.dumps(document, default=str)
     except TypeError:
@@ -117,9 +117,9 @@ def problem_of(error: AfterturnError) -> dict[str, Any]:
 
 
 def unavailable(error: Exception) -> ProblemError | None:
-    """What a caller is told where the database is in trouble; None where the error is a fault of ours.
+    """Build the error of a database in trouble; None for a fault of the server.
 
-    The log is told as well. The answer's `outcome` is "none", "part" or "unknown".
+    The trouble is logged too. The answer's `outcome` is "none", "part" or "unknown".
     """
     trouble = trouble_of(error)
     if trouble is None or trouble not in REASONS:
@@ -134,12 +134,12 @@ def unavailable(error: Exception) -> ProblemError | None:
 
 
 def held() -> ProblemError:
-    """What a caller is told whom nobody let begin, since others hold the same row."""
+    """Build the error of a call refused before its start, because others hold the same row."""
     return ProblemError("unavailable", f"{HELD}; {NOTHING}, try again", outcome="none")
 
 
 def fault() -> ProblemError:
-    """What a caller is told of a fault of ours: not more than what became of the call."""
+    """Build the error of a server fault, with nothing but the call's outcome."""
     return ProblemError("internal-error", f"{FAULT}; {_so_far()}", **_outcome())
 
 
@@ -152,7 +152,7 @@ def _outcome() -> dict[str, str]:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every kind of error with a problem document, without a thread: all of them may be waiting."""
+    """Answer every error with a problem document, without a thread, since all threads may be waiting."""
 
     @app.exception_handler(AfterturnError)
     async def _known(_: Request, error: AfterturnError) -> Response:

@@ -1,4 +1,4 @@
-"""The limits that models turned out to have: shown, and raised again by larger calls that succeed."""
+"""Learned limits of models: listing, and raising after larger successful calls."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any
@@ -24,14 +24,14 @@ router = APIRouter(prefix="/v1", tags=["context"])
 
 
 class WantedLimits(Parameters):
-    """Which limits to show."""
+    """Filter of shown limits."""
 
     model: str | None = Field(None, min_length=1, max_length=200, description="One model alone.")
 
 
 @router.get("/limits")
 def show_limits(call: BodyCall, wanted: Annotated[WantedLimits, Query()]) -> Response:
-    """Answer with the windows that refusals told, and those that an operator set: as far as they hold now."""
+    """Answer with the windows learned from refusals or set by an operator, as far as in force."""
     tenant_id = call.caller("read").tenant_id
     with reading() as db:
         limits = list_limits(db, tenant_id, model=wanted.model)
@@ -51,14 +51,14 @@ def _members(limit: KnownLimit) -> dict[str, Any]:
 
 
 def raising(tenant_id: UUID, stored: Iterable[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTask | None:
-    """Raise the limits that reported usage proves too low, once the answer is sent.
+    """Build the task of raising limits proved too low by reported usage, for after the answer.
 
     Args:
-        tenant_id: The tenant whose turns they are.
-        stored: The turns that were accepted.
+        tenant_id: The turns' tenant.
+        stored: The accepted turns.
 
     Returns:
-        The work for after the response; None where no turn reports its usage.
+        The task for after the response; None without reported usage.
     """
     largest: dict[tuple[str, str], int] = {}
     for turn, accepted in stored:

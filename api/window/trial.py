@@ -1,4 +1,4 @@
-"""A window made with other parts than the one that is served: computed, compared, and sent to nobody."""
+"""Trial window with other parts than the served window: computed and compared, but never sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,15 +16,15 @@ from models.freshness import Standing
 
 @dataclass(frozen=True)
 class Asking:
-    """A context request and all that its windows are made from.
+    """A context request with all inputs of its windows.
 
     Attributes:
-        tenant_id: Who asks.
-        session_id: In which session.
-        request: What was asked.
-        given: The same, read; nothing is chosen for it yet.
-        standing: How the session stands in truth; None where it is not stored.
-        limits: What bounds its windows beside what is asked.
+        tenant_id: The caller's tenant.
+        session_id: The session's id.
+        request: The request.
+        given: The parsed request, without any choice yet.
+        standing: The session's true state; None for an unstored session.
+        limits: Limits of the windows from other sources.
     """
 
     tenant_id: UUID
@@ -37,20 +37,20 @@ class Asking:
 
 @dataclass(frozen=True)
 class Laid:
-    """A window, with the request as it was prepared for it."""
+    """A window, with its prepared request."""
 
     given: Given
     filled: Filled
 
     @property
     def history(self) -> list[str]:
-        """The texts of all that is not the request's own: notes, turns, artifacts, recall."""
+        """Texts of all parts outside of the request's own: notes, turns, artifacts, recall."""
         own = {message.raw for message in (*self.given.new, *self.given.said)}
         return texts_of(message for message in self.filled.window.messages if not _is_own(message, own))
 
     @property
     def hidden(self) -> Sequence[str]:
-        """The tools that the request is not sent with."""
+        """Tools left out of the request."""
         return (*self.given.chosen.filtered, *self.given.chosen.hidden)
 
 
@@ -59,17 +59,17 @@ def _is_own(message: Message, own: set[str]) -> bool:
 
 
 def as_shown(standing: Standing | None, applied: frozenset[Part]) -> Standing | None:
-    """How a session stands for a window that is made with these parts; without summaries all is raw."""
+    """Return the session's state for a window with the given parts; without summaries all is raw."""
     if standing is None or Part.SUMMARIES in applied:
         return standing
     return replace(standing, session=standing.session.unsummarized, summary=None)
 
 
 def lay_window(asking: Asking, applied: frozenset[Part]) -> Laid:
-    """Make a window with these parts; nothing is counted, recorded or put in force by it.
+    """Make a window with the given parts, without counting, recording or activating anything.
 
     Raises:
-        AfterturnError: There is no such window: what must be sent is too large.
+        AfterturnError: The required parts are too large for the window.
     """
     request = asking.request.model_copy(update={"wait_ms": 0})
     budget = budget_of(request, asking.limits)
@@ -82,7 +82,7 @@ def lay_window(asking: Asking, applied: frozenset[Part]) -> Laid:
 
 
 def lay_trials(asking: Asking, wanted: Mapping[str, frozenset[Part]]) -> dict[str, Laid]:
-    """Make several windows; one that cannot be made is left out: nobody waits for it."""
+    """Make several windows; a failing window is left out."""
     laid = {}
     for name, applied in wanted.items():
         try:

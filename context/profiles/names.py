@@ -1,4 +1,4 @@
-"""One model, many names: its id as it was given, without its host, and as its maker spells it."""
+"""Names of a model: the given id, without its host, and in the maker's spelling."""
 
 import re
 from functools import lru_cache
@@ -12,13 +12,13 @@ _HOST_NAMES = (
     "together_ai vercel_ai_gateway vertex vertex_ai vllm wandb watsonx"
 )
 _HOSTS = frozenset(_HOST_NAMES.split())
-"""Who serves models of others; not who made them."""
+"""Hosts of other makers' models."""
 
 _SCHEME_NAMES = (
     "anthropic bedrock cohere deepseek google google-gla google-vertex groq mistral openai openrouter xai"
 )
 _SCHEMES = frozenset(_SCHEME_NAMES.split())
-"""What some clients put before a name with a colon."""
+"""Prefixes with a colon, sent by some clients."""
 
 _MAKERS = (
     (r"claude", "anthropic"),
@@ -40,7 +40,7 @@ _DOTTED = re.compile(
     _REGION + r"(?:ai21|amazon|anthropic|cohere|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai"
     r"|qwen|xai|zai)\.(?=[a-z])"
 )
-"""Bedrock's region and maker, as in `us.anthropic.`; DeepSeek's name is its maker's."""
+"""Region and maker in Bedrock ids, as in `us.anthropic.`; DeepSeek's name is also the maker's name."""
 
 _RELEASE = re.compile(r"(?:-v\d+(?::\d\w*)?|@[\w.-]+|-maas|-latest|-\d+:\d+)$")
 _DATE = re.compile(r"[-@](?:\d{8}|\d{4}-\d\d-\d\d)$")
@@ -51,14 +51,14 @@ _NUMBER_AFTER = re.compile(r"^(llama|qwen)-?v?(?=\d)")
 
 @lru_cache(maxsize=4_096)
 def model_ids(model: str) -> tuple[str, ...]:
-    """List the ids of a model, from the one that was given to the plainest.
+    """List the ids of a model, from the given id to the plainest.
 
     Args:
         model: A model's name at any host, in any case.
 
     Returns:
-        Each id once: as given, without its hosts, as `maker/name` spelled one way and without the release of
-        a host, and at last without its date. `:free` and the like are part of a name, and stay.
+        Each id once: as given, without its hosts, as `maker/name` in a single spelling and without a host's
+        release, and last without its date. Suffixes such as `:free` are part of a name, and stay.
     """
     given = model.strip().lower()
     ids = [given]
@@ -71,7 +71,7 @@ def model_ids(model: str) -> tuple[str, ...]:
 
 
 def plain_id(model: str) -> str:
-    """Name a model as all of its names do: without hosts, releases and dates."""
+    """Return the id shared by all names of a model: without hosts, releases and dates."""
     return model_ids(model)[-1]
 
 
