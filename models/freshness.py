@@ -1,4 +1,4 @@
-"""What a context request starts from: a session, its summary in force and its due work, in one query."""
+"""Start of a context request: a session, the summary in force and the due work, in one query."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,16 +20,16 @@ from models.work import DueWork, WorkKind, WorkState
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a session's preparation has come.
+    """Progress of a session's preparation.
 
     Attributes:
-        session: Its row.
+        session: The session's row.
         summary: The summary in force, if any.
-        due_at: When the work that it waits for is or was due; None where nothing is pending.
+        due_at: Due time of the pending summary work; None without pending work.
         now: The database's clock.
-        tried_at: When that work last ended; None where it never did.
-        learned_limit: The window that the model turned out to have, in tokens; None where no refusal told it.
-        pending: How much work is due or under way for the session and for the results of its newest turns.
+        tried_at: Last end of the summary work; None before the first end.
+        learned_limit: The model's real window, in tokens; None when no refusal told the window.
+        pending: Pieces of work due or under way for the session and for the results of the newest turns.
     """
 
     session: SessionState
@@ -42,35 +42,35 @@ class Standing:
 
     @property
     def idle_s(self) -> float | None:
-        """How long ago the last turn came in, in seconds; None where none did."""
+        """Seconds since the last turn came in; None before the first turn."""
         last = self.session.last_turn_at
         return max((self.now - last).total_seconds(), 0.0) if last else None
 
     @property
     def is_tried(self) -> bool:
-        """Whether the work ended after the last turn came in: nothing it goes by has changed since."""
+        """True when the work ended after the last turn came in: the inputs have not changed since."""
         last = self.session.last_turn_at
         return self.tried_at is not None and (last is None or self.tried_at >= last)
 
     @property
     def budget(self) -> Budget:
-        """The window of the session's last request, no larger than its model's real one."""
+        """Window of the session's last request, no larger than the model's real window."""
         return self.session.budget_within(self.learned_limit)
 
     @property
     def oldest_due_age_s(self) -> float | None:
-        """How long the work is overdue, in seconds; None where nothing is pending."""
+        """Seconds since the work became due; None without pending work."""
         return max((self.now - self.due_at).total_seconds(), 0.0) if self.due_at else None
 
 
 NEWEST_MESSAGES = 64
-"""Large results among so many of the newest messages count as those of the newest turns."""
+"""Large results among this number of newest messages count as results of the newest turns."""
 
 _LIVE = (WorkState.READY, WorkState.RUNNING)
 
 
 def _own_work() -> ColumnElement[int]:
-    """Count the session's own work that is due or under way."""
+    """Count the session's own work due or under way."""
     work = aliased(DueWork)
     return (
         select(func.count())
@@ -150,9 +150,9 @@ _LAST_MODEL = select(Session.model).where(
 def find_standing(
     db: Transaction, tenant_id: UUID, session_id: str, model: str | None = None
 ) -> Standing | None:
-    """Where a session stands, or None where no turn of it was ever accepted.
+    """Find a session's standing; returns None when no turn of the session was ever accepted.
 
-    The limit is that of `model`, or else of the model that answered last, for this session.
+    The limit is the limit of `model`, or of the model that answered last, for this session.
     """
     asked = {"tenant_id": tenant_id, "session_id": session_id}
     if model is None:

@@ -1,4 +1,4 @@
-"""The limits that models turned out to have: one session's sightings, and what holds for a whole tenant."""
+"""Learned token limits of models: sightings of single sessions, and limits for a whole tenant."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,32 +32,33 @@ from models.session import Transaction
 from models.tenant import count_writing_keys
 
 LIMIT_HOURS = 6
-"""A learned limit holds for so long after it was last seen: a server may be given a larger window."""
+"""Lifetime of a learned limit since the last sighting: a server may be given a larger window."""
 
 MOST_SIGHTINGS = 200
-"""So many of the newest sightings of a model are compared with each other."""
+"""Number of newest sightings of a model compared with each other."""
 
 
 class LimitSource(StrEnum):
-    """Who named a limit that one session saw."""
+    """Source of a limit seen by a session."""
 
     ERROR = "error"
     OBSERVED = "observed"
 
 
 class TenantSource(StrEnum):
-    """Why a limit holds for all sessions of a tenant."""
+    """Source of a limit for all sessions of a tenant."""
 
     AGREED = "agreed"
     OPERATOR = "operator"
 
 
 class LimitSighting(Base):
-    """The window that one session's refusal told of a model; it lowers what this session believes.
+    """A model's window as told by a refusal in a session; lowers the limit of the session.
 
-    A larger call that succeeded outdoes a sighting: one that we made, or that the session reports. What other
-    sessions report contradicts it: it holds for its session, and counts towards no agreement. One that came
-    back after it was outdone holds until it expires: the session's own server may be smaller than others.
+    A larger successful call, ours or reported by the session, outdoes a sighting. A report by another session
+    contradicts a sighting: the sighting holds for its session, and counts towards no agreement. A sighting
+    seen again after being outdone holds until the expiry: the session's own server may be smaller than other
+    servers.
     """
 
     __tablename__ = "limit_sighting"
@@ -82,9 +83,10 @@ class LimitSighting(Base):
 
 
 class ModelLimit(Base):
-    """The window of a model for all sessions of a tenant: an operator's word, or what sessions agree on.
+    """A model's window for all sessions of a tenant: set by an operator, or agreed by sessions.
 
-    A row of another source was written by an earlier version from one caller's word, and holds for nobody.
+    A row of another source was written by an earlier version from a single caller's word, and holds for
+    nobody.
     """
 
     __tablename__ = "model_limit"
@@ -116,15 +118,17 @@ _NAME, _IDS = bindparam("limit_model", type_=Text), bindparam("limit_ids", type_
 
 
 def names_of(model: str | None) -> dict[str, Any]:
-    """The parameters by which `limit_of` knows a model; without one there is no limit."""
+    """Build the model parameters of `limit_of`; without a model there is no limit."""
     return {"limit_model": model, "limit_ids": list(model_ids(model)) if model else []}
 
 
 def limit_of(tenant_id: Any, session_id: Any) -> ColumnElement[int | None]:
-    """The limit in force as a part of another query, whose columns or parameters the arguments are.
+    """Build the limit in force as a part of another query; the arguments are columns or parameters.
 
-    The model is that of `names_of`, under any of its names. Of what holds for the tenant, an operator's word
-    about the very name comes first, then one about another name of the model, then what sessions agree on.
+    The model comes from `names_of`, with all names of the model. Among limits for the tenant, an operator's
+    limit for exactly this name comes first, then an operator's limit for another name of the model, then an
+    agreed
+    limit.
     """
     seen = select(func.min(LimitSighting.limit_tokens)).where(
         LimitSighting.tenant_id == tenant_id,
@@ -144,13 +148,13 @@ def limit_of(tenant_id: Any, session_id: Any) -> ColumnElement[int | None]:
 
 
 def find_limit(db: Transaction, tenant_id: UUID, model: str, session_id: str | None = None) -> int | None:
-    """Find the limit in force for a session, in tokens; None where nothing told one lately.
+    """Find the limit in force for a session, in tokens; returns None without a recent sighting.
 
     Args:
         db: A connection.
         tenant_id: The tenant.
-        model: The model's name as requests give it.
-        session_id: The session that asks; None for what holds for every session of the tenant.
+        model: The model's name as given in requests.
+        session_id: The asking session; None for the limit of every session of the tenant.
     """
     query = select(limit_of(tenant_id, session_id))
     found: int | None = db.execute(query, names_of(model)).scalar_one()
@@ -162,11 +166,11 @@ class Sighting:
     """A refusal that told a window.
 
     Attributes:
-        model: The model's name as requests give it.
-        session_id: The session whose call was refused.
+        model: The model's name as given in requests.
+        session_id: The session of the refused call.
         limit_tokens: The window, > 0.
-        source: Who named it.
-        key_id: The key of the call that told it; None for one that a worker made.
+        source: Source of the window.
+        key_id: The API key of the reporting call; None for a worker's own call.
     """
 
     model: str
@@ -177,19 +181,19 @@ class Sighting:
 
 
 def learn_limit(db: Transaction, tenant_id: UUID, seen: Sighting, *, floor_tokens: int) -> int:
-    """Remember a limit that one session saw, and let it hold for the tenant where enough others agree.
+    """Store a limit seen by a session, and extend the limit to the tenant once enough others agree.
 
-    A lower limit that the session saw lately stays. A sighting that the ledger contradicts counts for its own
+    A lower limit seen lately by the session stays. A sighting contradicted by the ledger counts for the
     session only.
 
     Args:
         db: A transaction.
         tenant_id: The tenant.
-        seen: What one session saw.
-        floor_tokens: The lowest limit that callers together may set for the tenant, > 0.
+        seen: The session's sighting.
+        floor_tokens: The lowest tenant limit that callers together may set, > 0.
 
     Returns:
-        The limit in force for this session now, in tokens.
+        The limit in force for the session now, in tokens.
     """
     _remember(db, tenant_id, seen, counts=not was_outdone(db, tenant_id, seen.model, seen.limit_tokens))
     agreed = agreed_limit(_votes(db, tenant_id, seen.model), keys=count_writing_keys(db, tenant_id))
@@ -217,9 +221,9 @@ _VOTES = text(
 
 
 def _votes(db: Transaction, tenant_id: UUID, model: str) -> list[Vote]:
-    """List what sessions saw of a model, under any of its names.
+    """List the sightings of a model, under any name of the model, as votes.
 
-    A session speaks for the user of its newest turn, unless that was answered by another model.
+    A session votes for the user of the newest turn, unless another model answered the turn.
     """
     asked = {"tenant_id": tenant_id, "model_id": plain_id(model), "most": MOST_SIGHTINGS, **_HOURS}
     return [
@@ -235,7 +239,7 @@ _OF_A_SIGHTING = (
 
 
 def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool) -> None:
-    """Keep a sighting; one that does not count towards agreement holds for its session all the same."""
+    """Store a sighting; a sighting excluded from agreement holds for the session all the same."""
     row = insert(LimitSighting).values(
         tenant_id=tenant_id,
         model_id=plain_id(seen.model),
@@ -264,7 +268,7 @@ def _remember(db: Transaction, tenant_id: UUID, seen: Sighting, *, counts: bool)
 
 
 def hold_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int, source: TenantSource) -> None:
-    """Let a limit hold for all sessions of a tenant; only an operator changes what an operator set."""
+    """Set a limit for all sessions of a tenant; only an operator changes an operator's limit."""
     row = insert(ModelLimit).values(
         tenant_id=tenant_id,
         model=model,
@@ -292,7 +296,7 @@ _LARGER_CALLS = text(
 
 
 def was_outdone(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> bool:
-    """Whether the ledger holds a larger call of this model that succeeded lately, under any of its names."""
+    """Check whether the ledger holds a recent, larger, successful call of the model, under any name."""
     asked = {"tenant_id": tenant_id, "limit_tokens": limit_tokens, **_HOURS}
     return any(plain_id(name) == plain_id(model) for name in db.execute(_LARGER_CALLS, asked).scalars())
 
@@ -329,27 +333,27 @@ _DISAGREE = text(
 def has_lower_limit(
     db: Transaction, tenant_id: UUID, model: str, input_tokens: int, session_id: str | None = None
 ) -> bool:
-    """Whether a call of so many tokens that succeeded changes any limit that callers taught."""
+    """Check whether a successful call of a number of tokens changes any limit learned from callers."""
     return bool(db.execute(_HAS_LOWER, _larger(tenant_id, model, input_tokens, session_id)).scalar_one())
 
 
 def outdo_limits(
     db: Transaction, tenant_id: UUID, model: str, input_tokens: int, session_id: str | None = None
 ) -> int:
-    """Raise the limits that a larger successful call proves too low; an operator's word stays.
+    """Raise the limits proved too low by a larger successful call; an operator's limit stays.
 
-    What a session reports proves its own limit too low, and undoes what sessions agreed on. Other sessions
-    keep what they saw themselves: theirs may be another server, and the report may be wrong.
+    A session's report proves the session's own limit too low, and cancels an agreed limit. Other sessions
+    keep their own sightings: other servers may be smaller, and the report may be wrong.
 
     Args:
         db: A transaction.
         tenant_id: The tenant.
-        model: The model's name as requests give it.
-        input_tokens: How many tokens of input the provider took.
-        session_id: The session that reports it; None for a call of our own, which holds for all.
+        model: The model's name as given in requests.
+        input_tokens: Input tokens accepted by the provider.
+        session_id: The reporting session; None for a call of our own, valid for all sessions.
 
     Returns:
-        How many limits change by it.
+        Number of changed limits.
     """
     asked = _larger(tenant_id, model, input_tokens, session_id)
     return db.execute(_OUTDO, asked).rowcount + db.execute(_DISAGREE, asked).rowcount
@@ -365,5 +369,5 @@ def _larger(tenant_id: UUID, model: str, tokens: int, session_id: str | None) ->
 
 
 def forget_expired_limits(db: Transaction) -> int:
-    """Forget what sessions saw too long ago to hold. Returns how many sightings there were."""
+    """Delete the expired sightings. Returns the number of deleted rows."""
     return db.execute(_FORGET_EXPIRED, dict(_HOURS)).rowcount

@@ -1,4 +1,4 @@
-"""The limits of models as operators and platforms see them: shown, set, forgotten."""
+"""Limits of models for operators and platforms: shown, set, forgotten."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,11 +26,11 @@ class KnownLimit:
 
     Attributes:
         model: The model.
-        limit_tokens: Its window.
-        source: Who named it.
-        session_id: The only session for which it holds; None for all sessions of the tenant.
-        seen_at: When it was last seen or set.
-        expires_at: When it is out of force; None for an operator's word.
+        limit_tokens: The window.
+        source: Source of the limit.
+        session_id: The only session of the limit; None for all sessions of the tenant.
+        seen_at: Time of the last sighting or setting.
+        expires_at: Time of the expiry; None for an operator's limit.
     """
 
     model: str
@@ -44,7 +44,7 @@ class KnownLimit:
 def list_limits(
     db: Transaction, tenant_id: UUID, *, model: str | None = None, limit: int = 1_000
 ) -> list[KnownLimit]:
-    """List the limits in force: those of the whole tenant first, then the newest of sessions."""
+    """List the limits in force: limits of the whole tenant first, then the newest of sessions."""
     ends = timedelta(hours=LIMIT_HOURS)
     held = select(
         ModelLimit.model,
@@ -78,7 +78,7 @@ def list_limits(
 def forget_limits(
     db: Transaction, tenant_id: UUID, *, model: str | None = None, session_id: str | None = None
 ) -> int:
-    """Forget limits, of one model (by any of its names) or session or all. Returns how many there were."""
+    """Delete limits, of a model (under any name) or session, or all limits. Returns the number of limits."""
     of_session = LimitSighting.session_id == session_id if session_id else true()
     gone = db.execute(
         delete(LimitSighting).where(
@@ -92,10 +92,10 @@ def forget_limits(
 
 
 def set_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> None:
-    """Set a model's window for all sessions of a tenant, as an operator knows it; it does not expire."""
+    """Set a model's window for all sessions of a tenant, as known to an operator, without expiry."""
     hold_limit(db, tenant_id, model, limit_tokens, TenantSource.OPERATOR)
 
 
 def _is_of(column: InstrumentedAttribute[str], model: str | None) -> ColumnElement[bool]:
-    """The condition that a limit is of a model, under any of its names; of any without one."""
+    """Build the condition for limits of a model, under any name; any model without a given model."""
     return column.in_(model_ids(model)) if model else true()

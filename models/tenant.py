@@ -1,4 +1,4 @@
-"""Tenants and the API keys that name them."""
+"""Tenants, and the API keys of tenants."""
 
 import hashlib
 import hmac
@@ -32,7 +32,7 @@ _MINUTE = "%Y-%m-%d %H:%M"
 
 
 class Tenant(Base):
-    """An isolated customer; every other row belongs to one."""
+    """An isolated customer; every other row belongs to a tenant."""
 
     __tablename__ = "tenant"
     __table_args__ = (CheckConstraint("max_history_tokens >= 1", name="history_limit_is_positive"),)
@@ -46,7 +46,7 @@ class Tenant(Base):
 
 
 class ApiKey(Base):
-    """A key that names its tenant. Only a hash of its secret is kept."""
+    """An API key of a tenant. Only a hash of the secret is stored."""
 
     __tablename__ = "api_key"
     __table_args__ = (CheckConstraint("cardinality(scopes) > 0", name="has_a_scope"),)
@@ -61,7 +61,7 @@ class ApiKey(Base):
     expires_at: Mapped[datetime | None]
 
     def state(self, now: datetime) -> str:
-        """Whether it opens anything, in words for an operator."""
+        """Describe the state of the key for an operator."""
         if self.revoked_at is not None:
             return f"revoked {self.revoked_at:{_MINUTE}}"
         if self.expires_at is None:
@@ -71,7 +71,7 @@ class ApiKey(Base):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: the tenant whose rows the call may see, and what it may do there."""
+    """A caller: the tenant of the visible rows, and the allowed scopes."""
 
     tenant_id: UUID
     key_id: str
@@ -79,18 +79,18 @@ class Caller:
 
 
 def find_tenant(db: Transaction, name: str) -> UUID | None:
-    """The tenant of this name, if there is one."""
+    """Find the tenant of a name, if any."""
     return db.execute(select(Tenant.tenant_id).where(Tenant.name == name)).scalar()
 
 
 def name_tenants(db: Transaction, tenant_ids: set[UUID]) -> dict[UUID, str]:
-    """The names of tenants, for those who operate the installation."""
+    """Load the names of tenants, for operators."""
     rows = db.execute(select(Tenant.tenant_id, Tenant.name).where(Tenant.tenant_id.in_(tenant_ids)))
     return {row.tenant_id: row.name for row in rows}
 
 
 def ensure_tenant(db: Transaction, name: str) -> UUID:
-    """Find the tenant of this name, or make it; safe to call at once from many places."""
+    """Find the tenant of a name, or create the tenant; safe to call concurrently."""
     db.execute(text("insert into tenant (name) values (:name) on conflict (name) do nothing"), {"name": name})
     return db.execute(select(Tenant.tenant_id).where(Tenant.name == name)).scalar_one()
 
@@ -103,14 +103,14 @@ def create_key(
     scopes: tuple[str, ...] = SCOPES,
     lasts: timedelta | None = None,
 ) -> str:
-    """Make a key and return it. It cannot be shown again: only its hash is stored.
+    """Make a key and return the key. The key cannot be shown again: only a hash is stored.
 
     Args:
         db: The transaction.
-        tenant_id: Whom it names.
-        label: What it is for.
-        scopes: What it may do.
-        lasts: After how long it is refused; None for never.
+        tenant_id: The tenant of the key.
+        label: Purpose of the key.
+        scopes: Allowed scopes.
+        lasts: Lifetime of the key; None for ever.
     """
     key_id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
     db.execute(
@@ -127,7 +127,7 @@ def create_key(
 
 
 def list_keys(db: Transaction, tenant_id: UUID) -> list[ApiKey]:
-    """All keys of a tenant, oldest first, revoked ones too."""
+    """List all keys of a tenant, oldest first, with revoked keys."""
     rows = db.execute(
         select(ApiKey.__table__).where(ApiKey.tenant_id == tenant_id).order_by(ApiKey.created_at)
     )
@@ -135,7 +135,7 @@ def list_keys(db: Transaction, tenant_id: UUID) -> list[ApiKey]:
 
 
 def revoke_key(db: Transaction, tenant_id: UUID, key_id: str) -> bool:
-    """Refuse a key from now on. False where the tenant has no such key in force."""
+    """Refuse a key from now on. Returns False when the tenant has no such key in force."""
     revoked = db.execute(
         update(ApiKey)
         .where(ApiKey.tenant_id == tenant_id, ApiKey.key_id == key_id, ApiKey.revoked_at.is_(None))
@@ -147,17 +147,17 @@ def revoke_key(db: Transaction, tenant_id: UUID, key_id: str) -> bool:
 def rotate_key(
     db: Transaction, tenant_id: UUID, key_id: str, *, grace: timedelta, lasts: timedelta | None = None
 ) -> str | None:
-    """Make a key in place of another one, which is refused after a time.
+    """Make a key in place of an old key; the old key is refused after a time.
 
     Args:
         db: The transaction.
-        tenant_id: Whom both name.
-        key_id: The old one.
-        grace: How long the old one still works; it never works longer than it would have.
-        lasts: After how long the new one is refused; None for never.
+        tenant_id: The tenant of both keys.
+        key_id: The old key.
+        grace: Remaining time of the old key, never beyond the former expiry.
+        lasts: Lifetime of the new key; None for ever.
 
     Returns:
-        The new key, with the label and the scopes of the old one; None where that is not in force.
+        The new key, with label and scopes of the old key; None for an old key not in force.
     """
     ends_at = func.now() + grace
     old = db.execute(
@@ -178,7 +178,7 @@ _IN_FORCE = (
 
 
 def count_writing_keys(db: Transaction, tenant_id: UUID) -> int:
-    """Count the keys of a tenant that are in force and may write."""
+    """Count a tenant's keys in force with the right to write."""
     writing = literal("write") == any_(ApiKey.scopes)
     return db.execute(
         select(func.count()).where(ApiKey.tenant_id == tenant_id, *_IN_FORCE, writing)
@@ -189,7 +189,7 @@ _KEY_BY_ID = select(ApiKey.tenant_id, ApiKey.secret_sha256, ApiKey.scopes).where
 
 
 def find_caller(db: Transaction, key: str) -> Caller | None:
-    """Whose key this is, or None. The comparison takes the same time whatever is wrong."""
+    """Find the caller of a key, or None. The comparison takes the same time for any error."""
     prefix, _, rest = key.partition("_")
     key_id, _, secret = rest.partition("_")
     row = None
