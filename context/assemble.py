@@ -14,6 +14,7 @@ from context.recalling import RecallChooser
 from context.shelf import Shelf, Shelved, fill_shelf
 from context.tokens import EMPTY, PLAIN, Count, Request, estimate, guarantee
 from context.trim import trim_turn
+from context.turns import opening_of
 from context.types import Message, Wire
 from context.window import (
     Notes,
@@ -37,6 +38,9 @@ BUDGET_NOTES_SHARE = 0.08
 
 WINDOW_NOTES_SHARE = 0.25
 """The same share of a window that no request has narrowed."""
+
+PORTION_BEFORE = 0.1
+"""A turn that goes on takes room from what stands before it in such shares of what that had at first."""
 
 _PROBE = 10_000
 
@@ -89,16 +93,7 @@ class _Assembly:
         self.versions = NotesVersions(self.request.notes, self.request.wire)
 
     def window(self) -> Window:
-        room = self._fix()
-        left = self.request.budget.history_room(room)
-        beside = room - left
-        left = self._take_last(left)
-        needed = self._rest_cost() + self._price_notes(self.versions.whole)
-        left = self._take_recalls(left, free=left - needed)
-        left = self._take_short_notes(left, everything_fits=needed <= left)
-        left = self._take_rest(self._take_artifacts(left))
-        left = self._take_more_recall(self._take_longer_notes(left))
-        sent, messages = self._send(left + beside)
+        sent, messages = self._send(self._fill_before(self._fix()))
         system, apart = self.request.system, self.request.wire is Wire.ANTHROPIC
         prompts = [str(system.body["content"])] if system else []
         prompts += [sent.system] if sent.system else []
@@ -115,6 +110,32 @@ class _Assembly:
             user_recalled=self.user_recalled if self.request.user_recall else None,
         )
 
+    def _fill_before(self, left: int) -> int:
+        """Choose all that stands before the ending. Returns what stays free.
+
+        In a turn that goes on it is what the turn's first request had, as long as that fits; then what fits
+        in a room that is smaller by portions, so that most steps begin alike.
+        """
+        at_first = left + self.ending.cost - self._cost(opening_of(self.history.ending))
+        portion = max(int(at_first * PORTION_BEFORE), 1)
+        free = self._fill(at_first) + left - at_first
+        if free >= 0:
+            return free
+        smaller = max(at_first - -(-(at_first - left) // portion) * portion, 0)
+        return self._fill(smaller) + left - smaller
+
+    def _fill(self, room: int) -> int:
+        """Fill a room by worth. Returns what stays free of it."""
+        self.notes, self.taken, self.taken_cost = None, [], 0
+        room_of_history = self.request.budget.history_room(room)
+        left = self._take_last(room_of_history)
+        needed = self._rest_cost() + self._price_notes(self.versions.whole)
+        left = self._take_recalls(left, free=left - needed)
+        left = self._take_short_notes(left, everything_fits=needed <= left)
+        left = self._take_rest(self._take_artifacts(left))
+        left = self._take_more_recall(self._take_longer_notes(left))
+        return left + room - room_of_history
+
     def _contents(self) -> Contents:
         return Contents(
             request=self.request,
@@ -122,6 +143,7 @@ class _Assembly:
             fixed=self.fixed,
             open_turn=self.ending.stored,
             new=self.ending.new,
+            left_out=self.ending.left_out,
             notes=self.notes,
             taken=self.taken,
             taken_cost=self.taken_cost,
@@ -154,7 +176,8 @@ class _Assembly:
         if self.request.tools.tools:
             self.fixed["tools"] = self._price_request(Request(tools=self.request.tools)) - overhead
         room = self._input_tokens - sum(self.fixed.values())
-        self.ending = fit_ending(self.history.ending, room, self._cost)
+        notes = min(self._price_notes(self.versions.shortest()), int(room * BUDGET_NOTES_SHARE))
+        self.ending = fit_ending(self.history.ending, room - notes, self._cost)
         return require_fit({**self.fixed, **self.ending.parts}, self.request.budget)
 
     def _take_last(self, left: int) -> int:

@@ -38,6 +38,7 @@ class Contents:
         fixed: What must be sent, by part, in the model's tokens.
         open_turn: The stored turn that the new messages go on with.
         new: The new messages.
+        left_out: Steps of the turn they go on with for which there was no room.
         notes: The message of the summary; None where it is left out.
         taken: Whole turns, newest first.
         taken_cost: What they cost together.
@@ -51,6 +52,7 @@ class Contents:
     fixed: Mapping[str, int]
     open_turn: Taken
     new: Taken
+    left_out: Sequence[Exclusion]
     notes: Message | None
     taken: Sequence[Taken]
     taken_cost: int
@@ -160,6 +162,7 @@ class _Account:
         ]
         found += self._excluded_recall()
         found += self._excluded_messages()
+        found += self.contents.left_out
         found += [
             self._shortened(f"part of message {trim.seq}", trim)
             for part in (*self.contents.taken[:1], self.contents.open_turn)

@@ -1,17 +1,25 @@
 """What a request must send of the conversation: its new messages, after the turn that they go on with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from context.certificate import Exclusion
 from context.certify import Taken
 from context.history import NOT_STORED
 from context.message_counts import recounted
+from context.pair_bodies import is_reasoning_item
 from context.tokens import count_message
-from context.trim import Trim, trim_open_turn
-from context.types import Message
+from context.trim import PORTION, Trim, trim_open_turn
+from context.turns import split_steps
+from context.types import Message, Role
+from context.window import new_message
 
 TRIM_ATTEMPTS = 4
 """How often a turn is shortened again because it costs more in the outgoing format than in its own."""
+
+NOTE = "[Earlier steps of this turn are left out here: they took more room than there is.]"
+"""Stands where steps are left out, as words of a user."""
 
 Cost = Callable[[Sequence[Message]], int]
 
@@ -24,11 +32,13 @@ class Ending:
         stored: The stored turn that goes on; empty where none does.
         new: The new messages; a cut names its message by its index among them.
         messages: Both, in order.
+        left_out: The steps of the turn for which there was no room.
     """
 
     stored: Taken
     new: Taken
     messages: Sequence[Message] = ()
+    left_out: Sequence[Exclusion] = ()
 
     @property
     def cost(self) -> int:
@@ -44,7 +54,10 @@ class Ending:
 
 
 def fit_ending(messages: Sequence[Message], room: int, cost: Cost) -> Ending:
-    """Price what must be sent, and shorten the results of a turn that goes on where it is too large.
+    """Price what must be sent, and shorten a turn that goes on where it is too large.
+
+    Results are shortened first, the oldest before newer ones. Where all of them at their shortest are still
+    too much, the oldest steps go, calls and results together; the words of users and the latest step stay.
 
     Args:
         messages: The new messages, after the stored ones of the turn they go on with.
@@ -54,37 +67,129 @@ def fit_ending(messages: Sequence[Message], room: int, cost: Cost) -> Ending:
     Returns:
         The messages as they fit; where they fit in no way, as short as they can be.
     """
-    ending = _priced(messages, (), cost)
+    everything = list(range(len(messages)))
+    ending = _priced(messages, everything, messages, (), cost)
     if ending.cost <= room or not any(message.answer_ids for message in messages):
         return ending
     rate = max(ending.cost / max(sum(message.tokens for message in messages), 1), 0.01)
     budget, shortest = int(room / rate), ending
     for _ in range(TRIM_ATTEMPTS):
-        result = trim_open_turn(messages, max(budget, 1), count_stored)
+        kept = keep_steps(messages, max(budget, 1))
+        result = trim_open_turn([messages[place] for place in kept], max(budget, 1), count_stored)
         shorter = list(result.messages)
         for trim in result.trims:
             shorter[trim.index] = recounted(shorter[trim.index])
-        shortest = _priced(shorter, result.trims, cost)
+        shortest = _priced(messages, kept, shorter, result.trims, cost)
         if shortest.cost <= room:
             break
         budget -= int((shortest.cost - room) / rate) + 1
     return shortest
 
 
-def _priced(messages: Sequence[Message], trims: Sequence[Trim], cost: Cost) -> Ending:
-    stored = [message for message in messages if message.seq != NOT_STORED]
-    new = [place for place, message in enumerate(messages) if message.seq == NOT_STORED]
-    places = {place: own for own, place in enumerate(new)}
-    added = [message for message in messages if message.seq == NOT_STORED]
+def shortest_tokens(messages: Sequence[Message]) -> int:
+    """Say what a turn that goes on takes at least, in stored tokens."""
+    if not any(message.answer_ids for message in messages):
+        return sum(message.tokens for message in messages)
+    kept = [messages[place] for place in keep_steps(messages, 1)]
+    return trim_open_turn(kept, 1, count_stored).tokens
+
+
+def keep_steps(messages: Sequence[Message], budget_tokens: int) -> list[int]:
+    """Choose the steps of a turn that stay where even its shortest results are too much.
+
+    What is left out is a multiple of a share of the room, for the sake of a provider's cache.
+
+    Args:
+        messages: The turn so far, the new messages included.
+        budget_tokens: What it may cost, > 0.
+
+    Returns:
+        The indexes of the messages that stay, ascending.
+    """
+    least = [message.tokens for message in trim_open_turn(messages, 1, count_stored).messages]
+    over = sum(least) - budget_tokens
+    if over <= 0:
+        return list(range(len(messages)))
+    portion = max(int(budget_tokens * PORTION), 1)
+    to_free = -(-over // portion) * portion
+    gone: set[int] = set()
+    for step in _older_steps(messages):
+        if to_free <= 0:
+            break
+        gone.update(step)
+        to_free -= sum(least[place] for place in step)
+    return [place for place in range(len(messages)) if place not in gone]
+
+
+def _older_steps(messages: Sequence[Message]) -> Iterator[range]:
+    """Give the steps that may go, oldest first: no words of users, and not the latest call with its results.
+
+    A step of reasoning goes with the one that it led to.
+    """
+    steps: list[range] = []
+    for step in split_steps(messages):
+        follows = bool(steps) and all(is_reasoning_item(messages[place]) for place in steps[-1])
+        start = steps.pop().start if follows else step.start
+        steps.append(range(start, step.stop))
+    answering = [place for place, step in enumerate(steps) if any(messages[one].answer_ids for one in step)]
+    for step in steps[: answering[-1]] if answering else ():
+        if not any(messages[place].starts_turn or messages[place].role is Role.SYSTEM for place in step):
+            yield step
+
+
+def _priced(
+    given: Sequence[Message],
+    kept: Sequence[int],
+    messages: Sequence[Message],
+    trims: Sequence[Trim],
+    cost: Cost,
+) -> Ending:
+    """Price a turn of which some messages are kept, each perhaps shortened."""
+    own = _own_places(given)
+    shown = list(messages)
+    gone = sorted(set(range(len(given))).difference(kept))
+    if gone:
+        at = sum(place < gone[0] for place in kept)
+        body = {"role": "user", "content": NOTE}
+        shown.insert(at, new_message(body, Role.USER, wire=messages[0].wire))
+    stored = [message for message in shown if message.seq != NOT_STORED]
+    added = [message for message in shown if message.seq == NOT_STORED]
+    named = [replace(one, index=own[kept[one.index]]) for one in trims]
     return Ending(
-        Taken(stored, cost(stored) if stored else 0, [one for one in trims if one.index not in places]),
-        Taken(
-            added,
-            cost(added),
-            [replace(one, index=places[one.index]) for one in trims if one.index in places],
-        ),
-        messages,
+        Taken(stored, cost(stored) if stored else 0, [one for one in named if one.seq != NOT_STORED]),
+        Taken(added, cost(added), [one for one in named if one.seq == NOT_STORED]),
+        shown,
+        [_left_out(given, own, run, cost) for run in _runs(given, gone)],
     )
+
+
+def _own_places(given: Sequence[Message]) -> list[int]:
+    """Number the messages: new ones among themselves from 0, stored ones by their place in the log."""
+    places, new = [], 0
+    for message in given:
+        places.append(message.seq if message.seq != NOT_STORED else new)
+        new += message.seq == NOT_STORED
+    return places
+
+
+def _runs(given: Sequence[Message], gone: Sequence[int]) -> Iterator[list[int]]:
+    """Put neighbours together, stored ones and new ones apart."""
+    edges = [
+        place
+        for place in range(1, len(gone))
+        if gone[place] != gone[place - 1] + 1
+        or (given[gone[place]].seq == NOT_STORED) != (given[gone[place - 1]].seq == NOT_STORED)
+    ]
+    for start, stop in pairwise([0, *edges, len(gone)]):
+        if start < stop:
+            yield list(gone[start:stop])
+
+
+def _left_out(given: Sequence[Message], own: Sequence[int], run: Sequence[int], cost: Cost) -> Exclusion:
+    is_new = given[run[0]].seq == NOT_STORED
+    first, last = own[run[0]] + is_new, own[run[-1]] + is_new
+    what = f"{'new ' if is_new else ''}messages {first}-{last}"
+    return Exclusion(what, "does-not-fit", cost([given[place] for place in run]))
 
 
 def count_stored(message: Message) -> int:

@@ -36,6 +36,7 @@ class Asked:
         system_tokens: The system prompt.
         tools_tokens: The tool definitions.
         new_tokens: The new messages.
+        goes_on: Whether the request answers calls: what its turn sent just now is in the provider's cache.
     """
 
     model: str
@@ -44,6 +45,7 @@ class Asked:
     system_tokens: int
     tools_tokens: int
     new_tokens: int
+    goes_on: bool = False
 
     def starts_otherwise(self, session: SessionState) -> bool:
         """Whether the provider's cached prefix of the last request is of no use to this one."""
@@ -63,9 +65,9 @@ class Asked:
         session = standing.session
         return Moment(
             self.model,
-            standing.idle_s,
+            0.0 if self.goes_on else standing.idle_s,
             pressed=self.overflows(session),
-            prefix_changes=self.starts_otherwise(session),
+            prefix_changes=not self.goes_on and self.starts_otherwise(session),
         )
 
 
@@ -133,9 +135,12 @@ def cache_report(
     settings = compression_settings().activation_settings
     session = standing.session if standing else SessionState("")
     idle_s = standing.idle_s if standing else None
+    is_warm = asked.goes_on or not (
+        is_cold(Moment(asked.model, idle_s), settings) or asked.starts_otherwise(session)
+    )
     use = estimate_cache(
         split_request(certificate.blocks),
-        warm=not is_cold(Moment(asked.model, idle_s), settings) and not asked.starts_otherwise(session),
+        warm=is_warm,
         notes_changed=standing is not None and _is_new(standing),
         start_moved=certificate.tail is not None and certificate.tail[0] > session.tail_from + 1,
     )

@@ -8,11 +8,10 @@ from api.settings import api_settings
 from api.window.tools import ToolRoom
 from context.budget import Budget
 from context.catalog.fit import CatalogOverBudgetError
-from context.ending import count_stored
+from context.ending import shortest_tokens
 from context.errors import FixedPartOverBudgetError
 from context.planning.room import canonical_tokens
 from context.tokens.tools import TOOLS_OVERHEAD
-from context.trim import trim_open_turn
 from context.turns import opening_of
 from context.types import Message
 
@@ -45,13 +44,9 @@ class Beside:
 
     @property
     def at_least(self) -> int:
-        """What is left once the results of a turn that goes on are as short as can be."""
+        """What is left once a turn that goes on is as short as it can be."""
         tokens = sum(message.tokens for message in self.turn)
-        return max(self.whole - (tokens if tokens * 2 <= self.whole else self._shortest), 0)
-
-    @property
-    def _shortest(self) -> int:
-        return trim_open_turn(self.turn, 1, count_stored).tokens
+        return max(self.whole - (tokens if tokens * 2 <= self.whole else shortest_tokens(self.turn)), 0)
 
     def room_for_tools(self, *, whole: bool) -> ToolRoom:
         """Say what tools may take; those that are not compacted, all that is left."""
@@ -77,7 +72,7 @@ class Beside:
             parts = {
                 "system_prompt": self.system_tokens,
                 "tools": tools,
-                "open_turn" if goes_on else "new_messages": self._shortest,
+                "open_turn" if goes_on else "new_messages": shortest_tokens(self.turn),
             }
             budget = canonical_room(self.budget, self.model)
             raise FixedPartOverBudgetError(parts=parts, budget_tokens=budget) from None

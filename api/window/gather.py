@@ -28,6 +28,7 @@ from context.recall.offer import NO_OFFER, RecallOffer
 from context.recall.question import find_question
 from context.shadow.parts import EVERY_PART, Part
 from context.shadow.whole import put_back_newest
+from context.turns import opening_of
 from context.types import Message
 from models.freshness import Standing
 from models.planning_settings import planning_settings
@@ -116,7 +117,9 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     standing, budget = sought.standing, sought.budget
     known = tail or load_tail(tenant_id, standing, request.model, budget)
     notes = notes_of(standing)
-    messages, shown = _open(sought, known.messages, room_tokens=_left_tokens(sought, notes))
+    messages, shown = _open(sought, known.messages, room_tokens=_left_tokens(sought, notes, given.new))
+    before = messages[: len(messages) - len(open_turn_of(messages, given.new))]
+    opening = opening_of([*messages[len(before) :], *given.new])
     question = find_question(given.said, messages)
     chosen = choose_models(tenant_id, request)
     asked_of_artifacts = ArtifactQuestion(
@@ -125,7 +128,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         attachments=request.attachments or (),
         wanted=Wanted(standing_question(given.said, messages), request.focus),
         chosen=chosen,
-        room=_room(sought, notes, messages),
+        room=_room(sought, notes, opening, before),
         wait_ms=request.wait_ms,
         shown=shown,
         goes_on=any(message.answer_ids for message in given.new),
@@ -136,7 +139,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     with span("gather artifacts"):
         shelving = gather_artifacts(asked_of_artifacts)
     with span("recall passages") as step:
-        recalled, of_user = _recall(sought, question, Tail(messages, known.unread), notes)
+        recalled, of_user = _recall(sought, question, Tail(before, known.unread), notes, opening)
         found = len(recalled.passages) + (len(of_user.passages) if of_user else 0)
         step.tell(afterturn__passages=found)
     asked = WindowRequest(
@@ -159,12 +162,12 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
 
 
 def _recall(
-    sought: Sought, question: str, tail: Tail, notes: Notes | None
+    sought: Sought, question: str, tail: Tail, notes: Notes | None, new: Sequence[Message]
 ) -> tuple[RecallOffer, RecallOffer | None]:
     """Find what bears on the question: in the session, and where asked for in the user's other sessions."""
     request, standing = sought.request, sought.standing
     memory = sought.given.judged.found.memory if sought.given.judged else None
-    room = _history_tokens(sought, notes)
+    room = _history_tokens(sought, notes, new)
     own = NO_OFFER
     if standing:
         own = recall(
@@ -230,25 +233,26 @@ def _open(
     return [*tail[: len(tail) - len(restored)], *restored], frozenset(shown)
 
 
-def _left_tokens(sought: Sought, notes: Notes | None) -> int:
+def _left_tokens(sought: Sought, notes: Notes | None, new: Sequence[Message]) -> int:
     """Estimate what the parts that must be sent and the summary leave, in canonical tokens."""
     given = sought.given
     fixed = given.tools_tokens + (given.system.tokens if given.system else 0)
-    fixed += sum(message.tokens for message in given.new) + ((notes.tokens or 0) if notes else 0)
+    fixed += sum(message.tokens for message in new) + ((notes.tokens or 0) if notes else 0)
     return max(canonical_room(sought.budget, sought.request.model) - fixed, 0)
 
 
-def _history_tokens(sought: Sought, notes: Notes | None) -> int:
+def _history_tokens(sought: Sought, notes: Notes | None, new: Sequence[Message]) -> int:
     """Estimate what is left for history beside its summary, in canonical tokens."""
-    left, limit = _left_tokens(sought, notes), sought.budget.history_limit
+    left, limit = _left_tokens(sought, notes, new), sought.budget.history_limit
     if limit is None:
         return left
     most = canonical_tokens(limit.tokens, sought.request.model) - ((notes.tokens or 0) if notes else 0)
     return max(min(left, most), 0)
 
 
-def _room(sought: Sought, notes: Notes | None, messages: Sequence[Message]) -> Room:
-    whole = _history_tokens(sought, notes)
+def _room(sought: Sought, notes: Notes | None, new: Sequence[Message], messages: Sequence[Message]) -> Room:
+    """Say what history leaves for artifacts; a turn keeps what it had at its beginning."""
+    whole = _history_tokens(sought, notes, new)
     most = most_share_of_old(whole, planning_settings().artifact_most_share)
     raw = sum(message.tokens for message in messages)
     return Room(whole, raw, 1.0 if sought.request.attachments else most)

@@ -254,4 +254,5 @@ def ask(request: ContextRequest, given: Given, limits: Limits, standing: Standin
         given.system.tokens if given.system else 0,
         given.tools_tokens,
         sum(message.tokens for message in given.new),
+        goes_on=any(message.answer_ids for message in given.new),
     )

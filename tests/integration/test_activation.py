@@ -81,6 +81,22 @@ def test_a_cold_cache_puts_it_in_force_without_another_call(prepared: Chat) -> N
     assert prepared.states == [ACTIVE]
 
 
+def test_a_turn_that_goes_on_has_warmed_the_cache_and_keeps_its_prefix(prepared: Chat) -> None:
+    prepared.pass_by(301)
+    made = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    answer = prepared.read(
+        messages=[
+            {"role": "user", "content": "And now?"},
+            {"role": "assistant", "content": None, "tool_calls": [made]},
+            {"role": "tool", "tool_call_id": "c1", "content": "found"},
+        ]
+    )
+    assert answer["utilization"]["cache"]["activation"] is None
+    assert answer["utilization"]["cache"]["stable_prefix_tokens"] > 0
+    assert prepared.states == [PREPARED]
+    assert prepared.read()["utilization"]["cache"]["activation"] == "cold cache"
+
+
 def test_the_request_after_it_starts_alike(prepared: Chat) -> None:
     prepared.pass_by(301)
     first = prepared.read()

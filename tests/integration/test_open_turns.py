@@ -1,5 +1,6 @@
 """An agent's turn that alone fills its window: its oldest results are shortened, and nothing is refused."""
 
+import json
 from typing import Any
 
 import pytest
@@ -113,3 +114,45 @@ def test_a_message_that_leaves_no_room_for_tools_is_named_itself(client: TestCli
     refused = ask(client, [{"role": "user", "content": "row of hall seven " * 3_000}])
     assert (refused.status_code, refused.json()["type"]) == (422, "context-over-budget")
     assert "shorten new_messages" in refused.json()["detail"]
+
+
+def test_steps_that_cannot_be_shortened_are_left_out_whole_and_named(client: TestClient) -> None:
+    turn = [QUESTION]
+    for number in range(14):
+        written = json.dumps({"path": f"{number}.py", "text": "row of hall seven " * 300})
+        turn += step(number, 5, arguments=written, tool="write")
+    found = ask(client, turn).json()
+    assert found["certificate"]["fits"]
+    assert check_pairs(found["messages"], Wire.OPENAI) == []
+    assert found["messages"][0] == QUESTION
+    assert "left out" in found["messages"][1]["content"]
+    assert found["messages"][2:] == turn[-len(found["messages"]) + 2 :]
+    gone = len(turn) - len(found["messages"]) + 1
+    assert {"what": f"new messages 2-{gone + 1}", "why": "does-not-fit"}.items() <= next(
+        one for one in found["certificate"]["excluded"] if one["what"].startswith("new messages")
+    ).items()
+
+
+def test_what_stands_before_a_turn_stays_as_its_first_step_had_it(client: TestClient) -> None:
+    report = "".join(LINE.format(n=number) for number in range(900))
+    talk = [{"role": "user", "content": "What is dropped?"}, *step(90, 1), *step(91, 1)]
+    talk[2]["content"] = report
+    client.post("/v1/sessions/agent/turns", json={"turn_id": "t0", "messages": talk})
+    for number in range(12):
+        said = [
+            {"role": role, "content": f"{number} " + "hall seven " * 90} for role in ("user", "assistant")
+        ]
+        client.post("/v1/sessions/agent/turns", json={"turn_id": f"t{number + 1}", "messages": said})
+    turn: list[dict[str, Any]] = [QUESTION]
+    first = before = ask(client, turn, context_window=16_000).json()["messages"][:-1]
+    assert any("prepared_artifacts" in str(one["content"]) for one in first)
+    changed = 0
+    for number in range(16):
+        turn += step(number, 20)
+        found = ask(client, turn, context_window=16_000).json()
+        assert found["certificate"]["fits"]
+        begins = found["messages"][: -len(turn)]
+        changed += begins != before
+        before = begins
+    assert before != first, "the turn needed room in the end"
+    assert changed <= 6, "of 16 steps"
