@@ -163,6 +163,12 @@ class RecallSettings(BaseSettings):
     recall_most_tokens: int = Field(
         4_000, ge=0, description="The most tokens that recall takes of any window, however large."
     )
+    recall_least_score: float = Field(
+        0.07,
+        ge=0,
+        le=2,
+        description="What the best passage must score, by the share of the question that the session knows.",
+    )
     recall_timeout_ms: int = Field(200, ge=1, description="The longest that a statement of a search may run.")
 
     @property

@@ -9,10 +9,12 @@ import structlog
 
 from context.budget import Budget
 from context.message_counts import count_of
+from context.planning.standing import only_agrees
 from context.preflight.policy import FULL_MEMORY
 from context.preflight.types import MemoryParams
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.passages import Passage
+from context.recall.ranking import known_share
 from context.types import Message
 from context.window import Recalled, Unread
 from models.recall import RecallKey
@@ -101,11 +103,14 @@ def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) ->
         tight_share=share * min(memory.max_tokens / WHOLE_MEMORY_TOKENS, 1.0),
         free_share=settings.recall_free_share,
         most_tokens=settings.recall_most_tokens,
+        least_score=settings.recall_least_score,
     )
 
 
 def recall(asked: RecallQuestion) -> RecallOffer:
     """Find passages of the turns that the window may leave out, as far as they bear on the question.
+
+    Words that agree or tell to go on, and say nothing else, ask for none.
 
     Returns:
         The passages, or why there are none; a search that failed or took too long is a reason like others.
@@ -113,7 +118,7 @@ def recall(asked: RecallQuestion) -> RecallOffer:
     settings, session, limits = recall_settings(), asked.session, asked.limits
     if not settings.recall_is_on:
         return RecallOffer(status=RecallStatus.OFF)
-    if limits.is_skipped:
+    if limits.is_skipped or only_agrees(asked.question):
         return RecallOffer(status=RecallStatus.SKIPPED)
     if not asked.question or asked.search_through <= session.start_seq:
         return RecallOffer(status=RecallStatus.NOTHING_FOUND, limits=limits)
@@ -133,6 +138,7 @@ def recall(asked: RecallQuestion) -> RecallOffer:
     return RecallOffer(
         passages=_worth_showing(found.passages, session),
         weights=found.weights,
+        known=known_share(found.stats, found.weights),
         limits=limits,
         stats=found.stats,
         indexed_through=found.indexed_through,

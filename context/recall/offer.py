@@ -36,6 +36,7 @@ class RecallLimits:
         tight_share: The share of the room that recall takes where older turns do not fit, [0, 1].
         free_share: The share of the room that it takes where all else fits, [0, 1].
         most_tokens: The most in any window, >= `tokens`.
+        least_score: What the best passage must score, by the share of the question that is known, >= 0.
     """
 
     tokens: int = 0
@@ -43,6 +44,7 @@ class RecallLimits:
     tight_share: float = 0.0
     free_share: float = 0.0
     most_tokens: int = 0
+    least_score: float = 0.0
 
     @property
     def is_skipped(self) -> bool:
@@ -90,6 +92,7 @@ class RecallOffer:
         status: Why there are no passages to choose from; None where a search was made.
         stats: What the search counted; None where none was made.
         goes_first: Whether it has its share before the session's own recall: it covers more of the question.
+        known: The share of the question that the session has ever spoken of, in [0, 1].
     """
 
     passages: Sequence[Passage] = ()
@@ -100,6 +103,7 @@ class RecallOffer:
     status: RecallStatus | None = None
     stats: RecallStats | None = None
     goes_first: bool = False
+    known: float = 1.0
 
     def choose(
         self, *, before_seq: int | None, max_tokens: int, facts: int, roomy: bool, count: Callable[[str], int]
@@ -126,6 +130,7 @@ class RecallOffer:
             max_facts=facts,
             count=count,
             min_share=ROOMY_MIN_SHARE if roomy else MIN_SHARE,
+            least_score=self.limits.least_score / self.known if self.known > 0 else 0.0,
         )
 
 

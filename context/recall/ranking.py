@@ -110,6 +110,22 @@ def find_worth(places: Sequence[Placed], stats: RecallStats) -> float:
     return best / total if total else 0.0
 
 
+def known_share(stats: RecallStats, weights: Mapping[str, float]) -> float:
+    """Say how much of a question a session has ever spoken of.
+
+    Args:
+        stats: The session's counts, for every term of the question.
+        weights: Those of `weigh_terms`.
+
+    Returns:
+        The weight of the terms that are scored, as a share of that and of the terms that never occur; 0 of
+        a question of which none occurs.
+    """
+    known = sum(_rarity(stats.frequencies[term], stats.passages) for term in weights)
+    unknown = sum(frequency == 0 for frequency in stats.frequencies.values())
+    return known / (known + unknown * _rarity(0, stats.passages)) if known > 0 else 0.0
+
+
 def _rarity(frequency: int, passages: int) -> float:
     return math.log(1 + (passages - frequency + 0.5) / (frequency + 0.5))
 

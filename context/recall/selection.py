@@ -89,15 +89,19 @@ def choose_blocks(
     max_facts: int,
     count: Callable[[str], int],
     min_share: float = MIN_SHARE,
+    least_score: float = 0.0,
 ) -> list[RecallBlock]:
     """Do the same for a question whose terms are weighed already: those of `weigh_terms`.
 
-    Passages whose score is at most `min_share` of the best one's are left out.
+    Passages whose score is at most `min_share` of the best one's are left out; where the best has less than
+    `least_score`, all are.
     """
     if max_tokens <= 0 or max_facts <= 0 or not passages or not weights:
         return []
     scores = score_passages(passages, weights)
     ranked = _rank(passages, scores)
+    if ranked[0].score < least_score:
+        return []
     waiting = [entry for entry in ranked if entry.score > ranked[0].score * min_share]
     chosen = _choose(waiting, max_tokens=max_tokens, max_facts=max_facts)
     return _fit(chosen, max_tokens=max_tokens, count=count)

@@ -288,6 +288,32 @@ def test_small_talk_skips_recall(client: TestClient, room: Room) -> None:
     assert answer["utilization"]["recall"] == {"status": "skipped", "tokens": 0, "max_tokens": 0}
 
 
+@pytest.mark.parametrize("nod", ["ok", "go on", "Yes, go ahead."])
+@pytest.mark.usefixtures("room")
+def test_a_nod_brings_nothing_back(client: TestClient, nod: str) -> None:
+    answer = read(client, nod)
+    assert region(answer) == ""
+    assert answer["utilization"]["recall"]["status"] == "skipped"
+
+
+NEWS = (
+    "Yesterday the orchestra rehearsed a symphony, the violins were tuned too low, the conductor shouted at "
+    "trombones, somebody spilled coffee over scores, and a kayak was painted on the curtain by children."
+)
+
+
+@pytest.mark.usefixtures("room")
+def test_a_message_about_something_new_brings_nothing_back_for_one_word_of_it(
+    client: TestClient, limits: pytest.MonkeyPatch
+) -> None:
+    answer = read(client, NEWS)
+    assert region(answer) == ""
+    assert answer["utilization"]["recall"]["status"] == "nothing-found"
+    limits.setenv("AFTERTURN_RECALL_LEAST_SCORE", "0")
+    recall_settings.cache_clear()
+    assert "kayak" in region(read(client, NEWS))
+
+
 @pytest.mark.parametrize("switch", ["AFTERTURN_RECALL_MAX_FACTS", "AFTERTURN_RECALL_MAX_TOKENS"])
 @pytest.mark.usefixtures("room")
 def test_zero_switches_recall_off(client: TestClient, limits: pytest.MonkeyPatch, switch: str) -> None:

@@ -13,7 +13,7 @@ from context.budget import Budget
 from context.certificate import Block
 from context.errors import FixedPartOverBudgetError
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
-from context.recall.ranking import weigh_terms
+from context.recall.ranking import known_share, score_passages, weigh_terms
 from context.recall.region import RECALL_TAG
 from context.recall.selection import stats_of
 from context.types import JsonObject, Wire
@@ -216,3 +216,26 @@ def test_the_cap_is_never_below_the_table_and_never_above_the_most(
     else:
         assert allowed.tokens <= cap <= max(allowed.tokens, allowed.most_tokens)
         assert allowed.facts_of(cap) >= allowed.facts
+
+
+@pytest.mark.parametrize(("least", "is_shown"), [(0.0, True), (0.99, True), (1.01, False)])
+def test_nothing_is_recalled_where_the_best_passage_scores_too_little(least: float, is_shown: bool) -> None:
+    passages = passages_of(GATE, *[ASIDE] * 20)
+    terms = query_terms("gate code")
+    weights = weigh_terms(terms, stats_of(passages, terms))
+    best = max(score_passages(passages, weights))
+    limits = replace(LIMITS, least_score=best * least)
+    found = RecallOffer(passages, weights, limits, indexed_through=30, hidden_through=30)
+    assert (part(build_messages(request(TALK, notes=NOTES, recall=found)), "recall") is not None) is is_shown
+
+
+def test_a_question_of_words_that_the_session_never_used_counts_for_less() -> None:
+    passages = passages_of(GATE, *[ASIDE] * 20)
+    half, whole = ("gate code symphony violin", "gate code")
+    shares = [
+        known_share(stats, weigh_terms(terms, stats))
+        for terms in map(query_terms, (half, whole, "symphony"))
+        for stats in [stats_of(passages, terms)]
+    ]
+    assert shares[0] < 0.55
+    assert shares[1:] == [1.0, 0.0]
