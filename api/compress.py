@@ -117,7 +117,8 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     given = prepare(Place(tenant_id, session_id, tail.messages), request, given, budget_of(request, known))
     limits = replace(known, learned=refusal.within(known.learned))
     asked = ask(request, given, limits, seen)
-    refused = gather(Sought(tenant_id, request, given, seen, budget_of(request, known)), tail)
+    sought = Sought(tenant_id, request, given, seen, budget_of(request, known), is_refused=True)
+    refused = gather(sought, tail)
     settled = _settle(tenant_id, seen, request.model)
     rebuilt = rebuild_smaller(
         Refused(
@@ -138,7 +139,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
     filled = (
         Filled(rebuilt.window, refused.shelving, refused.request)
         if was_cut and _reaches(now) == (_reaches(seen)[0], _reaches(settled)[1])
-        else fill_window(Sought(tenant_id, request, given, now, asked.budget))
+        else fill_window(Sought(tenant_id, request, given, now, asked.budget, is_refused=True))
     )
     answer = respond(Answering(tenant_id, request, given, filled, now, asked, limits))
     _learn(caller, session_id, request.model, refusal)

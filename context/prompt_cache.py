@@ -3,24 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from context.cache_rules import CACHE_RULES, plain_name, rule_key
 from context.certificate import Block
-from context.tokens import ModelFamily, family_of
+from context.tokens import ModelFamily
 
-CACHE_TTL_S: Mapping[str, float] = {
-    "anthropic": 300,
-    "openai": 600,
-    "gpt-5": 86_400,
-    "gpt-4.1": 86_400,
-    "google": 3_600,
-    "deepseek": 14_400,
-    "other": 300,
-}
-"""Seconds after the last use until a provider drops a prefix, by family or by start of a model's name.
-
-As documented by the providers: Anthropic five minutes from the last use, OpenAI up to ten minutes in memory
-and a day for newer models, Google an hour for explicit caches, DeepSeek hours on disk. Families without a
-name here go by `other`. A wrong value costs money, never data.
-"""
+CACHE_TTL_S: Mapping[str, float] = {start: rule.ttl_s for start, rule in CACHE_RULES.items()}
+"""Seconds after its last use in which a provider forgets a prefix, by family or by start of a name."""
 
 
 def cache_ttl_s(model: str | None, changes: Mapping[str, float] | None = None) -> float:
@@ -36,26 +24,11 @@ def cache_ttl_s(model: str | None, changes: Mapping[str, float] | None = None) -
     Returns:
         Seconds, >= 0.
     """
-    name = _plain(model or "")
-    family = family_of(model) if model else ModelFamily.OTHER
     for table in (changes or {}, CACHE_TTL_S):
-        start = max(
-            (start for start in _model_names(table) if name.startswith(start)), key=len, default=family
-        )
+        start = rule_key(model, table)
         if start in table:
             return table[start]
     return (changes or {}).get(ModelFamily.OTHER, CACHE_TTL_S[ModelFamily.OTHER])
-
-
-def _model_names(table: Mapping[str, float]) -> list[str]:
-    return [start for start in table if start not in _FAMILY_NAMES]
-
-
-_FAMILY_NAMES = frozenset(family.value for family in ModelFamily)
-
-
-def _plain(model: str) -> str:
-    return model.lower().rsplit("/", 1)[-1]
 
 
 def is_other_model(model: str | None, before: str | None) -> bool:
@@ -72,7 +45,7 @@ def is_other_model(model: str | None, before: str | None) -> bool:
     """
     if not model or not before:
         return False
-    one, other = _plain(model), _plain(before)
+    one, other = plain_name(model), plain_name(before)
     return not (one.startswith(other) or other.startswith(one))
 
 

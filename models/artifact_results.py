@@ -60,3 +60,30 @@ def load_results(
         whole = open_content(cells, artifact_id, content)
         found.setdefault(seq, {})[artifact_id] = TakenResult(whole, Count(tokens, wide))
     return dict(found)
+
+
+_SIZES = text(
+    """
+    select u.seq, sum(a.tokens)::int as tokens
+    from artifact_use u
+    join artifact a on a.tenant_id = u.tenant_id and a.artifact_id = u.artifact_id
+    where u.tenant_id = :tenant_id and u.session_id = :session_id and u.seq between :from_seq and :to_seq
+    group by u.seq order by u.seq
+    """
+)
+
+
+def result_sizes(
+    db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int
+) -> dict[int, int]:
+    """Count the tokens of the results that were taken out of messages, by message, without reading them.
+
+    Args:
+        db: A transaction.
+        tenant_id: Whose session.
+        session_id: Which one.
+        from_seq: First message.
+        to_seq: Last message, both included.
+    """
+    asked = {"tenant_id": tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
+    return {row.seq: row.tokens for row in db.execute(_SIZES, asked)}

@@ -9,6 +9,7 @@ from api.window.artifacts import ArtifactQuestion, Room, Shelving, gather_artifa
 from api.window.beside import canonical_room
 from api.window.calibration import calibrations
 from api.window.in_force import find_maker
+from api.window.in_place import caches, put_in_place
 from api.window.prepare import choose_models
 from api.window.recall import RecallQuestion, limits_of, recall
 from api.window.request import ContextRequest, Given
@@ -63,6 +64,7 @@ class Sought:
         applied: The parts that are used; see `context.shadow.parts`.
         is_trial: Whether nothing comes of it: no plan is asked for.
         is_unsigned: Whether the reasoning of the new messages was refused just now.
+        is_refused: Whether the window was too large: no results are put back into earlier turns.
     """
 
     tenant_id: UUID
@@ -73,6 +75,7 @@ class Sought:
     applied: frozenset[Part] = EVERY_PART
     is_trial: bool = False
     is_unsigned: bool = False
+    is_refused: bool = False
 
     @property
     def shows_whole(self) -> bool:
@@ -86,6 +89,7 @@ class Gathered:
 
     request: WindowRequest
     shelving: Shelving
+    in_place: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ class Filled:
     window: Window
     shelving: Shelving
     asked: WindowRequest
+    in_place: Sequence[str] = ()
 
 
 def fill_window(sought: Sought, tail: Tail | None = None) -> Filled:
@@ -105,7 +110,7 @@ def fill_window(sought: Sought, tail: Tail | None = None) -> Filled:
     left_out = sought.standing.session.left_out if sought.standing else None
     if left_out is not None:
         window = replace(window, certificate=certify_left_out(window.certificate, left_out))
-    return Filled(window, gathered.shelving, gathered.request)
+    return Filled(window, gathered.shelving, gathered.request, gathered.in_place)
 
 
 def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
@@ -119,7 +124,10 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
     notes = notes_of(standing)
     messages, shown = _open(sought, known.messages, room_tokens=_left_tokens(sought, notes, given.new))
     before = messages[: len(messages) - len(open_turn_of(messages, given.new))]
-    opening = opening_of([*messages[len(before) :], *given.new])
+    going_on = messages[len(before) :]
+    opening = opening_of([*going_on, *given.new])
+    before, in_place = _put_in_place(sought, notes, opening, before)
+    messages = [*before, *going_on]
     question = find_question(given.said, messages)
     chosen = choose_models(tenant_id, request)
     asked_of_artifacts = ArtifactQuestion(
@@ -130,7 +138,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         chosen=chosen,
         room=_room(sought, notes, opening, before),
         wait_ms=request.wait_ms,
-        shown=shown,
+        shown=shown.union(in_place),
         goes_on=any(message.answer_ids for message in given.new),
         by_rule=sought.shows_whole,
         is_trial=sought.is_trial,
@@ -158,7 +166,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         calibration=calibrations.find(tenant_id, request.model),
         refused=_refused_before(sought),
     )
-    return Gathered(asked, shelving)
+    return Gathered(asked, shelving, in_place)
 
 
 def _recall(
@@ -231,6 +239,18 @@ def _open(
         for artifact_id in pointed_artifacts(before)
     }
     return [*tail[: len(tail) - len(restored)], *restored], frozenset(shown)
+
+
+def _put_in_place(
+    sought: Sought, notes: Notes | None, opening: Sequence[Message], before: Sequence[Message]
+) -> tuple[Sequence[Message], Sequence[str]]:
+    """Put results of earlier turns into their messages where a cache keeps them, and nobody wants less."""
+    standing = sought.standing
+    is_kept = sought.shows_whole or sought.is_refused or sought.budget.is_narrowed
+    if standing is None or is_kept or standing.session.left_out or not caches(sought.request.model):
+        return before, ()
+    room = _room(sought, notes, opening, before)
+    return put_in_place(sought.tenant_id, standing.session.session_id, before, room)
 
 
 def _left_tokens(sought: Sought, notes: Notes | None, new: Sequence[Message]) -> int:

@@ -60,7 +60,11 @@ def respond(answering: Answering) -> Response:
         **utilization_of(window, standing, asked.budget, model=request.model, goal=request.focus),
         **artifact_members(answering.tenant_id, shelving, window.shelved, model=request.model),
         "tools": tool_members(given.chosen),
-        "cache": cache_report(standing, asked, window.certificate, answering.activation),
+        "cache": {
+            **cache_report(standing, asked, window.certificate, answering.activation),
+            "in_place": list(answering.filled.in_place),
+            "behind_history": [one.artifact.artifact_id for one in window.shelved.execution.used],
+        },
         "limits": {
             "asked": request.context_window,
             "learned": answering.limits.learned,

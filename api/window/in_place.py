@@ -1,0 +1,53 @@
+"""Large results of earlier turns, whole in their own messages: read once, then from the provider's cache."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from api.restoring import restore_messages
+from api.window.artifacts import Room
+from context.artifacts.in_place import choose_in_place
+from context.artifacts.split import pointed_artifacts
+from context.prompt_cache import cache_ttl_s
+from context.types import Message
+from models.artifact_results import result_sizes
+from models.session import reading
+from models.settings import compression_settings
+
+FREE_SHARE = 0.75
+"""What results in place may take of the room that history leaves; recall has the rest."""
+
+
+def caches(model: str) -> bool:
+    """Whether a model's provider keeps prefixes, as the table and the settings say."""
+    return cache_ttl_s(model, compression_settings().activation_settings.cache_ttl_s) > 0
+
+
+def put_in_place(
+    tenant_id: UUID, session_id: str, before: Sequence[Message], room: Room
+) -> tuple[Sequence[Message], tuple[str, ...]]:
+    """Put results back into the turns before the one that is asked for, as many as stand there for cheap.
+
+    Args:
+        tenant_id: Whose session.
+        session_id: Which one.
+        before: The raw messages of earlier turns, oldest first.
+        room: What artifacts may take beside them.
+
+    Returns:
+        As many messages, and the artifacts that they show.
+    """
+    pointing = [message.seq for message in before if message.answer_ids and pointed_artifacts(message)]
+    if not pointing:
+        return before, ()
+    most = min(room.for_artifacts, int((room.whole - room.raw) * FREE_SHARE))
+    with reading() as db:
+        sizes = result_sizes(db, tenant_id, session_id, from_seq=pointing[0], to_seq=pointing[-1])
+        known = {seq: sizes[seq] for seq in pointing if seq in sizes}
+        chosen = choose_in_place(known, most_tokens=most, room_tokens=room.whole)
+        if not chosen:
+            return before, ()
+        wanted = [message for message in before if message.seq in chosen]
+        restored = restore_messages(db, tenant_id, session_id, wanted)
+    whole = {message.seq: message for message in restored}
+    shown = dict.fromkeys(one for message in wanted for one in pointed_artifacts(message))
+    return [whole.get(message.seq, message) for message in before], tuple(shown)

@@ -1,0 +1,99 @@
+"""How providers cache the beginning of a request, by family of models or by start of a name.
+
+Sources, read in November 2026:
+    OpenAI: developers.openai.com/api/docs/guides/prompt-caching (automatic, from 1,024 tokens in steps of
+        128, tools and messages alike, 5 to 10 minutes in memory, up to 24 hours with extended retention) and
+        its prices (a cached token of gpt-4o costs a half, of gpt-4.1, o3, o4 a quarter, of gpt-5 a tenth).
+    Anthropic: platform.claude.com/docs/en/build-with-claude/prompt-caching (tools, then system, then
+        messages; at most 4 marks, each looks back 20 blocks; least lengths by model; 5 minutes at 1.25 of the
+        price of input, 1 hour at 2; reading at a tenth). Of two least lengths, the larger stands here.
+    Google: ai.google.dev/gemini-api/docs/caching. DeepSeek: api-docs.deepseek.com/guides/kv_cache.
+A wrong value costs money, never data.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from context.tokens import ModelFamily, family_of
+
+
+@dataclass(frozen=True)
+class CacheRule:
+    """What a provider keeps of requests.
+
+    Attributes:
+        ttl_s: Seconds after its last use in which a prefix is forgotten, >= 0.
+        read_share: The price of a token that is found, as a share of that of input, in [0, 1].
+        least_tokens: The shortest prefix that is kept.
+        step_tokens: In which steps of tokens a prefix is found; 1 for any length.
+        most_marks: How many `cache_control` marks a request may hold; 0 where the provider marks by itself.
+        write_share: The price of a token that is written, as a share of that of input, >= 1.
+        long_ttl_s: The longer life that a mark may ask for; 0 for none.
+        long_write_share: The price of a token that is written for so long.
+    """
+
+    ttl_s: float
+    read_share: float
+    least_tokens: int = 1_024
+    step_tokens: int = 1
+    most_marks: int = 0
+    write_share: float = 1.0
+    long_ttl_s: float = 0.0
+    long_write_share: float = 1.0
+
+
+_CLAUDE = CacheRule(300, 0.1, most_marks=4, write_share=1.25, long_ttl_s=3_600, long_write_share=2.0)
+_OPENAI = CacheRule(600, 0.5, step_tokens=128)
+_OPENAI_LONG = replace(_OPENAI, ttl_s=86_400, read_share=0.25)
+
+CACHE_RULES: Mapping[str, CacheRule] = {
+    "anthropic": _CLAUDE,
+    "claude-3-haiku": replace(_CLAUDE, least_tokens=2_048),
+    "claude-3-5-haiku": replace(_CLAUDE, least_tokens=2_048),
+    "claude-haiku-4-5": replace(_CLAUDE, least_tokens=4_096),
+    "claude-sonnet-4-6": replace(_CLAUDE, least_tokens=2_048),
+    "claude-opus-4-5": replace(_CLAUDE, least_tokens=4_096),
+    "claude-opus-4-6": replace(_CLAUDE, least_tokens=4_096),
+    "claude-opus-4-7": replace(_CLAUDE, least_tokens=4_096),
+    "openai": _OPENAI,
+    "o3": replace(_OPENAI, read_share=0.25),
+    "o4": replace(_OPENAI, read_share=0.25),
+    "gpt-4.1": _OPENAI_LONG,
+    "gpt-5": replace(_OPENAI_LONG, read_share=0.1),
+    "google": CacheRule(3_600, 0.25),
+    "deepseek": CacheRule(14_400, 0.1, least_tokens=64, step_tokens=64),
+    "other": CacheRule(300, 0.5),
+}
+"""Families that are not named go by `other`. All read tools first, then the system prompt, then messages."""
+
+_FAMILY_NAMES = frozenset(family.value for family in ModelFamily)
+
+
+def plain_name(model: str) -> str:
+    """Name a model without the host before its name, in lower case."""
+    return model.lower().rsplit("/", 1)[-1]
+
+
+def rule_key(model: str | None, table: Mapping[str, object]) -> str:
+    """Find the entry of a table that holds for a model: the longest start of its name, else its family.
+
+    Args:
+        model: Its name, with or without a host before it; None where nobody named one.
+        table: Its keys are families and starts of names.
+
+    Returns:
+        A key; its family where no start fits, whether the table has that or not.
+    """
+    name = plain_name(model or "")
+    family = family_of(model) if model else ModelFamily.OTHER
+    starts = (start for start in table if start not in _FAMILY_NAMES and name.startswith(start))
+    return max(starts, key=len, default=family.value)
+
+
+def cache_rule(model: str | None) -> CacheRule:
+    """Find how a model's provider caches.
+
+    Args:
+        model: Its name, with or without a host before it; None where nobody named one.
+    """
+    return CACHE_RULES.get(rule_key(model, CACHE_RULES), CACHE_RULES[ModelFamily.OTHER])
