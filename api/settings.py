@@ -50,6 +50,9 @@ class ApiSettings(BaseSettings):
     tools_max_share: float = Field(
         0.5, gt=0, le=1, description="What tools may take of the window beside the other fixed parts."
     )
+    cache_marks: bool = Field(
+        default=True, description="Whether windows in Anthropic's format carry `cache_control` marks."
+    )
     inspector: bool = Field(default=True, description="Whether the page at `/inspector` is served.")
     key_cache_s: float = Field(2.0, ge=0, description="How long a revoked key may still work.")
     metrics_token: SecretStr | None = Field(

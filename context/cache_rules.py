@@ -97,3 +97,24 @@ def cache_rule(model: str | None) -> CacheRule:
         model: Its name, with or without a host before it; None where nobody named one.
     """
     return CACHE_RULES.get(rule_key(model, CACHE_RULES), CACHE_RULES[ModelFamily.OTHER])
+
+
+def keeps_list_of_tools(*, all_tokens: int, fewer_tokens: int, prefix_tokens: int, rule: CacheRule) -> bool:
+    """Decide whether all tools are sent although fewer would do.
+
+    Tools stand first: another list of them takes all that follows out of the cache. All of them, found there,
+    stand against fewer of them and the prefix, read anew.
+
+    Args:
+        all_tokens: What all tools take.
+        fewer_tokens: What those take that the message asks for.
+        prefix_tokens: What a following request would find behind them: system prompt and history.
+        rule: How the model's provider caches.
+
+    Returns:
+        True where the changed list costs more; False where nothing so short is cached, or no list changes.
+    """
+    if fewer_tokens >= all_tokens or all_tokens + prefix_tokens < rule.least_tokens:
+        return False
+    anew = max(rule.write_share, 1.0)
+    return rule.read_share * (all_tokens + prefix_tokens) < anew * (fewer_tokens + prefix_tokens)

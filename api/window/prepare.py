@@ -9,6 +9,7 @@ from api.preflight import Judged, preflight_for
 from api.restoring import open_turn_of
 from api.window import in_force
 from api.window.beside import Beside
+from api.window.in_place import caches
 from api.window.planning import Chosen
 from api.window.request import ContextRequest, Given
 from api.window.tails import count_request_tools, system_message
@@ -22,15 +23,20 @@ from api.window.tools import (
     used_tools,
 )
 from context.budget import Budget
+from context.cache_rules import cache_rule, keeps_list_of_tools
+from context.catalog.tools import tool_name
 from context.planning.model_config import ModelConfig, ModelDefaults, is_expensive_primary
 from context.preflight.annotate import HintPlace, annotate, with_hint_at_its_end
-from context.preflight.hint import as_sent, unfiltered
+from context.preflight.hint import KEPT, SHADOWED, as_sent, unfiltered
 from context.preflight.policy import KNOWN_TOOLS
 from context.preflight.skills import cut_skills
 from context.recall.question import find_question
 from context.shadow.parts import EVERY_PART, Part
 from context.types import Message
 from models.planning_settings import planning_settings
+
+CHARS_A_TOKEN = 4
+"""About so many characters of a system prompt are a token: it is only weighed here."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def prepare(
     question = find_question(given.new, place.tail)
     used = used_tools(offered, [*place.tail, *given.new], request.wire)
     judged = _judge(place, request, offered, question, called=used, is_trial=is_trial)
-    judged = judged if Part.FILTERING in applied else replace(judged, found=unfiltered(judged.found))
+    judged = _with_all_tools(judged, place, given, offered, applied=applied, model=request.model)
     allowed = judged.found.tool_allowlist
     known = offered.names if offered.tools is not None else KNOWN_TOOLS
     prompt, skills = cut_skills(given.prompt, allowed, tools=known)
@@ -128,6 +134,33 @@ def prepare(
         judged=_as_sent(judged, chosen, offered),
     )
     return _hinted(done, request.hint, prompt) if chosen.tools else done
+
+
+def _with_all_tools(
+    judged: Judged, place: Place, given: Given, offered: Offered, *, applied: Collection[Part], model: str
+) -> Judged:
+    """Take the filter out where it is in shadow, or where it costs more of the cache than it saves."""
+    if Part.FILTERING not in applied:
+        return replace(judged, found=unfiltered(judged.found, SHADOWED))
+    if _keeps_tools(place, given, offered, judged, model):
+        return replace(judged, found=unfiltered(judged.found, KEPT))
+    return judged
+
+
+def _keeps_tools(place: Place, given: Given, offered: Offered, judged: Judged, model: str) -> bool:
+    """Whether all tools are sent, since a list that changes costs more of the cached prefix than it saves."""
+    allowed = judged.found.tool_allowlist
+    if allowed is None or not offered.tools or not caches(model):
+        return False
+    stay = {"", *allowed, *used_tools(offered, [*place.tail, *given.new], given.new[0].wire)}
+    fewer = [tool for tool in offered.tools if (tool_name(tool) or "") in stay]
+    before = place.tail[: len(place.tail) - len(open_turn_of(place.tail, given.new))]
+    return keeps_list_of_tools(
+        all_tokens=count_request_tools(list(offered.tools)).tokens,
+        fewer_tokens=count_request_tools(fewer).tokens,
+        prefix_tokens=sum(message.tokens for message in before) + len(given.prompt) // CHARS_A_TOKEN,
+        rule=cache_rule(model),
+    )
 
 
 def _as_sent(judged: Judged, chosen: ChosenTools, offered: Offered) -> Judged:

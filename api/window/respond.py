@@ -1,5 +1,6 @@
 """Output of a window as an answer, with usage and reasons."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,6 +9,7 @@ from uuid import UUID
 from fastapi import Response
 
 from api.preflight_calls import preflight_json
+from api.settings import api_settings
 from api.window.account import artifact_members, tool_exclusions, tool_members
 from api.window.activation import Asked, cache_report
 from api.window.answers import utilization_of, window_answer
@@ -15,6 +17,9 @@ from api.window.gather import Filled
 from api.window.request import ContextRequest, Given, Limits
 from context.activation import Activation
 from context.assemble import Window
+from context.cache_marks import Prefix, place_marks
+from context.cache_rules import cache_rule
+from context.types import JsonObject, Wire
 from models.freshness import Standing
 
 
@@ -72,10 +77,11 @@ def respond(answering: Answering) -> Response:
             "history": answering.limits.history,
         },
     }
+    window, tools = _with_marks(window, answering)
     answer = window_answer(
         window,
         wire=request.wire,
-        tools=given.chosen.tools or None,
+        tools=tools,
         preflight=preflight_json(given.judged.found) if given.judged else None,
         utilization=utilization,
         standing=answering.prepared or standing,
@@ -96,3 +102,23 @@ def _with_tools_left_out(window: Window, given: Given) -> Window:
         losses=(*certificate.losses, *given.chosen.losses),
     )
     return replace(window, certificate=certificate)
+
+
+def _with_marks(window: Window, answering: Answering) -> tuple[Window, list[JsonObject] | None]:
+    """Mark the beginning of the next request, in the format that has marks, unless marks are off."""
+    request, tools = answering.request, answering.given.chosen.tools or None
+    if request.wire is not Wire.ANTHROPIC or not api_settings().cache_marks:
+        return window, tools
+    tokens: Counter[str] = Counter()
+    for block in window.certificate.blocks:
+        tokens[block.source] += block.tokens
+    before = sum(tokens[part] for part in ("system_prompt", "tools", "summary", "history"))
+    passing = tokens["artifact"] + tokens["recall"]
+    prefix = Prefix(
+        tokens["tools"],
+        before,
+        window.certificate.input_tokens,
+        goes_on=answering.asked.goes_on or not passing,
+    )
+    items, tools = place_marks(window.items, tools, prefix, cache_rule(request.model))
+    return replace(window, items=items), tools

@@ -27,12 +27,14 @@ def write_hint(
     return f"[Context: {task} task | tools: {names} | thinking: {thinking}]"
 
 
-def unfiltered(found: Preflight) -> Preflight:
-    """Remove the filter from a decision: no tool is hidden, and the hint says so."""
+SHADOWED, KEPT = "shadow.no_tool_filtering", "cache.keeps_the_list_of_tools"
+"""Why a decision has no filter."""
+
+
+def unfiltered(found: Preflight, reason: str = SHADOWED) -> Preflight:
+    """Remove the filter from a decision: no tool is hidden, the hint says so, and a reason is added."""
     hint = write_hint(found.categories, None, found.thinking_level) if found.hint is not None else None
-    return replace(
-        found, tool_allowlist=None, hidden=0, hint=hint, reasons=(*found.reasons, "shadow.no_tool_filtering")
-    )
+    return replace(found, tool_allowlist=None, hidden=0, hint=hint, reasons=(*found.reasons, reason))
 
 
 def as_sent(found: Preflight, sent: Collection[str], *, offered: int) -> Preflight:

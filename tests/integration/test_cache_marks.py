@@ -1,0 +1,110 @@
+"""Marks for a provider's cache, and a list of tools that stays where its change would cost more."""
+
+import json
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.integration.reading import Platform
+from tests.integration.test_tools_context import TOOLS, names, tool
+
+MARK = "cache_control"
+CLAUDE = "claude-sonnet-4-5"
+LONG = "The pallet stands in hall seven and waits for its papers. " * 150
+
+
+@pytest.fixture
+def platform(client: TestClient, tenant_id: Any) -> Platform:
+    return Platform(client, tenant_id, server=None)  # type: ignore[arg-type]
+
+
+def ask(platform: Platform, question: str = "And now?", **fields: Any) -> dict[str, Any]:
+    return platform.ask(question, model=CLAUDE, wire="anthropic", context_window=64_000, **fields)
+
+
+def marked(messages: list[dict[str, Any]]) -> list[int]:
+    return [place for place, message in enumerate(messages) if MARK in json.dumps(message)]
+
+
+def told(messages: list[dict[str, Any]]) -> str:
+    """What is said, however it is written down."""
+    bare = json.loads(json.dumps(messages).replace(', "cache_control": {"type": "ephemeral"}', ""))
+    return json.dumps(
+        [
+            [{"type": "text", "text": one["content"]}] if isinstance(one["content"], str) else one["content"]
+            for one in bare
+        ]
+    )
+
+
+def test_the_end_of_history_is_marked_and_the_next_request_begins_with_it(platform: Platform) -> None:
+    for number in range(3):
+        platform.turn(f"{number} {LONG}")
+    first = ask(platform)["messages"]
+    assert marked(first) == [len(first) - 2, len(first) - 1]
+    platform.turn("And now?")
+    second = ask(platform, "And then?")["messages"]
+    assert told(second[: len(first)]) == told(first)
+    assert max(marked(second)) > max(marked(first))
+
+
+def test_a_step_of_an_open_turn_is_marked_at_its_end(platform: Platform) -> None:
+    platform.turn(LONG)
+    use = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    given = {"type": "tool_result", "tool_use_id": "c1", "content": "found"}
+    body = {
+        "model": CLAUDE,
+        "wire": "anthropic",
+        "context_window": 64_000,
+        "messages": [
+            {"role": "user", "content": "Look."},
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [given]},
+        ],
+    }
+    found = platform.client.post(f"/v1/sessions/{platform.session_id}/context", json=body).json()
+    assert marked(found["messages"])[-1] == len(found["messages"]) - 1
+    assert found["messages"][-1]["content"][0] == {**given, MARK: {"type": "ephemeral"}}
+
+
+def test_what_is_too_short_to_be_kept_is_not_marked(platform: Platform) -> None:
+    platform.turn("Hello.")
+    assert marked(ask(platform)["messages"]) == []
+
+
+def test_there_are_never_more_marks_than_the_provider_takes(platform: Platform) -> None:
+    platform.turn(LONG)
+    own = {"type": "text", "text": "And now?", MARK: {"type": "ephemeral"}}
+    tools = [{**tool(f"look_{n}", LONG)["function"], "input_schema": {"type": "object"}} for n in range(3)]
+    tools = [{key: one[key] for key in ("name", "description", "input_schema")} for one in tools]
+    tools[0][MARK] = {"type": "ephemeral"}
+    body = {
+        "model": CLAUDE,
+        "wire": "anthropic",
+        "context_window": 64_000,
+        "tools": tools,
+        "messages": [{"role": "user", "content": [own]}],
+    }
+    found = platform.client.post(f"/v1/sessions/{platform.session_id}/context", json=body).json()
+    both = json.dumps([found["messages"], found["tools"]])
+    assert 2 <= both.count(f'"{MARK}"') <= 3, "one more stays for the caller's system prompt"
+
+
+@pytest.mark.parametrize("wire", ["openai", "responses"])
+def test_formats_without_marks_get_none(platform: Platform, wire: str) -> None:
+    platform.turn(LONG)
+    answer = platform.ask(model=CLAUDE, wire=wire, context_window=64_000)
+    assert MARK not in json.dumps(answer["messages"])
+
+
+def test_a_long_session_keeps_its_list_of_tools_and_says_why(platform: Platform) -> None:
+    few = platform.ask("hey, thanks!", tools=TOOLS, context_window=64_000)
+    assert names(few) == ["message"]
+    for _ in range(3):
+        platform.turn(LONG)
+    kept = platform.ask("hey, thanks!", tools=TOOLS, context_window=64_000)
+    assert names(kept) == names(platform.ask("Fix the bug in parser.py.", tools=TOOLS, context_window=64_000))
+    assert len(names(kept)) == len(TOOLS)
+    assert "cache.keeps_the_list_of_tools" in kept["preflight"]["reasons"]
+    assert kept["utilization"]["tools"]["filtered"] == []
