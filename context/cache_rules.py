@@ -41,6 +41,10 @@ class CacheRule:
     long_ttl_s: float = 0.0
     long_write_share: float = 1.0
 
+    def found(self, tokens: int) -> int:
+        """Say how much of an unchanged prefix the provider finds: none of a short one, else in its steps."""
+        return tokens // self.step_tokens * self.step_tokens if tokens >= self.least_tokens else 0
+
 
 _CLAUDE = CacheRule(300, 0.1, most_marks=4, write_share=1.25, long_ttl_s=3_600, long_write_share=2.0)
 _OPENAI = CacheRule(600, 0.5, step_tokens=128)

@@ -154,6 +154,12 @@ def opening_of(turn: Sequence[Message]) -> list[Message]:
     return list(takewhile(lambda message: not message.call_ids and not message.answer_ids, turn))
 
 
+def newest_step(turn: Sequence[Message]) -> Sequence[Message]:
+    """Give the messages from the last call on, or all of a turn without one: what its last request lacked."""
+    calling = [place for place, message in enumerate(turn) if message.call_ids]
+    return turn[calling[-1] :] if calling else turn
+
+
 def _boundaries(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) -> list[int]:
     if not messages:
         return []

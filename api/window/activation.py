@@ -9,6 +9,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from context.activation import Activation, Moment, calls_for_work, choose_activation, is_cold
 from context.budget import Budget
+from context.cache_rules import cache_rule
 from context.certificate import Certificate
 from context.prompt_cache import cache_ttl_s, estimate_cache, is_other_model, split_request
 from context.tokens import guarantee
@@ -37,6 +38,7 @@ class Asked:
         tools_tokens: The tool definitions.
         new_tokens: The new messages.
         goes_on: Whether the request answers calls: what its turn sent just now is in the provider's cache.
+        fresh_tokens: Of the new messages, those since the turn's request before this one; all where it began.
     """
 
     model: str
@@ -46,6 +48,7 @@ class Asked:
     tools_tokens: int
     new_tokens: int
     goes_on: bool = False
+    fresh_tokens: int = 0
 
     def starts_otherwise(self, session: SessionState) -> bool:
         """Whether the provider's cached prefix of the last request is of no use to this one."""
@@ -144,7 +147,12 @@ def cache_report(
         notes_changed=standing is not None and _is_new(standing),
         start_moved=certificate.tail is not None and certificate.tail[0] > session.tail_from + 1,
     )
+    whole = certificate.input_tokens
+    found = max(whole - guarantee(asked.fresh_tokens, asked.model), 0) if asked.goes_on else 0
     return {
+        "expected_tokens": cache_rule(asked.model).found(
+            max(found if is_warm else 0, use.stable_prefix_tokens)
+        ),
         "stable_prefix_tokens": use.stable_prefix_tokens,
         "changed_tokens": use.changed_tokens,
         "idle_s": idle_s,

@@ -25,6 +25,7 @@ from context.preflight.types import Kind
 from context.shape.fitting import is_blank
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.tools import TOOLS_OVERHEAD
+from context.turns import newest_step
 from context.types import JsonObject, Message, Role, Wire
 from context.usual_window import UsualWindow
 from context.wire.anthropic_blocks import told_blocks
@@ -255,4 +256,5 @@ def ask(request: ContextRequest, given: Given, limits: Limits, standing: Standin
         given.tools_tokens,
         sum(message.tokens for message in given.new),
         goes_on=any(message.answer_ids for message in given.new),
+        fresh_tokens=sum(message.tokens for message in newest_step(given.new)),
     )

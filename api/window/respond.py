@@ -113,7 +113,7 @@ def _with_marks(window: Window, answering: Answering) -> tuple[Window, list[Json
     for block in window.certificate.blocks:
         tokens[block.source] += block.tokens
     before = sum(tokens[part] for part in ("system_prompt", "tools", "summary", "history"))
-    passing = tokens["artifact"] + tokens["recall"]
+    passing = tokens["artifact"] + tokens["recall"] + tokens["user_recall"]
     prefix = Prefix(
         tokens["tools"],
         before,

@@ -30,6 +30,7 @@ class Live:
         ours: What our requests were.
         cut: What those of a platform were that cuts its history.
         planned: Contexts that followed a model's plan.
+        asked: The turn of the last request, and how many of its messages that brought.
     """
 
     course: Course
@@ -37,6 +38,7 @@ class Live:
     ours: Till = field(default_factory=Till)
     cut: Till = field(default_factory=Till)
     planned: int = 0
+    asked: tuple[int, int] = (-1, 0)
 
 
 @dataclass
@@ -114,8 +116,10 @@ def _ask(door: Door, moment: tuple[Live, int, int], window: int) -> None:
         return
     live.planned += bool(answer["utilization"].get("llm_planning_used"))
     cut = cut_history(before, new, window - MAX_TOKENS)
+    fresh = place - live.asked[1] if live.asked[0] == turn else place
+    live.asked = turn, place
     for till, messages in ((live.ours, answer["messages"]), (live.cut, cut)):
-        till.pay(messages, new=len(new))
+        till.pay(messages, new=fresh)
         grade(till.bill, exchange, messages)
 
 

@@ -108,3 +108,20 @@ def test_a_long_session_keeps_its_list_of_tools_and_says_why(platform: Platform)
     assert len(names(kept)) == len(TOOLS)
     assert "cache.keeps_the_list_of_tools" in kept["preflight"]["reasons"]
     assert kept["utilization"]["tools"]["filtered"] == []
+
+
+def test_what_the_provider_should_find_is_what_stayed_the_same(platform: Platform) -> None:
+    for _ in range(3):
+        platform.turn(LONG)
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    turn = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": LONG},
+    ]
+    body = {"model": "gpt-4o", "context_window": 64_000, "messages": turn}
+    found = platform.client.post(f"/v1/sessions/{platform.session_id}/context", json=body).json()
+    expected = found["utilization"]["cache"]["expected_tokens"]
+    assert expected % 128 == 0
+    breakdown = found["utilization"]["breakdown"]
+    assert breakdown["history"] - 128 < expected < breakdown["history"] + 128

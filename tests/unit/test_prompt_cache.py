@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context.cache_rules import CACHE_RULES, cache_rule, keeps_list_of_tools
 from context.certificate import Block
 from context.prompt_cache import (
     CACHE_TTL_S,
@@ -117,3 +118,36 @@ def test_what_follows_a_part_of_one_request_is_new_to_the_cache() -> None:
 @given(st.lists(st.sampled_from(["overhead", "tools", "summary", "recall", "artifact", "history", "new"])))
 def test_no_token_of_a_window_is_lost(sources: list[str]) -> None:
     assert split_request(parts(*sources)).total == 10 * len(sources)
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens", "found"),
+    [
+        ("gpt-4o", 1_023, 0),
+        ("gpt-4o", 1_024, 1_024),
+        ("gpt-4o", 1_151, 1_024),
+        ("gpt-4o", 1_152, 1_152),
+        ("claude-haiku-4-5", 4_095, 0),
+        ("anthropic/claude-haiku-4-5-20251001", 4_097, 4_097),
+        ("claude-sonnet-4-5", 1_024, 1_024),
+        ("deepseek-chat", 130, 128),
+        ("some-model-of-our-own", 1_023, 0),
+    ],
+)
+def test_a_provider_finds_what_is_long_enough_in_its_steps(model: str, tokens: int, found: int) -> None:
+    assert cache_rule(model).found(tokens) == found
+
+
+@given(
+    st.integers(0, 10**5), st.integers(0, 10**5), st.integers(0, 10**6), st.sampled_from(list(CACHE_RULES))
+)
+def test_a_list_of_tools_stays_only_where_a_change_costs_more(
+    all_tokens: int, fewer: int, prefix: int, name: str
+) -> None:
+    rule = CACHE_RULES[name]
+    keeps = keeps_list_of_tools(all_tokens=all_tokens, fewer_tokens=fewer, prefix_tokens=prefix, rule=rule)
+    if keeps:
+        assert fewer < all_tokens
+        assert all_tokens + prefix >= rule.least_tokens
+        assert rule.read_share * (all_tokens + prefix) < rule.write_share * (fewer + prefix)
+    assert not keeps_list_of_tools(all_tokens=fewer, fewer_tokens=fewer, prefix_tokens=prefix, rule=rule)
