@@ -7,8 +7,8 @@ Back: drops the columns; limits hold for the names under which they were seen.
 
 from alembic import op
 
-revision = "0045"
-down_revision = "0044"
+revision = "0046"
+down_revision = "0045"
 branch_labels = None
 depends_on = None
 
