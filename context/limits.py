@@ -1,26 +1,26 @@
-"""The windows that sessions saw, put together: for whom they hold, and how many must agree."""
+"""Agreement of sessions on a model's window: scope of a limit, and votes needed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 AGREEING_USERS = 3
-"""A limit holds for a whole tenant once sessions of so many different users saw it."""
+"""Number of different users whose sessions must see a limit before the whole tenant has the limit."""
 
 AGREEING_KEYS = 2
-"""A tenant that calls with several keys is not bound by one of them: so many must agree."""
+"""Number of a tenant's keys that must agree, so that no single key of several binds the tenant."""
 
 AGREEMENT = 0.9
-"""Sightings agree where the lowest is at least this share of the highest."""
+"""Least ratio of the lowest to the highest limit of agreeing votes."""
 
 
 @dataclass(frozen=True)
 class Vote:
-    """A limit that one session saw.
+    """A limit seen by one session.
 
     Attributes:
         limit_tokens: The window, > 0.
-        user_id: Whose session it is; None for nobody's, which agrees with none.
-        key_id: The key of the call that told it; None where a worker saw it.
+        user_id: The session's user; None for nobody's session, which agrees with no other.
+        key_id: The key of the reporting call; None for a limit seen by a worker.
     """
 
     limit_tokens: int
@@ -29,14 +29,14 @@ class Vote:
 
 
 def agreed_limit(votes: Sequence[Vote], *, keys: int) -> int | None:
-    """Find the lowest limit that enough users saw, within a tenth, and not by one key of several.
+    """Find the lowest limit seen by enough users, within a tenth, and not by one key of several.
 
     Args:
-        votes: What sessions saw.
-        keys: How many keys of the tenant may tell of limits, >= 0.
+        votes: The limits seen by sessions.
+        keys: The number of the tenant's keys allowed to report limits, >= 0.
 
     Returns:
-        The highest number of those that agree, in tokens; None where too few do.
+        The highest of the agreeing limits, in tokens; None if too few agree.
     """
     by_user = sorted((vote for vote in votes if vote.user_id is not None), key=lambda vote: vote.limit_tokens)
     for highest in by_user:
@@ -48,6 +48,6 @@ def agreed_limit(votes: Sequence[Vote], *, keys: int) -> int | None:
 
 
 def _is_of_enough(votes: Sequence[Vote], keys: int) -> bool:
-    """Whether several keys tell it, or the only one that may, or none but the workers themselves."""
+    """Say whether several keys report a limit, or the only key allowed, or only the workers themselves."""
     told = {vote.key_id for vote in votes}
     return len(told) >= min(AGREEING_KEYS, max(keys, 1)) or told == {None}

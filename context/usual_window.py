@@ -1,4 +1,4 @@
-"""The window that a session's requests usually have: one smaller request does not change it."""
+"""Usual window of a session's requests, unchanged by one smaller request."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ NARROW_READS = 3
 
 @dataclass(frozen=True)
 class UsualWindow:
-    """The window of a session's requests, and the smaller ones of the last requests.
+    """The window of a session's requests, and the smaller windows of the last requests.
 
     Attributes:
-        tokens: The window by which summaries are made, > 0; None while nobody named one.
-        narrow_tokens: The largest window of the requests since the last one that had no smaller window.
-        narrow_reads: How many of these there were, from 0 up to `NARROW_READS` - 1.
+        tokens: The window for making summaries, > 0; None while nobody named a window.
+        narrow_tokens: The largest window of the last requests in a row with smaller windows.
+        narrow_reads: The number of such requests, from 0 up to `NARROW_READS` - 1.
     """
 
     tokens: int | None = None
@@ -21,11 +21,11 @@ class UsualWindow:
     narrow_reads: int = 0
 
     def after(self, named: int) -> "UsualWindow":
-        """Take in the window that a request names, in tokens, > 0.
+        """Take in the window named by a request, in tokens, > 0.
 
         Returns:
-            At once what is as large as the usual window or larger; a smaller one is taken for the usual
-            window once `NARROW_READS` requests in a row had smaller ones: the largest of theirs.
+            The new state. A window at least as large as the usual window replaces it at once; after
+            `NARROW_READS` smaller windows in a row, their largest becomes the usual window.
         """
         if self.tokens is None or named >= self.tokens:
             return UsualWindow(named)
