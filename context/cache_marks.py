@@ -1,4 +1,4 @@
-"""Cache marks of a window in the format that has them: where the next request will begin alike."""
+"""Cache marks of a window, in the format with marks: the places up to which the next request is equal."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from context.types import JsonObject
 
 MARK = "cache_control"
 LEFT_FOR_CALLER = 1
-"""The system prompt is answered as text: a mark that the caller sets on it is not seen here, and has room."""
+"""Marks left for the caller: the system prompt is returned as text, so a mark on it is not visible here."""
 
 _UNMARKED = frozenset({"thinking", "redacted_thinking"})
 _LONG_LIFE = '"1h"'
@@ -19,13 +19,13 @@ _LONG_LIFE = '"1h"'
 
 @dataclass(frozen=True)
 class Prefix:
-    """What a request takes up to the places where marks may stand, in tokens.
+    """Sizes of a request up to the possible places of marks, in tokens.
 
     Attributes:
         tools: The tool definitions.
-        history: All that stands before what was made for this request.
-        whole: All of it.
-        goes_on: Whether the next request begins with all of this one, because nothing in it passes.
+        history: Everything before the parts made for this request.
+        whole: The whole request.
+        goes_on: True if the next request begins with all of this request, without any passing part.
     """
 
     tools: int
@@ -39,14 +39,15 @@ def place_marks(
 ) -> tuple[tuple[str, ...], list[JsonObject] | None]:
     """Mark the end of history, the end of a request that goes on, and the last tool.
 
-    No more marks than the provider takes, those of the caller included; none on a prefix that is too short to
-    be kept. Where the caller asks for a longer life, its own marks stand alone: a longer one may not follow.
+    The marks, the caller's included, stay within the provider's limit; a prefix too short for the cache gets
+    none. If the caller asks for a longer lifetime, the caller's marks stand alone, since a longer lifetime
+    may not follow a shorter.
 
     Args:
         items: The messages in Anthropic's format, each as JSON text.
         tools: The tool definitions; None for none.
-        prefix: What they take.
-        rule: How the model's provider caches.
+        prefix: The sizes of both.
+        rule: The cache rule of the model's provider.
 
     Returns:
         Both, with marks.
@@ -73,14 +74,14 @@ def _mark() -> dict[str, str]:
 
 
 def _own_marks(items: Sequence[str], tools: Sequence[JsonObject]) -> tuple[int, bool]:
-    """Count the marks of the caller, rather too many, and say whether one asks for a longer life."""
+    """Count the marks of the caller, rather too many, and say whether any asks for a longer lifetime."""
     texts = [item for item in items if f'"{MARK}"' in item]
     texts += [json.dumps(tool) for tool in tools if MARK in tool]
     return sum(text.count(f'"{MARK}"') for text in texts), any(_LONG_LIFE in text for text in texts)
 
 
 def _end_of_history(items: Sequence[str]) -> int:
-    """Find the message before the words that the turn began with; -1 where there is none."""
+    """Find the message before the words that began the turn; -1 without any."""
     for place in range(len(items) - 1, -1, -1):
         body = json.loads(items[place])
         if body.get("role") == "user" and not any(
@@ -91,7 +92,7 @@ def _end_of_history(items: Sequence[str]) -> int:
 
 
 def _marked(item: str) -> str:
-    """Mark the last block that takes a mark; the message itself where none does, or where one has it."""
+    """Mark the last markable block; return a message without such a block, or with a mark, unchanged."""
     body: dict[str, Any] = json.loads(item)
     content = body.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())

@@ -1,4 +1,4 @@
-"""How providers cache the beginning of a request, by family of models or by start of a name.
+"""Rules of providers for caching the beginning of a request, by family of models or by start of a name.
 
 Sources, read in November 2026:
     OpenAI: developers.openai.com/api/docs/guides/prompt-caching (automatic, from 1,024 tokens in steps of
@@ -19,17 +19,17 @@ from context.tokens import ModelFamily, family_of
 
 @dataclass(frozen=True)
 class CacheRule:
-    """What a provider keeps of requests.
+    """A provider's rule for cached prefixes.
 
     Attributes:
-        ttl_s: Seconds after its last use in which a prefix is forgotten, >= 0.
-        read_share: The price of a token that is found, as a share of that of input, in [0, 1].
-        least_tokens: The shortest prefix that is kept.
-        step_tokens: In which steps of tokens a prefix is found; 1 for any length.
-        most_marks: How many `cache_control` marks a request may hold; 0 where the provider marks by itself.
-        write_share: The price of a token that is written, as a share of that of input, >= 1.
-        long_ttl_s: The longer life that a mark may ask for; 0 for none.
-        long_write_share: The price of a token that is written for so long.
+        ttl_s: Seconds after the last use until a prefix expires, >= 0.
+        read_share: The price of a cached token, as a share of the input price, in [0, 1].
+        least_tokens: The shortest cached prefix.
+        step_tokens: The step of cached lengths, in tokens; 1 for any length.
+        most_marks: The most `cache_control` marks of a request; 0 if the provider caches without marks.
+        write_share: The price of a token written to the cache, as a share of the input price, >= 1.
+        long_ttl_s: The longer lifetime available to a mark; 0 for none.
+        long_write_share: The price of a token written for the longer lifetime.
     """
 
     ttl_s: float
@@ -42,7 +42,7 @@ class CacheRule:
     long_write_share: float = 1.0
 
     def found(self, tokens: int) -> int:
-        """Say how much of an unchanged prefix the provider finds: none of a short one, else in its steps."""
+        """Return the cached length of an unchanged prefix: 0 if too short, else a multiple of the step."""
         return tokens // self.step_tokens * self.step_tokens if tokens >= self.least_tokens else 0
 
 
@@ -68,25 +68,25 @@ CACHE_RULES: Mapping[str, CacheRule] = {
     "deepseek": CacheRule(14_400, 0.1, least_tokens=64, step_tokens=64),
     "other": CacheRule(300, 0.5),
 }
-"""Families that are not named go by `other`. All read tools first, then the system prompt, then messages."""
+"""Rules by family, else by `other`. All read tools first, then the system prompt, then messages."""
 
 _FAMILY_NAMES = frozenset(family.value for family in ModelFamily)
 
 
 def plain_name(model: str) -> str:
-    """Name a model without the host before its name, in lower case."""
+    """Name a model in lower case, without a host."""
     return model.lower().rsplit("/", 1)[-1]
 
 
 def rule_key(model: str | None, table: Mapping[str, object]) -> str:
-    """Find the entry of a table that holds for a model: the longest start of its name, else its family.
+    """Find a model's entry in a table: the longest start of the name, else the family.
 
     Args:
-        model: Its name, with or without a host before it; None where nobody named one.
-        table: Its keys are families and starts of names.
+        model: The name, with or without a host before; None if nobody named a model.
+        table: A table with families and starts of names as keys.
 
     Returns:
-        A key; its family where no start fits, whether the table has that or not.
+        A key; the family if no start fits, in the table or not.
     """
     name = plain_name(model or "")
     family = family_of(model) if model else ModelFamily.OTHER
@@ -95,28 +95,28 @@ def rule_key(model: str | None, table: Mapping[str, object]) -> str:
 
 
 def cache_rule(model: str | None) -> CacheRule:
-    """Find how a model's provider caches.
+    """Find the cache rule of a model's provider.
 
     Args:
-        model: Its name, with or without a host before it; None where nobody named one.
+        model: The name, with or without a host before; None if nobody named a model.
     """
     return CACHE_RULES.get(rule_key(model, CACHE_RULES), CACHE_RULES[ModelFamily.OTHER])
 
 
 def keeps_list_of_tools(*, all_tokens: int, fewer_tokens: int, prefix_tokens: int, rule: CacheRule) -> bool:
-    """Decide whether all tools are sent although fewer would do.
+    """Decide whether to send all tools although fewer would do.
 
-    Tools stand first: another list of them takes all that follows out of the cache. All of them, found there,
-    stand against fewer of them and the prefix, read anew.
+    Tools come first, so another list of tools takes everything behind out of the cache. The cost of all
+    tools, cached, is compared with the cost of fewer tools and the prefix, read anew.
 
     Args:
-        all_tokens: What all tools take.
-        fewer_tokens: What those take that the message asks for.
-        prefix_tokens: What a following request would find behind them: system prompt and history.
-        rule: How the model's provider caches.
+        all_tokens: Tokens of all tools.
+        fewer_tokens: Tokens of the tools requested by the message.
+        prefix_tokens: Tokens behind the tools in a following request: system prompt and history.
+        rule: The cache rule of the model's provider.
 
     Returns:
-        True where the changed list costs more; False where nothing so short is cached, or no list changes.
+        True if the changed list costs more; False if such a short prefix is not cached, or no list changes.
     """
     if fewer_tokens >= all_tokens or all_tokens + prefix_tokens < rule.least_tokens:
         return False

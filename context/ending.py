@@ -1,4 +1,4 @@
-"""What a request must send of the conversation: its new messages, after the turn that they go on with."""
+"""Fixed end of the conversation in a request: the open turn, then the new messages."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,23 +16,23 @@ from context.types import Message, Role
 from context.window import new_message
 
 TRIM_ATTEMPTS = 4
-"""How often a turn is shortened again because it costs more in the outgoing format than in its own."""
+"""Most further shortenings of a turn with a higher cost in the outgoing format."""
 
 NOTE = "[Earlier steps of this turn are left out here: they took more room than there is.]"
-"""Stands where steps are left out, as words of a user."""
+"""Note in place of omitted steps, as words of a user."""
 
 Cost = Callable[[Sequence[Message]], int]
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The end of a window, in the order in which it is sent.
+    """The end of a window, in the order of sending.
 
     Attributes:
-        stored: The stored turn that goes on; empty where none does.
-        new: The new messages; a cut names its message by its index among them.
+        stored: The stored turn that goes on; empty without any.
+        new: The new messages; a cut names its message by the index among them.
         messages: Both, in order.
-        left_out: The steps of the turn for which there was no room.
+        left_out: The steps of the turn without room.
     """
 
     stored: Taken
@@ -42,30 +42,30 @@ class Ending:
 
     @property
     def cost(self) -> int:
-        """What it costs in the model's tokens."""
+        """Cost of the end in the model's tokens."""
         return self.stored.cost + self.new.cost
 
     @property
     def parts(self) -> dict[str, int]:
-        """Name what it costs, as an error does: a turn that goes on is one part with its new messages."""
+        """Name the costs for an error: an open turn is one part with its new messages."""
         if self.stored.messages or any(message.answer_ids for message in self.new.messages):
             return {"open_turn": self.cost}
         return {"new_messages": self.cost}
 
 
 def fit_ending(messages: Sequence[Message], room: int, cost: Cost) -> Ending:
-    """Price what must be sent, and shorten a turn that goes on where it is too large.
+    """Price the end, and shorten an open turn if too large.
 
-    Results are shortened first, the oldest before newer ones. Where all of them at their shortest are still
+    Results are shortened first, the oldest before newer results. If all results at their shortest are still
     too much, the oldest steps go, calls and results together; the words of users and the latest step stay.
 
     Args:
-        messages: The new messages, after the stored ones of the turn they go on with.
-        room: What they may cost, in the model's tokens.
+        messages: The new messages, after the stored messages of the same turn.
+        room: The largest cost, in the model's tokens.
         cost: Prices messages in the model's tokens.
 
     Returns:
-        The messages as they fit; where they fit in no way, as short as they can be.
+        The messages as they fit; if they fit in no way, as short as possible.
     """
     everything = list(range(len(messages)))
     ending = _priced(messages, everything, messages, (), cost)
@@ -87,7 +87,7 @@ def fit_ending(messages: Sequence[Message], room: int, cost: Cost) -> Ending:
 
 
 def shortest_tokens(messages: Sequence[Message]) -> int:
-    """Say what a turn that goes on takes at least, in stored tokens."""
+    """Return the least size of an open turn, in stored tokens."""
     if not any(message.answer_ids for message in messages):
         return sum(message.tokens for message in messages)
     kept = [messages[place] for place in keep_steps(messages, 1)]
@@ -95,13 +95,13 @@ def shortest_tokens(messages: Sequence[Message]) -> int:
 
 
 def keep_steps(messages: Sequence[Message], budget_tokens: int) -> list[int]:
-    """Choose the steps of a turn that stay where even its shortest results are too much.
+    """Choose the steps of a turn to keep if even the shortest results are too much.
 
-    What is left out is a multiple of a share of the room, for the sake of a provider's cache.
+    The omitted part is a multiple of a share of the room, for the sake of a provider's cache.
 
     Args:
         messages: The turn so far, the new messages included.
-        budget_tokens: What it may cost, > 0.
+        budget_tokens: The token budget of the turn, > 0.
 
     Returns:
         The indexes of the messages that stay, ascending.
@@ -122,9 +122,9 @@ def keep_steps(messages: Sequence[Message], budget_tokens: int) -> list[int]:
 
 
 def _older_steps(messages: Sequence[Message]) -> Iterator[range]:
-    """Give the steps that may go, oldest first: no words of users, and not the latest call with its results.
+    """Yield the droppable steps, oldest first: no words of users, and not the latest call with its results.
 
-    A step of reasoning goes with the one that it led to.
+    A step of reasoning goes together with the next step.
     """
     steps: list[range] = []
     for step in split_steps(messages):
@@ -144,7 +144,7 @@ def _priced(
     trims: Sequence[Trim],
     cost: Cost,
 ) -> Ending:
-    """Price a turn of which some messages are kept, each perhaps shortened."""
+    """Price a turn with only some messages kept, each perhaps shortened."""
     own = _own_places(given)
     shown = list(messages)
     gone = sorted(set(range(len(given))).difference(kept))
@@ -164,7 +164,7 @@ def _priced(
 
 
 def _own_places(given: Sequence[Message]) -> list[int]:
-    """Number the messages: new ones among themselves from 0, stored ones by their place in the log."""
+    """Number the messages: new messages from 0, stored messages by their place in the log."""
     places, new = [], 0
     for message in given:
         places.append(message.seq if message.seq != NOT_STORED else new)
@@ -173,7 +173,7 @@ def _own_places(given: Sequence[Message]) -> list[int]:
 
 
 def _runs(given: Sequence[Message], gone: Sequence[int]) -> Iterator[list[int]]:
-    """Put neighbours together, stored ones and new ones apart."""
+    """Yield runs of neighbours, stored and new messages apart."""
     edges = [
         place
         for place in range(1, len(gone))
@@ -193,5 +193,5 @@ def _left_out(given: Sequence[Message], own: Sequence[int], run: Sequence[int], 
 
 
 def count_stored(message: Message) -> int:
-    """Count a message as stored ones are counted."""
+    """Count a message like stored messages."""
     return count_message(message.body, message.wire)

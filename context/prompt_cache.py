@@ -8,7 +8,7 @@ from context.certificate import Block
 from context.tokens import ModelFamily
 
 CACHE_TTL_S: Mapping[str, float] = {start: rule.ttl_s for start, rule in CACHE_RULES.items()}
-"""Seconds after its last use in which a provider forgets a prefix, by family or by start of a name."""
+"""Seconds after the last use until a provider drops a prefix, by family or by start of a model's name."""
 
 
 def cache_ttl_s(model: str | None, changes: Mapping[str, float] | None = None) -> float:

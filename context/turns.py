@@ -155,7 +155,7 @@ def opening_of(turn: Sequence[Message]) -> list[Message]:
 
 
 def newest_step(turn: Sequence[Message]) -> Sequence[Message]:
-    """Give the messages from the last call on, or all of a turn without one: what its last request lacked."""
+    """Return the messages from the last call on, new to the turn's next request; without a call, all."""
     calling = [place for place, message in enumerate(turn) if message.call_ids]
     return turn[calling[-1] :] if calling else turn
 

@@ -1,21 +1,21 @@
-"""Which results of earlier turns stand whole in their own messages, where a provider's cache keeps them."""
+"""Choice of earlier results to keep whole in their own messages, for the sake of a provider's cache."""
 
 from collections.abc import Mapping
 
 PORTION = 1 / 16
-"""The oldest results go behind history in portions of this share of the room: the prefix rarely changes."""
+"""Share of the room by which the oldest results move behind history, so that the prefix rarely changes."""
 
 
 def choose_in_place(sizes: Mapping[int, int], *, most_tokens: int, room_tokens: int) -> frozenset[int]:
-    """Choose the messages whose results stand in them.
+    """Choose the messages to keep with whole results.
 
-    All of them where they fit. Else the oldest go first, as much as a multiple of a portion of the room; one
-    that is too large alone never stands in place.
+    All stay if they fit. Else the oldest go first, as much as a multiple of a portion of the room; a result
+    too large alone never stays in place.
 
     Args:
         sizes: Tokens of the results by message.
-        most_tokens: What they may take together.
-        room_tokens: The room beside what must be sent; it sets the portion.
+        most_tokens: The most tokens of all results together.
+        room_tokens: The room beside the fixed parts; the room sets the portion.
 
     Returns:
         Places of messages in the log.
