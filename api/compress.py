@@ -1,4 +1,4 @@
-"""Emergency compression: the provider refused a window; answer with a smaller one, and remember why."""
+"""Emergency compression: answers a refused window with a smaller window, and records the reason."""
 
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -44,15 +44,15 @@ log = structlog.get_logger()
 router = APIRouter(prefix="/v1", tags=["context"])
 
 LEAST_LIMIT = 256
-"""No model has a smaller window: a number below it, in an error's text, is something else."""
+"""Smallest window of any model; a smaller number in an error text has another meaning."""
 
 
 OTHER_WINDOW = 2
-"""A limit of so many times the window that a request names is that of another request or another model."""
+"""Factor over the request's window from which a limit belongs to another request or model."""
 
 
 class CompressRequest(ContextRequest):
-    """The request whose window was refused, and what the provider said."""
+    """The request with the refused window, and the provider's error."""
 
     observed_limit: int | None = Field(
         None, ge=LEAST_LIMIT, le=MAX_WINDOW, description="The window that the model turned out to have."
@@ -62,15 +62,15 @@ class CompressRequest(ContextRequest):
 
 @dataclass(frozen=True)
 class _Refusal:
-    """What a refusal tells.
+    """Contents of a refusal.
 
     Attributes:
-        limit_tokens: The window that it names.
-        source: Who named it.
-        requested_tokens: The size that the provider counted.
-        teaches: Whether the limit is remembered: a refusal for another reason proves no window.
-        is_unsigned: Whether reasoning in the history was refused, and no size.
-        most_images: The most images that may be sent, where their number was refused, and no size.
+        limit_tokens: The window named by the refusal.
+        source: Source of the window.
+        requested_tokens: The size counted by the provider.
+        teaches: True if the limit is recorded: a refusal for another reason proves no window.
+        is_unsigned: True if reasoning in the history was refused, not the size.
+        most_images: The most images allowed, if the number was refused, not the size.
     """
 
     limit_tokens: int | None = None
@@ -82,11 +82,11 @@ class _Refusal:
 
     @property
     def is_of_shape(self) -> bool:
-        """Whether the window was not too large for the model, and nothing of it has to be left out."""
+        """True if the window was not too large, so that no turns have to be left out."""
         return self.is_unsigned or self.most_images is not None
 
     def within(self, known: int | None) -> int | None:
-        """The window to go by: the lower of what is told and what is known."""
+        """Return the effective window: the lower of the refusal's and the known window."""
         return min((limit for limit in (self.limit_tokens, known) if limit is not None), default=None)
 
 
@@ -96,10 +96,10 @@ class _Refusal:
     dependencies=CHANGES_SESSION,
 )
 def compress_context(session_id: SessionId, call: BodyCall) -> Response:
-    """Answer with a smaller window than the one that was refused; later reads start from it.
+    """Answer with a smaller window than the refused one; later reads start from the new window.
 
-    What is left out stays stored, is named in a note, and is summarized at once. A second call says that
-    this window was refused too, and leaves out more, until nothing is left.
+    Omitted turns stay stored, are named in a note, and are summarized at once. A second call means another
+    refusal, and leaves out more, until nothing is left.
     """
     caller = call.caller("read", "write")
     request = call.body(CompressRequest)
@@ -149,7 +149,7 @@ def compress_context(session_id: SessionId, call: BodyCall) -> Response:
 def _without_refused(
     tenant_id: UUID, session_id: str, request: CompressRequest, refusal: _Refusal
 ) -> Response:
-    """Answer with the window without what was refused, and remember that for later windows of the session."""
+    """Answer with the window without the refused parts, and record the refusal for later windows."""
     with reading() as db:
         seen = find_standing(db, tenant_id, session_id, request.model)
         known = find_limits(db, tenant_id, request.model, session_id, seen)
@@ -195,17 +195,17 @@ def _read_refusal(request: CompressRequest) -> _Refusal:
 
 
 def _reaches(standing: Standing | None) -> tuple[int, int]:
-    """How far history goes, and how far its summary."""
+    """Return the last message of history and of its summary."""
     return (standing.session.last_seq, standing.session.summarized_seq) if standing else (0, 0)
 
 
 def _require_this_window(request: CompressRequest, refusal: _Refusal) -> None:
-    """Refuse what tells of another window: one that is far larger than the window which the request names.
+    """Refuse a limit of another window: far larger than the window named by the request.
 
-    A somewhat larger one is no contradiction: who names less than a model takes keeps room to spare.
+    A somewhat larger limit is no contradiction: a caller may name a smaller window to keep room to spare.
 
     Raises:
-        ProblemError: Nothing of this window has to be left out for that.
+        ProblemError: The limit leaves no reason to shorten the window.
     """
     told, real = request.context_window, refusal.limit_tokens
     if told is None or real is None or real < told * OTHER_WINDOW:
@@ -223,7 +223,7 @@ def _require_this_window(request: CompressRequest, refusal: _Refusal) -> None:
 
 
 def _learn(caller: Caller, session_id: str, model: str, refusal: _Refusal) -> None:
-    """Remember the limit once the call is answered: a call that was itself refused teaches nothing."""
+    """Record the limit after the answer: a refused call teaches nothing."""
     limit_tokens = refusal.limit_tokens
     if limit_tokens is None or not refusal.teaches:
         return
@@ -233,7 +233,7 @@ def _learn(caller: Caller, session_id: str, model: str, refusal: _Refusal) -> No
 
 
 def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | None:
-    """Put a prepared summary in force: no message that it covers need be cut."""
+    """Activate a prepared summary, so that covered messages need not be cut."""
     if seen is None or not seen.session.has_prepared:
         return seen
     session = seen.session
@@ -248,7 +248,7 @@ def _settle(tenant_id: UUID, seen: Standing | None, model: str) -> Standing | No
 
 
 def _cut(tenant_id: UUID, seen: Standing, cut: EmergencyCut) -> bool:
-    """Remember the cut and have what it leaves out summarized at once, in one transaction."""
+    """Record the cut and queue a summary of the omitted turns, in a transaction."""
     session = seen.session
 
     def leave_out(db: Transaction) -> bool:

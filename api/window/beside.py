@@ -1,4 +1,4 @@
-"""The room of a request's tools: beside its system prompt, its new messages and the turn they go on with."""
+"""Room for a request's tools beside the system prompt, the new messages and their open turn."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,13 +18,13 @@ from context.types import Message
 
 @dataclass(frozen=True)
 class Beside:
-    """What stands beside the tools of a request, in stored tokens.
+    """Parts beside a request's tools, in stored tokens.
 
     Attributes:
         budget: The window.
-        model: Whose window it is.
+        model: The answering model.
         system_tokens: The system prompt.
-        turn: The new messages, after the stored ones of the turn they go on with.
+        turn: The new messages, after the stored messages of their turn.
     """
 
     budget: Budget
@@ -34,33 +34,33 @@ class Beside:
 
     @property
     def whole(self) -> int:
-        """What is left beside the system prompt."""
+        """Room beside the system prompt."""
         return max(canonical_room(self.budget, self.model) - self.system_tokens, 0)
 
     @property
     def at_first(self) -> int:
-        """What was left when the turn began: its results can be shortened, and its tools stay."""
+        """Room at the turn's beginning: results can be shortened later, while tools stay."""
         return max(self.whole - sum(message.tokens for message in opening_of(self.turn)), 0)
 
     @property
     def at_least(self) -> int:
-        """What is left once a turn that goes on is as short as it can be."""
+        """Room after shortening a continued turn as far as possible."""
         tokens = sum(message.tokens for message in self.turn)
         return max(self.whole - (tokens if tokens * 2 <= self.whole else shortest_tokens(self.turn)), 0)
 
     def room_for_tools(self, *, whole: bool) -> ToolRoom:
-        """Say what tools may take; those that are not compacted, all that is left."""
+        """Compute the room for tools: all the rest if uncompacted, otherwise at most `tools_max_share`."""
         most = max(self.at_least - TOOLS_OVERHEAD, 0)
         share = int(self.at_first * api_settings().tools_max_share)
         return ToolRoom(most if whole else min(share, most), most, whole)
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Name the new messages where tools do not fit that would fit without them.
+        """Blame the new messages if tools would fit without them.
 
         Raises:
-            CatalogOverBudgetError: The tools are too much even so.
-            FixedPartOverBudgetError: The new messages, or the turn they go on with, leave no room.
+            CatalogOverBudgetError: The tools are too large even alone.
+            FixedPartOverBudgetError: The new messages, or their open turn, leave no room.
         """
         try:
             yield
@@ -79,5 +79,5 @@ class Beside:
 
 
 def canonical_room(budget: Budget, model: str) -> int:
-    """What a window's input takes, in stored tokens instead of the model's own."""
+    """Convert a window's input tokens to stored tokens."""
     return canonical_tokens(budget.input_tokens, model)

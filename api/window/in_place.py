@@ -1,4 +1,4 @@
-"""Large results of earlier turns, whole in their own messages: read once, then from the provider's cache."""
+"""Large results of earlier turns, whole in their messages: read once, then from the provider's cache."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -14,27 +14,27 @@ from models.session import reading
 from models.settings import compression_settings
 
 FREE_SHARE = 0.75
-"""What results in place may take of the room that history leaves; recall has the rest."""
+"""Share of results in place in the room left by history; recall has the rest."""
 
 
 def caches(model: str) -> bool:
-    """Whether a model's provider keeps prefixes, as the table and the settings say."""
+    """Tell whether a model's provider caches prefixes, by the table and the settings."""
     return cache_ttl_s(model, compression_settings().activation_settings.cache_ttl_s) > 0
 
 
 def put_in_place(
     tenant_id: UUID, session_id: str, before: Sequence[Message], room: Room
 ) -> tuple[Sequence[Message], tuple[str, ...]]:
-    """Put results back into the turns before the one that is asked for, as many as stand there for cheap.
+    """Put results back into the turns before the present turn, as far as cheap.
 
     Args:
-        tenant_id: Whose session.
-        session_id: Which one.
+        tenant_id: The session's tenant.
+        session_id: The session's id.
         before: The raw messages of earlier turns, oldest first.
-        room: What artifacts may take beside them.
+        room: Room for artifacts beside the messages.
 
     Returns:
-        As many messages, and the artifacts that they show.
+        As many messages, and the shown artifacts.
     """
     pointing = [message.seq for message in before if message.answer_ids and pointed_artifacts(message)]
     if not pointing:

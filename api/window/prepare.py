@@ -36,7 +36,7 @@ from context.types import Message
 from models.planning_settings import planning_settings
 
 CHARS_A_TOKEN = 4
-"""About so many characters of a system prompt are a token: it is only weighed here."""
+"""Approximate characters of a system prompt per token, for a comparison only."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def prepare(
 def _with_all_tools(
     judged: Judged, place: Place, given: Given, offered: Offered, *, applied: Collection[Part], model: str
 ) -> Judged:
-    """Take the filter out where it is in shadow, or where it costs more of the cache than it saves."""
+    """Drop the filter if in shadow, or if it costs more cached tokens than it saves."""
     if Part.FILTERING not in applied:
         return replace(judged, found=unfiltered(judged.found, SHADOWED))
     if _keeps_tools(place, given, offered, judged, model):
@@ -148,7 +148,7 @@ def _with_all_tools(
 
 
 def _keeps_tools(place: Place, given: Given, offered: Offered, judged: Judged, model: str) -> bool:
-    """Whether all tools are sent, since a list that changes costs more of the cached prefix than it saves."""
+    """Tell whether to send all tools, since a changed list costs more of the cached prefix than it saves."""
     allowed = judged.found.tool_allowlist
     if allowed is None or not offered.tools or not caches(model):
         return False

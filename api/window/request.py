@@ -1,4 +1,4 @@
-"""What a context request brings, read and counted before any history is."""
+"""Parsing and counting of a context request, before reading any history."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class RecallScope(StrEnum):
 
 
 class RecallWish(Body):
-    """What a request wants recalled."""
+    """Wish for recall of a request."""
 
     scope: RecallScope = Field(
         RecallScope.SESSION, description="user: what the user's other sessions said as well."
@@ -51,7 +51,7 @@ class RecallWish(Body):
 
 
 class ContextRequest(Body):
-    """The request that is about to be sent to a model, as far as the platform knows it."""
+    """The next model request, as far as known to the platform."""
 
     model: str = Field(min_length=1, max_length=200, description="The model that will answer.")
     context_window: int | None = Field(
@@ -81,7 +81,7 @@ class ContextRequest(Body):
 
     @property
     def recalls_user(self) -> bool:
-        """Whether the user's other sessions are to be searched."""
+        """True if the user's other sessions are searched too."""
         return self.recall.scope is RecallScope.USER
 
 
@@ -90,16 +90,16 @@ Request = TypeVar("Request", bound=ContextRequest)
 
 @dataclass(frozen=True)
 class Given:
-    """What a request brings, read and counted.
+    """A parsed and counted request.
 
     Attributes:
-        new: Its messages.
-        system: Its system prompt.
-        tools: The size of the tools that it is sent with.
-        chosen: These tools, and what was left out.
-        judged: What preflight says; None until it was asked.
-        unhinted: The messages without the block in which a request wants the hint.
-        prompt: The text of the system prompt, wherever the request had it.
+        new: The request's messages.
+        system: The system prompt.
+        tools: The size of the sent tools.
+        chosen: The sent tools, and the tools left out.
+        judged: The preflight decision; None before preflight.
+        unhinted: The messages without the block of the requested hint.
+        prompt: Text of the system prompt, from any place in the request.
     """
 
     new: list[Message]
@@ -112,7 +112,7 @@ class Given:
 
     @property
     def said(self) -> Sequence[Message]:
-        """What the user said, for whoever looks for its words."""
+        """The user's words, for searches."""
         return self.unhinted or self.new
 
     @property
@@ -122,10 +122,10 @@ class Given:
 
 
 def read_request(request: ContextRequest) -> Given:
-    """Read what a request brings.
+    """Parse a request.
 
     Raises:
-        AfterturnError: One of its messages can never be sent, or its output limit leaves no room.
+        AfterturnError: A message can never be sent, or the output limit leaves no room.
     """
     budget_of(request, NO_LIMITS)
     prompt, new = _read_messages(request)
@@ -137,10 +137,10 @@ def read_request(request: ContextRequest) -> Given:
 
 
 def _read_messages(request: ContextRequest) -> tuple[str | None, list[Message]]:
-    """Read the messages; those of the system that lead them are the system prompt.
+    """Read the messages; leading system messages become the system prompt.
 
     Raises:
-        InvalidInputError: There is a system prompt beside them, or nothing but a system prompt.
+        InvalidInputError: A separate system prompt is given too, or the request has only a system prompt.
     """
     read = read_messages(request.messages, request.wire)
     leading = list(takewhile(lambda message: message.role is Role.SYSTEM, read))
@@ -162,26 +162,26 @@ def _words(message: Message) -> str:
 
 
 def _is_empty(message: Message) -> bool:
-    """Whether a user's message holds no parts, or blank ones alone."""
+    """Tell whether a user's message has no parts, or only blank parts."""
     content = message.body.get("content")
     return message.role is Role.USER and isinstance(content, list) and all(map(is_blank, content))
 
 
 def _tells(message: Message) -> bool:
-    """Whether the provider takes anything of a message; where it takes none of them, nobody has asked."""
+    """Tell whether the provider accepts any content of a message; a request without any asks nothing."""
     return bool(told_blocks(message.body["content"]))
 
 
 def with_known_window(tenant_id: UUID, request: Request, standing: Standing | None) -> Request:
-    """Let a request that names no window have that of its session, or else that of its model's profile.
+    """Add a missing window to a request: the session's window, or else the model profile's.
 
     Args:
-        tenant_id: The tenant whose profiles count.
+        tenant_id: The tenant with the profiles.
         request: The request.
-        standing: How its session stands; its window counts where the same model answered.
+        standing: The session's state; its window counts for the same model only.
 
     Returns:
-        The request with the first window that leaves room for an answer; as it came where there is none.
+        The request with the first window large enough for an answer; unchanged if there is none.
     """
     if request.context_window is not None:
         return request
@@ -205,18 +205,18 @@ def _window_of(model: str, standing: Standing | None) -> int | None:
 
 
 def _profile_window(tenant_id: UUID, model: str) -> int | None:
-    """The window of a model's profile; None for a model of which nothing is known."""
+    """Return the window of a model's profile; None for an unknown model."""
     profile = profiles.find(tenant_id, model)
     return profile.window_tokens if profile.prefix or profile.context_window else None
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What bounds a window beside what its request says.
+    """Limits of a window beside the request's own.
 
     Attributes:
-        learned: The window that the model turned out to have, in tokens; None where nobody knows of one.
-        history: The most that history may take; None where nobody said so.
+        learned: The model's learned window, in tokens; None if unknown.
+        history: Limit of history tokens; None without a limit.
     """
 
     learned: int | None = None
@@ -229,14 +229,14 @@ NO_LIMITS = Limits()
 def find_limits(
     db: Transaction, tenant_id: UUID, model: str, session_id: str, standing: Standing | None
 ) -> Limits:
-    """Find what bounds the windows of a session, as it stands or before its first turn."""
+    """Find the limits of a session's windows, also before its first turn."""
     if standing is not None:
         return Limits(standing.learned_limit, standing.session.history_limit)
     return Limits(find_limit(db, tenant_id, model, session_id), tenant_history_limit(db, tenant_id))
 
 
 def budget_of(request: ContextRequest, limits: Limits) -> Budget:
-    """Settle the budget, within what the model is known to take and what its tenant wants sent."""
+    """Compute the budget, within the model's learned window and the tenant's limit."""
     return choose_budget(
         request.context_window,
         request.max_tokens,
@@ -247,7 +247,7 @@ def budget_of(request: ContextRequest, limits: Limits) -> Budget:
 
 
 def ask(request: ContextRequest, given: Given, limits: Limits, standing: Standing | None) -> Asked:
-    """Say what the request spends beside history, in its own window and in those that its session has."""
+    """Compute the request's size beside history, for its own window and the session's usual window."""
     return Asked(
         request.model,
         budget_of(request, limits),

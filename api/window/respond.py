@@ -105,7 +105,7 @@ def _with_tools_left_out(window: Window, given: Given) -> Window:
 
 
 def _with_marks(window: Window, answering: Answering) -> tuple[Window, list[JsonObject] | None]:
-    """Mark the beginning of the next request, in the format that has marks, unless marks are off."""
+    """Mark the beginning shared with the next request, in a format with cache marks, unless marks are off."""
     request, tools = answering.request, answering.given.chosen.tools or None
     if request.wire is not Wire.ANTHROPIC or not api_settings().cache_marks:
         return window, tools

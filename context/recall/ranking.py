@@ -1,4 +1,4 @@
-"""Ranking: how much a passage says of what is asked, and how much is said around it."""
+"""Ranking of passages: relevance of a passage to the question, and of its surroundings."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,39 +7,39 @@ from itertools import pairwise
 from typing import Protocol
 
 REACH_TOKENS = 400
-"""A word counts for its surroundings too: e times less at this distance."""
+"""Distance in tokens until a mention counts e times less."""
 MAX_TERMS = 16
-"""The most terms of a question that are scored, the rarest first."""
+"""Most scored terms of a question, the rarest first."""
 
 _SLOT_TOKENS = 25
 _MARGIN_TOKENS = 150
 _LOAD_FACTOR = 2
 _SATURATION = 4.0
-"""So many mentions around count half: a place that speaks of all that is asked beats one that repeats."""
+"""Nearby mentions at half of the full score: a place with all terms beats a place with repetitions."""
 _COVERAGE_POWER = 3
-"""A passage that holds nearly all that is asked stands out by itself; one with a third of it hardly does."""
+"""Exponent of coverage: a passage with nearly all terms stands out, a passage with a third hardly does."""
 
 
 class Placed(Protocol):
-    """What is ranked: a passage, or the place of one."""
+    """A ranked item: a passage, or the place of a passage."""
 
     @property
     def centre(self) -> float:
-        """Its middle, in tokens from the start of the session."""
+        """Middle of the passage, in tokens from the start of the session."""
 
     @property
     def terms(self) -> frozenset[str]:
-        """Its terms; others than those asked for do no harm."""
+        """Terms of the passage; terms outside of the question are ignored."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """The place of a passage that has a term of the question; its words are not loaded yet.
+    """Place of a passage with a term of the question; its words are not loaded yet.
 
     Attributes:
-        start: Tokens of all passages before it, >= 0.
-        tokens: Its own, >= 1.
-        terms: Those terms of the question that it has.
+        start: Tokens of all passages before, >= 0.
+        tokens: The passage's tokens, >= 1.
+        terms: Terms of the question found in the passage.
     """
 
     start: int
@@ -48,17 +48,17 @@ class Hit:
 
     @property
     def centre(self) -> float:
-        """Its middle, in tokens from the start of the session."""
+        """Middle of the passage, in tokens from the start of the session."""
         return self.start + self.tokens / 2
 
 
 @dataclass(frozen=True)
 class RecallStats:
-    """What is known of a session's passages as a whole.
+    """Counts over all passages of a session.
 
     Attributes:
-        passages: How many there are, >= 0.
-        frequencies: In how many of them each term of the question occurs.
+        passages: Number of passages, >= 0.
+        frequencies: Number of passages with each term of the question.
     """
 
     passages: int
@@ -72,15 +72,15 @@ class RecallStats:
 
 
 def weigh_terms(terms: Sequence[str], stats: RecallStats, *, limit: int = MAX_TERMS) -> dict[str, float]:
-    """Weigh the terms of a question by how rarely the session uses them.
+    """Weigh the terms of a question by their rarity in the session.
 
     Args:
         terms: The terms of the question.
         stats: The session's counts.
-        limit: The most terms that are kept, the rarest, >= 1.
+        limit: The most kept terms, the rarest, >= 1.
 
     Returns:
-        The terms that occur, rarest first, with weights that add up to 1; none where none occurs.
+        The occurring terms, rarest first, with weights summing to 1; empty if no term occurs.
     """
     known = {term: stats.frequencies.get(term, 0) for term in terms}
     rarest = sorted((term for term, frequency in known.items() if frequency > 0), key=known.__getitem__)[
@@ -92,16 +92,16 @@ def weigh_terms(terms: Sequence[str], stats: RecallStats, *, limit: int = MAX_TE
 
 
 def find_worth(places: Sequence[Placed], stats: RecallStats) -> float:
-    """Say how much of a question the best of some passages covers, by the rarity of its terms.
+    """Compute the share of a question covered by the best passage, by the rarity of the terms.
 
-    Two searches for one question are compared by it, with their counts added up.
+    The share compares two searches for the same question, with their counts added.
 
     Args:
-        places: Passages with those terms of the question that they have.
-        stats: The counts, of terms that nobody used too.
+        places: Passages with their terms of the question.
+        stats: The counts, including unused terms.
 
     Returns:
-        A share in [0, 1]; 0 where no passage has a term.
+        A share in [0, 1]; 0 if no passage has a term.
     """
     known = stats.frequencies
     weights = {term: _rarity(known[term], max(stats.passages, known[term])) for term in known}
@@ -111,15 +111,15 @@ def find_worth(places: Sequence[Placed], stats: RecallStats) -> float:
 
 
 def known_share(stats: RecallStats, weights: Mapping[str, float]) -> float:
-    """Say how much of a question a session has ever spoken of.
+    """Compute the share of a question ever mentioned in a session.
 
     Args:
         stats: The session's counts, for every term of the question.
-        weights: Those of `weigh_terms`.
+        weights: The weights of `weigh_terms`.
 
     Returns:
-        The weight of the terms that are scored, as a share of that and of the terms that never occur; 0 of
-        a question of which none occurs.
+        The weight of the scored terms as a share of their weight and the weight of the never used terms; 0 if
+        no term occurs.
     """
     known = sum(_rarity(stats.frequencies[term], stats.passages) for term in weights)
     unknown = sum(frequency == 0 for frequency in stats.frequencies.values())
@@ -131,14 +131,14 @@ def _rarity(frequency: int, passages: int) -> float:
 
 
 def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> list[float]:
-    """Score passages by what they say of the question and by what is said around them.
+    """Score passages by their own and their surroundings' relevance to the question.
 
     Args:
         places: Passages in the order of the session.
         weights: The weights of `weigh_terms`.
 
     Returns:
-        As many scores, in their order, each in [0, 2).
+        As many scores, in the same order, each in [0, 2).
     """
     if not places:
         return []
@@ -155,7 +155,7 @@ def score_passages(places: Sequence[Placed], weights: Mapping[str, float]) -> li
 
 
 def _mentions_around(own: Sequence[float], fades: Sequence[float]) -> list[float]:
-    """Add up the mentions on both sides of each place, each faded by its distance; its own count once."""
+    """Sum the mentions on both sides of each place, faded by distance; own mentions count once."""
     sums = []
     before = after = 0.0
     for mention, fade in zip(own, fades, strict=True):
@@ -170,15 +170,15 @@ def _mentions_around(own: Sequence[float], fades: Sequence[float]) -> list[float
 def find_ranges(
     hits: Sequence[Hit], weights: Mapping[str, float], *, max_tokens: int
 ) -> list[tuple[int, int]]:
-    """Say which stretches of a session are worth loading: the best hits, and what surrounds the best of them.
+    """Choose the ranges of a session to load: the best hits, with the surroundings of the very best.
 
     Args:
-        hits: Passages that have terms of the question, in the order of the session.
+        hits: Passages with terms of the question, in the order of the session.
         weights: The weights of `weigh_terms`.
-        max_tokens: How much will be shown, > 0; about four times as much is loaded.
+        max_tokens: Tokens to be shown, > 0; about four times as much is loaded.
 
     Returns:
-        Disjoint ranges of tokens, first and last, in order; a passage that starts in one is in it.
+        Disjoint token ranges, first and last, in order; a range includes each passage with its start inside.
     """
     scores = score_passages(hits, weights)
     ranked = sorted(zip(scores, hits, strict=True), key=lambda pair: (-pair[0], -pair[1].start))
