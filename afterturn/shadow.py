@@ -18,9 +18,11 @@ from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
 from api.shadow import MOST_DAYS, report_members
 from context.shadow.parts import Part, read_parts
 from context.shadow.report import PartReport, Share
+from models.clock import present
 from models.shadow import find_switch, set_switch
 from models.shadow_report import report_shadow
 from models.shadow_settings import shadow_settings
+from models.speculation import MadeAhead, made_ahead
 
 app = typer.Typer(
     help="Compute parts without using them; see what they would save and lose.",
@@ -78,11 +80,11 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Show what each part would have saved and lost, and whether to switch it on."""
+    """Show what each part would have saved and lost, and whether to switch it on; and what was made ahead."""
     with operator_transaction(data_dir) as db:
-        reports = report_shadow(
-            db, known_tenant(db, tenant), since=timedelta(days=days), limits=shadow_settings().limits
-        )
+        owner, today = known_tenant(db, tenant), present(db).date()
+        reports = report_shadow(db, owner, since=timedelta(days=days), limits=shadow_settings().limits)
+        ahead = made_ahead(db, owner, first_day=today - timedelta(days=days - 1), last_day=today)
     if json:
         print(orjson.dumps(list(map(report_members, reports)), option=orjson.OPT_INDENT_2).decode())
     elif not reports:
@@ -91,6 +93,8 @@ def report(
         print_tables(report_table(reports))
         for one in reports:
             print(f"{one.tally.part}: {one.verdict}")
+    if ahead and not json:
+        print_tables(ahead_table(ahead))
 
 
 @app.command()
@@ -125,6 +129,15 @@ def probe_table(probes: Sequence[Probe]) -> Table:
     table.add_row("held", *(f"{count} of {len(probes)}" for count in (served, *counts)))
     if probes:
         table.add_row("tokens", str(probes[-1].served_tokens), *map(str, probes[-1].would_tokens.values()))
+    return table
+
+
+def ahead_table(ahead: Sequence[MadeAhead]) -> Table:
+    """A row for each purpose: what was made ahead of use, and what came of it."""
+    table = Table("made ahead", "made", "used", "tokens spent", "tokens saved")
+    for one in ahead:
+        counts = (one.made, one.used, one.spent_tokens, one.saved_tokens)
+        table.add_row(one.purpose, *(f"{count:,}" for count in counts))
     return table
 
 

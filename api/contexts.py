@@ -130,6 +130,7 @@ def _afterwards(sought: Sought, filled: Filled, asking: Asking, shadow: Shadow) 
             filled.shelving,
             shelved,
             session_id=asking.session_id,
+            model=asking.request.model,
         )
     if may_be_ridden(sought):
         later.add_task(remember_prefix, sought.tenant_id, sought, filled)

@@ -1,6 +1,7 @@
 """What models cost a tenant: the ledger by day, purpose and model; the caps, and what is left of them."""
 
 import re
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any
@@ -17,6 +18,7 @@ from models.clock import present
 from models.ledger import DayUsage, Spent, spent_today
 from models.ledger_days import all_usage_by_day
 from models.session import reading
+from models.speculation import made_ahead
 
 router = APIRouter(prefix="/v1", tags=["usage"])
 
@@ -53,12 +55,17 @@ class DayRange(Parameters):
 
 @router.get("/usage")
 def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
-    """Answer with calls, tokens and known prices by day, purpose and model; unknown prices are counted."""
+    """Answer with calls, tokens and known prices by day, purpose and model; unknown prices are counted.
+
+    `made_ahead` says what was made before anybody asked for it, how often it was used, and what it took and
+    saved, in tokens.
+    """
     caller = call.caller("read")
     with reading() as db:
         now = present(db)
         first, last = _range(days, now.date())
         rows = all_usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
+        ahead = made_ahead(db, caller.tenant_id, first_day=first, last_day=last)
         spent = spent_today(db, caller.tenant_id, now=now)
         caps = find_caps(db, budget_settings().caps)
     answer = {
@@ -66,6 +73,7 @@ def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
         "to": last,
         "usage": [_day(row) for row in rows],
         "total": _total(rows),
+        "made_ahead": [asdict(one) for one in ahead],
         "caps": _caps(caps, spent, now),
     }
     return Response(orjson.dumps(answer, default=_number), media_type="application/json")

@@ -36,7 +36,6 @@ from context.precompute.predict import (
     REPEATED,
     FocusOrigin,
     ReadingCost,
-    expected_saving,
     predict_focuses,
 )
 from context.precompute.topics import find_topics
@@ -180,7 +179,7 @@ class Run:
         summary = min(SUMMARY_TOKENS, text.tokens // 3)
         read = min(text.tokens, INPUT_TOKENS)
         cost = ReadingCost(text.tokens, summary, read)
-        is_worth = not self.way.worth or expected_saving(hits, cost, price_share=PRICE_SHARE) > 0
+        is_worth = not self.way.worth or _saves(hits, cost)
         if not is_worth or any(focus.key == known.key for known in ready):
             return
         ready[focus] = origin.value
@@ -251,6 +250,11 @@ class Run:
         hits = HITS[FocusOrigin.REQUEST] if goes_on else REPEATED
         for text in wanted[:WISHES] if self.way.wishes and (goes_on or self.way.worth) else ():
             self._read(text, focuses[text.artifact_id], FocusOrigin.REQUEST, hits)
+
+
+def _saves(hits: float, cost: ReadingCost) -> bool:
+    """Whether so many requests save more than a summary takes, if each would show the whole otherwise."""
+    return hits * (cost.artifact_tokens - cost.summary_tokens) > PRICE_SHARE * cost.made_with
 
 
 def _artifact(place: int, text: Text) -> Artifact:

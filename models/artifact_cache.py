@@ -68,15 +68,22 @@ _PARTS = tuple(SummaryKey.__dataclass_fields__)
 _KEY = tuple_(*(getattr(ArtifactSummary, name) for name in _PARTS))
 
 
-def touch_used(db: Transaction, tenant_id: UUID, keys: Sequence[SummaryKey]) -> None:
-    """Say that entries were read: what nobody reads makes room first."""
-    if keys:
-        wanted = [tuple(getattr(key, name) for name in _PARTS) for key in keys]
-        db.execute(
-            update(ArtifactSummary)
-            .where(ArtifactSummary.tenant_id == tenant_id, _KEY.in_(wanted))
-            .values(used_at=func.now(), uses=ArtifactSummary.uses + 1)
-        )
+def touch_used(db: Transaction, tenant_id: UUID, keys: Sequence[SummaryKey]) -> list[tuple[str, str, int]]:
+    """Say that entries were read: what nobody reads makes room first.
+
+    Returns:
+        Of each entry its artifact, who foresaw its focus, and what it costs in tokens.
+    """
+    if not keys:
+        return []
+    wanted = [tuple(getattr(key, name) for name in _PARTS) for key in keys]
+    touched = (
+        update(ArtifactSummary)
+        .where(ArtifactSummary.tenant_id == tenant_id, _KEY.in_(wanted))
+        .values(used_at=func.now(), uses=ArtifactSummary.uses + 1)
+        .returning(ArtifactSummary.artifact_id, ArtifactSummary.origin, ArtifactSummary.tokens)
+    )
+    return [(row.artifact_id, row.origin, row.tokens or 0) for row in db.execute(touched)]
 
 
 _EXPIRE = text(

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from context.planning.decision import PlanningThresholds
+from context.worth import WorthLimits
 
 
 class PlanningSettings(BaseSettings):
@@ -50,6 +51,18 @@ class PlanningSettings(BaseSettings):
         0.25, ge=0, le=1, description="The price of a summarizer's token, as a share of an answering model's."
     )
 
+    speculation_ceiling_share: float = Field(
+        0.3, ge=0, description="The most that is spent on things made ahead, as a share of what they saved."
+    )
+    speculation_explore_share: float = Field(
+        0.02, ge=0, le=1, description="The share of a day's background for things that will hardly pay."
+    )
+    speculation_allowance_tokens: int = Field(
+        100_000,
+        ge=0,
+        description="What a new tenant may spend on them before the ceiling counts.",
+    )
+
     @field_validator("model_overrides", mode="before")
     @classmethod
     def _split_commas(cls, value: object) -> object:
@@ -61,6 +74,13 @@ class PlanningSettings(BaseSettings):
     def _thresholds_are_in_order(self) -> "PlanningSettings":
         _ = self.thresholds
         return self
+
+    @property
+    def worth_limits(self) -> WorthLimits:
+        """How much may be spent on things that are made ahead."""
+        return WorthLimits(
+            self.speculation_ceiling_share, self.speculation_explore_share, self.speculation_allowance_tokens
+        )
 
     @property
     def thresholds(self) -> PlanningThresholds:

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import structlog
@@ -18,14 +18,16 @@ from context.catalog.fit import FIND_TOOLS_HINT
 from context.certificate import Exclusion
 from context.focus import Focus, SizeClass, normalise
 from context.focus.cache import SIZE_TOKENS
+from context.planning.execute import EXTRACT_TOKENS
 from context.planning.metadata import (
     ArtifactUsageRecord,
     ContextPlanningCost,
     ContextUtilizationMetadata,
     cache_stats,
 )
-from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost, expected_saving
+from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost
 from context.shelf import Shelved
+from context.worth import Guess, Purpose, worth_making
 from models.artifact import touch_artifacts
 from models.artifact_cache import count_readings, touch_used
 from models.artifact_lookup import is_settled
@@ -37,6 +39,7 @@ from models.row_security import keep_to
 from models.session import Transaction, hinting, reading
 from models.session_state import SessionState
 from models.settings import artifact_settings
+from models.speculation import What, find_record, note_used, price_share
 from models.work import WorkKind, want
 
 log = structlog.get_logger()
@@ -125,7 +128,13 @@ def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
 
 
 def remember_use(
-    tenant_id: UUID, session: SessionState | None, shelving: Shelving, shelved: Shelved, *, session_id: str
+    tenant_id: UUID,
+    session: SessionState | None,
+    shelving: Shelving,
+    shelved: Shelved,
+    *,
+    session_id: str,
+    model: str,
 ) -> None:
     """Count how artifacts were read, and ask for the summaries that were missed; hints, and no more.
 
@@ -145,62 +154,110 @@ def remember_use(
                 db, tenant_id, session.session_id, session.generation
             )
             count_readings(db, tenant_id, ways)
-            touch_used(db, tenant_id, keys)
+            touched = touch_used(db, tenant_id, keys)
             touch_artifacts(db, tenant_id, [record.artifact_id for record in records if record.how])
-            if current:
-                _wish(db, tenant_id, session_id, shelving, records)
+            missed = _missed(shelving, records) if current else []
+            if missed:
+                buyer = _Buyer(tenant_id, session_id, _price_share(db, tenant_id, shelving, model))
+                _wish(db, buyer, shelving, missed)
+            _note_uses(db, tenant_id, shelving, touched)
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
 
 
-def _missed(shelving: Shelving, records: Sequence[ArtifactUsageRecord]) -> list[tuple[Artifact, Focus]]:
-    """The artifacts whose summary for this question is worth its call: what one step missed, the next finds.
+def _note_uses(
+    db: Transaction, tenant_id: UUID, shelving: Shelving, touched: Sequence[tuple[str, str, int]]
+) -> None:
+    """Count what was made ahead and is used now, and what it saved beside an extract and the plan by rule."""
+    if shelving.planned.by_model:
+        what = What(Purpose.PLAN, FocusOrigin.REQUEST)
+        note_used(db, tenant_id, what, saved_tokens=shelving.planned.saved_tokens)
+    known = {one.artifact_id: one for one in shelving.artifacts}
+    for artifact_id, origin, tokens in touched:
+        if origin != FocusOrigin.ASKED:
+            artifact = known[artifact_id]
+            saved = min(EXTRACT_TOKENS, artifact.tokens, shelving.room or artifact.tokens) - tokens
+            note_used(db, tenant_id, What(Purpose.READING, origin, artifact.kind), saved_tokens=saved)
 
-    A look-up is answered by an extract, and that is good; but an agent looks the same up at every step. What
-    another summarizer made, and is read still, was worth its call already; so is what a model planned.
+
+_Missed: TypeAlias = tuple[Artifact, Focus, ArtifactUsageRecord]
+
+
+def _missed(shelving: Shelving, records: Sequence[ArtifactUsageRecord]) -> list[_Missed]:
+    """The artifacts of which a summary for this question is missing, though the next request may want it.
+
+    A look-up is answered by an extract, and that is good; but an agent looks the same up at every step.
     """
     focus, known = shelving.focus, {one.artifact_id: one for one in shelving.artifacts}
     wanted = {ProcessingStrategy.SUMMARIZE.value}
     if shelving.goes_on:
         wanted.add(ProcessingStrategy.RAG_EXTRACT.value)
-    by_model = shelving.planned.by_model
-    hits = HITS[FocusOrigin.REQUEST] if shelving.goes_on or by_model else REPEATED
     missed = [
-        known[record.artifact_id]
+        record
         for record in records
         if known[record.artifact_id].content is None
         and (record.is_outdated or (record.planned in wanted and record.how != How.EXACT))
     ]
-    outdated = {record.artifact_id for record in records if record.is_outdated}
     if focus is None:
         return []
     return [
-        (artifact, normalise("") if artifact.artifact_id in shelving.whole else focus)
-        for artifact in missed[: planning_settings().artifact_wishes_a_request]
-        if artifact.artifact_id in outdated or by_model or _is_worth_it(artifact, hits)
+        (
+            known[record.artifact_id],
+            normalise("") if record.artifact_id in shelving.whole else focus,
+            record,
+        )
+        for record in missed[: planning_settings().artifact_wishes_a_request]
     ]
 
 
-def _is_worth_it(artifact: Artifact, hits: float) -> bool:
+@dataclass(frozen=True)
+class _Buyer:
+    """For whom summaries are asked, and at what price: that of a token of the summarizer, as a share."""
+
+    tenant_id: UUID
+    session_id: str
+    price_share: float
+
+
+def _is_worth_it(
+    db: Transaction, buyer: _Buyer, shelving: Shelving, artifact: Artifact, record: ArtifactUsageRecord
+) -> bool:
+    """Whether a summary will save more than its call costs, beside what the window shows now.
+
+    Where it shows nothing, the extract that found no room counts. What another summarizer made, and is read
+    still, was worth its call already.
+    """
+    if record.is_outdated:
+        return True
+    goes_on = shelving.goes_on or shelving.planned.by_model
+    hits = HITS[FocusOrigin.REQUEST] if goes_on else REPEATED
     cost = ReadingCost(artifact.tokens, min(SIZE_TOKENS[SIZE] // 2, artifact.tokens // 3), artifact.tokens)
-    return expected_saving(hits, cost, price_share=planning_settings().artifact_price_share) > 0
+    shown = record.tokens if record.how else min(EXTRACT_TOKENS, artifact.tokens)
+    guess = Guess(hits, shown - cost.summary_tokens, cost.made_with, buyer.price_share)
+    past, account = find_record(
+        db, buyer.tenant_id, What(Purpose.READING, FocusOrigin.REQUEST, artifact.kind)
+    )
+    return worth_making(guess, past, account, planning_settings().worth_limits).is_made
 
 
-def _wish(
-    db: Transaction,
-    tenant_id: UUID,
-    session_id: str,
-    shelving: Shelving,
-    records: Sequence[ArtifactUsageRecord],
-) -> None:
+def _price_share(db: Transaction, tenant_id: UUID, shelving: Shelving, model: str) -> float:
+    """What a token of the summarizer costs beside one of the model that answers."""
+    maker, default = shelving.in_force.model or "", planning_settings().artifact_price_share
+    return price_share(db, tenant_id, maker=maker, answering=model, default=default)
+
+
+def _wish(db: Transaction, buyer: _Buyer, shelving: Shelving, missed: Sequence[_Missed]) -> None:
     """Ask for what is missing of the model in force; which one that is, the worker knows best."""
-    for artifact, focus in _missed(shelving, records):
+    tenant_id = buyer.tenant_id
+    for artifact, focus, record in missed:
+        if not _is_worth_it(db, buyer, shelving, artifact, record):
+            continue
         key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language, shelving.summarizer)
         maker = shelving.in_force
         own = replace(key, model=maker.model or UNDECIDED, prompt_version=maker.prompt_version or UNDECIDED)
         if is_settled(db, tenant_id, own):
             continue
-        owner = None if focus.is_general else session_id
+        owner = None if focus.is_general else buyer.session_id
         wish = Wish(key, focus.original, focus.terms, FocusOrigin.REQUEST.value, owner)
         state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s)
         if state is ReadingState.WANTED:

@@ -18,6 +18,7 @@ from models.recall import is_indexed
 from models.session import hinting, reading
 from models.session_state import SessionState
 from models.settings import compression_settings
+from models.speculation import PREPARED, note_used
 from models.summary import activate_prepared
 
 log = structlog.get_logger()
@@ -102,6 +103,9 @@ def settle(
             if not is_indexed(db, tenant_id, session, through_seq=session.prepared_seq):
                 return standing, None
             version = activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+            if version is not None and keep:
+                saved = session.load.input_tokens - session.prepared_load.input_tokens
+                note_used(db, tenant_id, PREPARED, saved_tokens=saved)
             if not keep:
                 would = find_standing(db, tenant_id, session.session_id, asked.model)
                 db.rollback()

@@ -110,6 +110,7 @@ class Shelving:
         goes_on: Whether the request answers calls, so that its turn goes on and asks the same again.
         summarizer: The model that summarizes for this request; empty for the settings' own.
         in_force: Whose summaries answer exactly.
+        room: What artifacts may take, in stored tokens.
     """
 
     shelf: Shelf | None = None
@@ -121,6 +122,7 @@ class Shelving:
     goes_on: bool = False
     summarizer: str = ""
     in_force: Maker = ANYBODY
+    room: int = 0
 
     @property
     def keys(self) -> dict[str, SummaryKey]:
@@ -166,6 +168,7 @@ def gather_artifacts(question: ArtifactQuestion) -> Shelving:
         goes_on=question.goes_on,
         summarizer=question.chosen.summarizer,
         in_force=question.in_force,
+        room=question.budget_tokens,
     )
 
 

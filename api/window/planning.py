@@ -11,13 +11,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.waiting import wait_for_work
 from api.window import in_force
 from context.artifacts.superseded import Superseded
-from context.artifacts.types import Artifact, ArtifactPlan
+from context.artifacts.types import Artifact, ArtifactPlan, ProcessingStrategy
 from context.focus import nearest, normalise
 from context.planning.brought import dump_brought
 from context.planning.decision import PlanningChoice, PlanningReason, should_use_llm_planning
-from context.planning.deterministic import Wanted, plan_by_rule
+from context.planning.deterministic import USUAL_READING_TOKENS, Wanted, plan_by_rule
 from context.planning.room import fits_whole
 from context.planning.stored import for_question, load_plan
+from context.precompute.predict import FocusOrigin
+from context.worth import Guess, Purpose, expected_saving, worth_making
 from models.artifact_plan import (
     PlanKey,
     PlanRow,
@@ -30,8 +32,9 @@ from models.artifact_plan import (
 )
 from models.conversation import hold_generation
 from models.planning_settings import planning_settings
-from models.session import hinting, reading
+from models.session import Transaction, hinting, reading
 from models.session_state import SessionState
+from models.speculation import What, find_record, price_share
 from models.work import WorkKind, want
 
 log = structlog.get_logger()
@@ -118,6 +121,7 @@ class Planned:
         by_model: Whether a model did.
         fallback: Why the rule's plan answers although a model's was wanted; empty where none was.
         call_ids: The model's calls in the ledger.
+        saved_tokens: What a model's plan shows less than the rule's, about; below 0 where it shows more.
     """
 
     plan: ArtifactPlan
@@ -125,6 +129,7 @@ class Planned:
     by_model: bool = False
     fallback: str = ""
     call_ids: Sequence[UUID] = ()
+    saved_tokens: int = 0
 
     @property
     def outcome(self) -> str:
@@ -170,13 +175,22 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
     row = _ask(question, question.session, key, artifacts)
     if row is not None and row.state is PlanState.READY and row.plan is not None:
         plan = load_plan(row.plan, by_rule, attached=attached)
-        return Planned(plan, choice, by_model=True, call_ids=row.call_ids)
+        saved = _saved(by_rule, plan, artifacts)
+        return Planned(plan, choice, by_model=True, call_ids=row.call_ids, saved_tokens=saved)
     near = _find_near(question, key)
     if near is not None and near.plan is not None:
         plan = for_question(load_plan(near.plan, by_rule, attached=attached), question.wanted)
-        return Planned(plan, choice, by_model=True, fallback="near-question", call_ids=near.call_ids)
+        saved = _saved(by_rule, plan, artifacts)
+        return Planned(
+            plan,
+            choice,
+            by_model=True,
+            fallback="near-question",
+            call_ids=near.call_ids,
+            saved_tokens=saved,
+        )
     if row is None or row.state is PlanState.WANTED:
-        return Planned(by_rule, choice, fallback="not-ready" if _is_in_time(question) else "too-late")
+        return Planned(by_rule, choice, fallback="not-ready" if row or _is_in_time(question) else "too-late")
     return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
 
 
@@ -205,14 +219,14 @@ def _ask(
     """
     session_id = session.session_id
     found = _find(question.tenant_id, key)
-    if question.is_trial or not _is_in_time(question):
-        return found
-    if found is not None and not _is_asked(question, key, found):
+    if question.is_trial or not _is_asked(question, key, found):
         return found
     try:
         with hinting() as db:
             if not hold_generation(db, question.tenant_id, session_id, session.generation):
                 return None
+            if not _is_worth_it(db, question, artifacts):
+                return found
             if found is None or found.state is PlanState.FAILED:
                 want_plan(db, question.tenant_id, key, _wish(question, artifacts))
             want(db, question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, awaited=question.wait_ms > 0)
@@ -225,8 +239,47 @@ def _ask(
     return _find(question.tenant_id, key)
 
 
-def _is_asked(question: Planning, key: PlanKey, found: PlanRow) -> bool:
-    """Whether something is to be done for a plan that was asked for before."""
+PLAN_USES, PLAN_SAVING = 1.9, 200
+"""How many further steps follow a plan, and what each saves, before anything of a tenant was counted."""
+
+PLAN_TOKENS, PLAN_TOKENS_EACH = 400, 150
+"""What a plan takes, and each artifact that it is about."""
+
+
+def _is_worth_it(db: Transaction, question: Planning, artifacts: Sequence[Artifact]) -> bool:
+    """Whether a plan will save its call; one that a caller waits for is no guess."""
+    if question.wait_ms:
+        return True
+    maker = question.chosen.planner or in_force.planner.find() or ""
+    model = question.session.model if question.session else None
+    default = planning_settings().artifact_price_share
+    share = price_share(db, question.tenant_id, maker=maker, answering=model or "", default=default)
+    record, account = find_record(db, question.tenant_id, What(Purpose.PLAN, FocusOrigin.REQUEST))
+    tokens = PLAN_TOKENS + PLAN_TOKENS_EACH * len(artifacts)
+    guess = Guess(PLAN_USES, expected_saving(PLAN_SAVING, record), tokens, share)
+    return worth_making(guess, record, account, planning_settings().worth_limits).is_made
+
+
+def _saved(by_rule: ArtifactPlan, by_model: ArtifactPlan, artifacts: Sequence[Artifact]) -> int:
+    tokens = {one.artifact_id: one.tokens for one in artifacts}
+    return _size(by_rule, tokens) - _size(by_model, tokens)
+
+
+def _size(plan: ArtifactPlan, tokens: Mapping[str, int]) -> int:
+    """What a plan shows, about: what is whole, and a usual reading of what is read."""
+    shown = (one for one in plan.artifacts if one.strategy is not ProcessingStrategy.EXCLUDE)
+    return sum(
+        tokens.get(one.artifact_id, 0)
+        if one.strategy is ProcessingStrategy.INCLUDE_FULL
+        else min(tokens.get(one.artifact_id, 0), USUAL_READING_TOKENS)
+        for one in shown
+    )
+
+
+def _is_asked(question: Planning, key: PlanKey, found: PlanRow | None) -> bool:
+    """Whether something is to be done for a plan, in time for somebody, that was perhaps asked for before."""
+    if found is None or not _is_in_time(question):
+        return _is_in_time(question)
     if found.state is PlanState.READY or question.wait_ms:
         return found.state is not PlanState.READY
     if found.state is PlanState.WANTED:

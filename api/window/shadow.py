@@ -133,7 +133,14 @@ def _prepare_artifacts(asking: Asking, laid: Laid | None) -> None:
     shelved = laid.filled.window.shelved
     if shelved.execution.records:
         session = asking.standing.session
-        remember_use(asking.tenant_id, session, laid.filled.shelving, shelved, session_id=asking.session_id)
+        remember_use(
+            asking.tenant_id,
+            session,
+            laid.filled.shelving,
+            shelved,
+            session_id=asking.session_id,
+            model=asking.request.model,
+        )
 
 
 def rows_of(asking: Asking, served: Laid, laid: dict[str, Laid]) -> list[dict[str, Any]]:

@@ -33,27 +33,26 @@ class FocusOrigin(StrEnum):
         return FocusOrigin.GENERAL.value if self is FocusOrigin.TOPIC else self.value
 
 
-READS = 8.0
-"""How many requests read an artifact, on the average of the replays that were measured."""
+READS = 1.0
+"""How many later requests read an artifact for a focus that all its like were read for."""
 
 HITS = {
-    FocusOrigin.TURN: 3.8,
+    FocusOrigin.TURN: 0.03,
     FocusOrigin.REQUEST: 1.3,
-    FocusOrigin.GENERAL: 0.45,
-    FocusOrigin.OPEN_WORK: 0.475,
+    FocusOrigin.GENERAL: 0.02,
+    FocusOrigin.OPEN_WORK: 0.03,
     FocusOrigin.TOPIC: 0.01,
 }
-"""How many requests a summary answers, by who predicted its focus: measured on replays, see the decision on
-reading ahead. What was asked for by name needs no guess.
+"""How many requests a summary answers, by who predicted its focus, before anything of a tenant was counted.
 
-That of open work is reasoned, since the replays have no summaries: one in eight of the points that bear on an
-artifact is taken up by a turn, in near words, and the summary then answers as many requests as one for the
-question of a turn.
+Measured at the door on whole conversations: of what was read for turns and for general readers next to
+nothing was ever shown; what an agent's step missed its further steps ask for again. What was asked for by
+name needs no guess.
 """
 
 _BEARING_SHARE = 0.5
 
-REPEATED = 0.06
+REPEATED = 0.02
 """The same for a question of a talk without tools, that was answered: it hardly ever comes again."""
 
 
@@ -139,17 +138,6 @@ def bears_on(point: str, vocabulary: AbstractSet[str]) -> bool:
 def open_points(summary: str) -> list[str]:
     """What a session's summary leaves open, in its order."""
     return list(read_sections(summary).get(Section.OPEN, []))
-
-
-def expected_saving(hits: float, cost: ReadingCost, *, price_share: float) -> float:
-    """Tokens of the answering model that a summary will probably save; below 0 it is not worth its call.
-
-    Args:
-        hits: How many requests it will probably answer, each of which would else show the whole, >= 0.
-        cost: What it takes.
-        price_share: What a token of the summarizer costs, as a share of one of the answering model, >= 0.
-    """
-    return hits * (cost.artifact_tokens - cost.summary_tokens) - price_share * cost.made_with
 
 
 def _guess(text: str, origin: FocusOrigin, hits: float) -> Prediction:

@@ -11,6 +11,7 @@ from context.usual_window import NARROW_READS
 from llm.failures import Cause, LlmFailure
 from models import session
 from models.conversation import lock_sessions
+from models.planning_settings import planning_settings
 from models.settings import compression_settings
 from models.summary import SummaryState, drop_prepared
 from models.summary_part import keep_part
@@ -23,14 +24,17 @@ PREPARED, ACTIVE, SUPERSEDED = SummaryState.PREPARED, SummaryState.ACTIVE, Summa
 
 @pytest.fixture
 def settings(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """A summary is prepared above 6 raw messages, called for above 10, and leaves 2 raw."""
+    """A summary is prepared above 6 raw messages, called for above 10, and leaves 2 raw; it costs little."""
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_MESSAGE_COUNT", "10")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_SHARE", "0")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_TOKENS", "0")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_KEEP_MESSAGES", "2")
+    monkeypatch.setenv("AFTERTURN_ARTIFACT_PRICE_SHARE", "0.003")
     compression_settings.cache_clear()
+    planning_settings.cache_clear()
     yield monkeypatch
     compression_settings.cache_clear()
+    planning_settings.cache_clear()
 
 
 @pytest.fixture

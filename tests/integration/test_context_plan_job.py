@@ -275,6 +275,7 @@ class TestModels:
 
     @pytest.fixture(autouse=True)
     def allow(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setenv("AFTERTURN_ARTIFACT_PRICE_SHARE", "0.003")
         monkeypatch.setenv("AFTERTURN_MODEL_OVERRIDES", "openai/scripted-planner,openai/scripted-notes")
         planning_settings.cache_clear()
         yield

@@ -40,6 +40,15 @@ def server() -> Iterator[ScriptedServer]:
         yield scripted
 
 
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A summarizer whose price makes every guess but those about topics worth its call."""
+    monkeypatch.setenv("AFTERTURN_ARTIFACT_PRICE_SHARE", "0.003")
+    planning_settings.cache_clear()
+    yield
+    planning_settings.cache_clear()
+
+
 @pytest.fixture
 def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Platform:
     server.reset()

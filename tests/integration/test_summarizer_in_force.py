@@ -17,6 +17,7 @@ from models import session
 from models.artifact_lookup import Maker, find_exact
 from models.artifact_renewal import want_anew
 from models.heartbeat import ARTIFACT_PROMPT, beat
+from models.planning_settings import planning_settings
 from models.work import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import AGENT, SMALL, further_step, newest_artifact, used
@@ -32,6 +33,15 @@ NOTES = Step(Mode.OK, "- Container MSKU-481516 waits in the rain; the cranes sta
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer(default=NOTES) as scripted:
         yield scripted
+
+
+@pytest.fixture(autouse=True)
+def cheap(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A summarizer whose price makes a summary worth its call wherever a step misses one."""
+    monkeypatch.setenv("AFTERTURN_ARTIFACT_PRICE_SHARE", "0.003")
+    planning_settings.cache_clear()
+    yield
+    planning_settings.cache_clear()
 
 
 @pytest.fixture

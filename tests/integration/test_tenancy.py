@@ -176,7 +176,14 @@ def test_the_rows_that_strangers_are_kept_from_are_in_every_table_of_a_tenant(ow
         "prior_set",
         "learning_state",
     } | {
-        *("focus_statistic", "category_statistic", "user_profile", "plan_erasure", "artifact_reading"),
+        *(
+            "focus_statistic",
+            "category_statistic",
+            "user_profile",
+            "plan_erasure",
+            "artifact_reading",
+            "speculation",
+        ),
         *("retention", "retention_log", "llm_call_day", "shadow_switch", "text_key", "erase_receipt"),
         *("text_key_forgotten", "limit_sighting"),
     }

@@ -13,7 +13,9 @@ from context.planning.deterministic import Wanted, plan_by_rule
 from context.planning.prompt import PlanInput, plan_messages, plan_output_tokens, plan_response_format
 from context.planning.reply import read_plan
 from context.planning.stored import dump_plan
+from context.precompute.predict import FocusOrigin
 from context.tokens import count_message
+from context.worth import Purpose as MadeAhead
 from llm.failures import FailureKind, LlmFailure
 from llm.requests import CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
@@ -22,6 +24,7 @@ from models.artifact_plan import PlanRow, store_plan, take_wanted_plans
 from models.artifact_use import Use, find_old, load_uses
 from models.conversation import find_session
 from models.session import reading, transaction
+from models.speculation import What, note_made, spent_on
 from models.work import Claim, finish, hold
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.reading import Complete
@@ -78,6 +81,9 @@ def plan_contexts(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
                 planner=row.model or llm.context_planner_model,
                 call_ids=made.call_ids,
             )
+            if made.call_ids:
+                spent = spent_on(db, held.tenant_id, made.call_ids)
+                note_made(db, held.tenant_id, What(MadeAhead.PLAN, FocusOrigin.REQUEST), spent_tokens=spent)
         ready += made.plan is not None
     return _finish(held, f"ready: {ready} of {len(rows)}", more=len(rows) == MOST_PLANS)
 

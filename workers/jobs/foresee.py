@@ -43,6 +43,7 @@ class Known:
         open_work: What that session's summary leaves open.
         mined: What artifacts of its tool were read for, with shares.
         fits_whole: Whether a window of that session shows all of its artifacts as they are.
+        room: What its artifacts may take of a window, in stored tokens; None where no session uses this one.
     """
 
     artifact: ArtifactText
@@ -53,6 +54,7 @@ class Known:
     open_work: Sequence[str] = ()
     mined: Sequence[tuple[str, float]] = ()
     fits_whole: bool = False
+    room: int | None = None
 
 
 def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
@@ -71,6 +73,7 @@ def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
         if origin is None or standing is None:
             kept = bool(load_attachments(db, held.tenant_id, [held.key]))
             return Known(artifact, passages, is_kept=kept)
+        room = _room(standing.session, planning)
         return Known(
             artifact,
             passages,
@@ -79,25 +82,35 @@ def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
             question=_question_of(db, held, origin, standing.session),
             open_work=open_points(standing.summary.text) if standing.summary else (),
             mined=likely_focuses(db, held.tenant_id, origin.tool) if origin.tool else (),
-            fits_whole=_fits_whole(db, held.tenant_id, standing.session, planning),
+            fits_whole=_fits_whole(db, held.tenant_id, standing.session, room, planning),
+            room=room,
         )
 
 
-def _fits_whole(db: Transaction, tenant_id: UUID, session: SessionState, planning: PlanningSettings) -> bool:
-    """Whether the session's next request could show its artifacts whole, by the room of the last one."""
+def _fits_whole(
+    db: Transaction, tenant_id: UUID, session: SessionState, room: int, planning: PlanningSettings
+) -> bool:
+    """Whether the session's next request could show its artifacts whole."""
     uses = load_uses(
         db, tenant_id, session.session_id, after_seq=session.start_seq, newest=planning.artifact_newest
     )
     artifacts = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact}
-    fixed = session.system_tokens + session.tools_tokens + session.summary_tokens
-    whole = canonical_tokens(session.budget.input_tokens, session.model or "") - fixed
-    room = room_for_artifacts(
+    return fits_whole(list(artifacts.values()), find_old(uses), room)
+
+
+def _room(session: SessionState, planning: PlanningSettings) -> int:
+    """What artifacts may take, by the session's last request."""
+    budget, model = session.budget, session.model or ""
+    whole = canonical_tokens(budget.input_tokens, model) - session.system_tokens - session.tools_tokens
+    if budget.history_limit is not None:
+        whole = min(whole, canonical_tokens(budget.history_limit.tokens, model))
+    whole -= session.summary_tokens
+    return room_for_artifacts(
         whole,
         session.raw_tokens,
         share=planning.artifact_room_share,
         most_share=most_share_of_old(whole, planning.artifact_most_share),
     )
-    return fits_whole(list(artifacts.values()), find_old(uses), room)
 
 
 def _question_of(db: Transaction, held: Claim, origin: Origin, session: SessionState) -> str:

@@ -8,8 +8,10 @@ import structlog
 from context.extract import INDEX_VERSION, PassageIndex
 from context.focus import normalise, size_class
 from context.language import UNKNOWN
-from context.precompute.predict import FocusOrigin, Prediction, ReadingCost, expected_saving
+from context.planning.execute import EXTRACT_TOKENS
+from context.precompute.predict import FocusOrigin, Prediction, ReadingCost
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
+from context.worth import Guess, Purpose, worth_making
 from llm.settings import LlmSettings
 from models.artifact import save_passages
 from models.artifact_lookup import is_settled
@@ -18,6 +20,7 @@ from models.artifact_summary import SummaryKey, Wish, store_made, take_wanted, w
 from models.conversation import hold_generation
 from models.planning_settings import PlanningSettings, planning_settings
 from models.session import Transaction, reading, transaction
+from models.speculation import What, find_record, note_made, price_share, spent_on
 from models.work import Claim, finish, hold
 from workers.jobs.foresee import Known, look_up, predict
 from workers.jobs.lifecycle import LeaseLostError
@@ -107,7 +110,7 @@ def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
     Returns:
         False where that is so: the work is to be done again.
     """
-    worth = _worth(known, index, by) if known.is_kept else []
+    worth = _worth(held, known, index, by) if known.is_kept else []
     if not worth:
         return True
     with transaction() as db:
@@ -124,18 +127,33 @@ def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
     return current
 
 
-def _worth(known: Known, index: PassageIndex, by: _Means) -> list[Prediction]:
-    artifact = known.artifact
-    cost = ReadingCost(
-        artifact_tokens=artifact.tokens,
-        summary_tokens=summary_tokens(artifact, by.settings),
-        input_tokens=min(artifact.tokens, input_cap(by.llm, by.settings)),
-    )
-    return [
-        prediction
-        for prediction in predict(known, index, by.settings)
-        if expected_saving(prediction.hits, cost, price_share=by.planning.artifact_price_share) > 0
-    ]
+def _worth(held: Claim, known: Known, index: PassageIndex, by: _Means) -> list[Prediction]:
+    """The predictions that are worth a call, beside the extract that would stand there and costs nothing."""
+    predictions = predict(known, index, by.settings)
+    artifact, tokens = known.artifact, summary_tokens(known.artifact, by.settings)
+    read = min(artifact.tokens, input_cap(by.llm, by.settings))
+    cost = ReadingCost(artifact.tokens, tokens, read)
+    extract = min(EXTRACT_TOKENS, artifact.tokens, known.room or artifact.tokens)
+    worth: list[Prediction] = []
+    with reading() as db:
+        share = price_share(
+            db,
+            held.tenant_id,
+            maker=by.llm.summarizer_model,
+            answering=(known.session and known.session.model) or "",
+            default=by.planning.artifact_price_share,
+        )
+        for prediction in predictions:
+            guess = Guess(prediction.hits, extract - tokens, cost.made_with, share)
+            record, account = find_record(db, held.tenant_id, _what(prediction.origin.stored, artifact))
+            account = account.with_more(len(worth) * cost.made_with)
+            if worth_making(guess, record, account, by.planning.worth_limits).is_made:
+                worth.append(prediction)
+    return worth
+
+
+def _what(origin: str, artifact: ArtifactText) -> What:
+    return What(Purpose.READING, origin, artifact.kind.value)
 
 
 def _is_current(db: Transaction, tenant_id: UUID, known: Known) -> bool:
@@ -173,6 +191,9 @@ def _fulfil(held: Claim, known: Known, index: PassageIndex, wish: Wish, by: _Mea
             raise LeaseLostError
         asked = wish.key.model or by.llm.summarizer_model
         stored = store_made(db, held.tenant_id, wish.key, made, ttl_s=by.ttl_s, asked=asked)
+        if wish.origin != FocusOrigin.ASKED:
+            spent = spent_on(db, held.tenant_id, made.call_ids)
+            note_made(db, held.tenant_id, _what(wish.origin, known.artifact), spent_tokens=spent)
     return stored and made.rejected_because is None
 
 

@@ -11,12 +11,10 @@ from context.activation import (
     ActivationSettings,
     Moment,
     choose_activation,
-    is_cold,
     prepare_thresholds,
 )
 from context.compression import Load, Thresholds, Trigger, count_ready, find_trigger, plan_cut
 from context.gate import GateSettings
-from context.prompt_cache import cache_ttl_s
 from context.prompts import PROMPT_VERSION
 from context.riding import Ride
 from context.types import Message
@@ -26,13 +24,14 @@ from llm.settings import EXTRACTIVE, LlmSettings
 from models.budget import BudgetDeniedError
 from models.counting import Counted, count
 from models.freshness import Standing, find_standing
-from models.history import has_pauses, load_oldest
+from models.history import load_oldest
 from models.provider import ProviderParkedError
 from models.recall import is_indexed
 from models.rollback import is_rolled_back
 from models.session import Transaction, reading, transaction
 from models.session_state import SessionState
 from models.settings import compression_settings, recall_settings
+from models.speculation import PREPARED, note_made, note_used, spent_since_last
 from models.summary import (
     STAND_IN,
     NewSummary,
@@ -49,6 +48,7 @@ from models.work import Claim, finish, hold
 from models.work_rest import end_rest, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
+from workers.jobs.prepare import is_worth_preparing, pauses_long
 from workers.jobs.recall import index_through
 from workers.jobs.ride import look_for_ride
 
@@ -71,6 +71,7 @@ class _Task:
         activation: Why a summary takes effect now; None where it waits.
         summarized_seq: Where the summary in force ends.
         is_full: Whether the window can no longer hold the history.
+        saves: By how many tokens the prepared summary makes the next request shorter.
     """
 
     segment: Segment | str
@@ -78,6 +79,7 @@ class _Task:
     activation: Activation | None = None
     summarized_seq: int = 0
     is_full: bool = False
+    saves: int = 0
 
 
 def summarize_session(
@@ -103,7 +105,7 @@ def summarize_session(
         LeaseLostError: Another worker has the work now.
         LlmFailure: The model did not answer; what was prepared before helps where history presses.
     """
-    task = _read_task(held, thresholds, activation)
+    task = _read_task(held, thresholds, activation, llm)
     if isinstance(task.segment, str):
         return _finish(held, task, task.segment)
     try:
@@ -160,7 +162,9 @@ def _find_ride(held: Claim, segment: Segment, llm: LlmSettings) -> Ride | None:
         return look_for_ride(db, held, segment, llm)
 
 
-def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettings) -> _Task:
+def _read_task(
+    held: Claim, thresholds: Thresholds, activation: ActivationSettings, llm: LlmSettings
+) -> _Task:
     with reading() as db:
         standing = find_standing(db, held.tenant_id, held.key)
         if standing is None:
@@ -173,7 +177,7 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
         refused_to = refused_through(db, held.tenant_id, session, prompt_version=PROMPT_VERSION)
         is_known = is_indexed(db, held.tenant_id, session, through_seq=session.prepared_seq)
         is_undone = session.left_out is None and is_rolled_back(db, held.tenant_id, held.key)
-        pauses = _pauses(db, held, standing, activation)
+        pauses = pauses_long(db, held, standing, activation)
     load = _load_of(session, basis, messages, stands_in=stands_in, more=more)
     trigger = find_trigger(load if stands_in else session.load, standing.budget, thresholds)
     pressed = trigger is not None
@@ -186,19 +190,17 @@ def _read_task(held: Claim, thresholds: Thresholds, activation: ActivationSettin
     waiting = session.generation if session.has_prepared and is_known else None
     why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
     is_full = trigger in {Trigger.TOKENS, Trigger.LEFT_OUT}
-    return _Task(segment, waiting, Activation.PRESSURE if stands_in else why, session.summarized_seq, is_full)
-
-
-def _pauses(db: Transaction, held: Claim, standing: Standing, activation: ActivationSettings) -> bool:
-    """Whether the session pauses for so long that its cache gets cold: what is prepared waits for that alone.
-
-    A session that never did is summarized once, when history presses.
-    """
-    session = standing.session
-    if is_cold(Moment(session.model, standing.idle_s), activation):
-        return True
-    ttl_s = cache_ttl_s(session.model, activation.cache_ttl_s)
-    return has_pauses(db, held.tenant_id, held.key, longer_than_s=ttl_s)
+    waits = not pressed and why is None
+    if waits and isinstance(segment, Segment) and not is_worth_preparing(held, session, segment, llm):
+        segment = "not worth preparing"
+    return _Task(
+        segment,
+        waiting,
+        Activation.PRESSURE if stands_in else why,
+        session.summarized_seq,
+        is_full,
+        saves=session.load.input_tokens - session.prepared_load.input_tokens,
+    )
 
 
 def _load_of(
@@ -302,8 +304,11 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook, spare: _
             _put_in_force(db, held, stand_in)
         more = segment.more and not reason
         again = 0.0 if version is None or more else None
+        spent = spent_since_last(db, held.tenant_id, held.work_id)
         if not finish(db, held, outcome, again_in_s=again):
             raise LeaseLostError
+        if version is not None and reason is None and task.activation is None:
+            note_made(db, held.tenant_id, PREPARED, spent_tokens=spent)
     _count(version, reason, task.activation)
     return outcome
 
@@ -356,7 +361,10 @@ def _activated(version: int, activation: Activation | None) -> str:
 def _activate_waiting(db: Transaction, held: Claim, task: _Task) -> int | None:
     if task.waiting is None or task.activation is None:
         return None
-    return activate_prepared(db, held.tenant_id, held.key, generation=task.waiting)
+    version = activate_prepared(db, held.tenant_id, held.key, generation=task.waiting)
+    if version is not None:
+        note_used(db, held.tenant_id, PREPARED, saved_tokens=task.saves)
+    return version
 
 
 def _finish(held: Claim, task: _Task, outcome: str) -> str:

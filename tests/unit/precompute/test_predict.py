@@ -6,12 +6,9 @@ from hypothesis import strategies as st
 
 from context.focus import focus_key
 from context.precompute.predict import (
-    HITS,
     READS,
     FocusOrigin,
-    ReadingCost,
     bears_on,
-    expected_saving,
     open_points,
     predict_focuses,
 )
@@ -65,13 +62,6 @@ def test_open_work_is_read_from_the_summary() -> None:
     assert open_points(summary) == ["call the carrier", "weigh the crates"]
 
 
-def test_open_work_is_worth_reading_for_at_usual_sizes() -> None:
-    hits = HITS[FocusOrigin.OPEN_WORK]
-    assert saving(hits, 2_000) > 0
-    assert saving(hits, 20_000) > 0
-    assert saving(hits, 600) < 0
-
-
 @pytest.mark.parametrize(
     ("point", "bears"),
     [
@@ -94,30 +84,3 @@ def test_topics_come_after_what_people_asked() -> None:
 def test_a_topic_is_stored_as_what_the_text_itself_suggests() -> None:
     assert FocusOrigin.TOPIC.stored == "general"
     assert FocusOrigin.TURN.stored == "turn"
-
-
-def saving(hits: float, artifact_tokens: int, *, price_share: float = 0.25) -> float:
-    summary_tokens = min(500, artifact_tokens // 3)
-    cost = ReadingCost(artifact_tokens, summary_tokens, min(artifact_tokens, 24_000))
-    return expected_saving(hits, cost, price_share=price_share)
-
-
-def test_a_small_artifact_is_not_worth_a_general_summary_and_a_large_one_is() -> None:
-    assert saving(HITS[FocusOrigin.GENERAL], 1_500) < 0
-    assert saving(HITS[FocusOrigin.GENERAL], 6_000) > 0
-
-
-def test_a_topic_is_worth_a_summary_only_where_the_summarizer_costs_nothing() -> None:
-    assert saving(HITS[FocusOrigin.TOPIC], 20_000) < 0
-    assert saving(HITS[FocusOrigin.TOPIC], 20_000, price_share=0) > 0
-
-
-@given(st.floats(0, 10), st.integers(0, 100_000), st.floats(0, 1))
-def test_a_dearer_summarizer_never_makes_a_summary_worth_more(
-    hits: float, artifact_tokens: int, price_share: float
-) -> None:
-    dear, cheap = (
-        saving(hits, artifact_tokens, price_share=price_share),
-        saving(hits, artifact_tokens, price_share=0),
-    )
-    assert dear <= cheap

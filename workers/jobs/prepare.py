@@ -1,0 +1,51 @@
+"""Whether a summary is worth preparing before it is needed: for a session that pauses, where that pays."""
+
+from context.activation import ActivationSettings, Moment, is_cold
+from context.precompute.predict import PROMPT_TOKENS
+from context.prompt_cache import cache_ttl_s
+from context.worth import Guess, worth_making
+from llm.settings import LlmSettings
+from models.freshness import Standing
+from models.history import has_pauses
+from models.planning_settings import planning_settings
+from models.session import Transaction, reading
+from models.session_state import SessionState
+from models.speculation import PREPARED, find_record, price_share
+from models.work import Claim
+from workers.jobs.notes import Segment
+
+PAUSES_AGAIN = 0.8
+"""How probably a session that paused pauses again, before anything of a tenant was counted."""
+
+NOTES_TOKENS = 1_000
+"""What a summary costs at most, about."""
+
+
+def pauses_long(db: Transaction, held: Claim, standing: Standing, activation: ActivationSettings) -> bool:
+    """Whether the session pauses for so long that its cache gets cold: what is prepared waits for that alone.
+
+    A session that never did is summarized once, when history presses.
+    """
+    session = standing.session
+    if is_cold(Moment(session.model, standing.idle_s), activation):
+        return True
+    ttl_s = cache_ttl_s(session.model, activation.cache_ttl_s)
+    return has_pauses(db, held.tenant_id, held.key, longer_than_s=ttl_s)
+
+
+def is_worth_preparing(held: Claim, session: SessionState, segment: Segment, llm: LlmSettings) -> bool:
+    """Whether a prepared summary will probably save its call after a pause, beside what is in force."""
+    covered, base = segment.cut.tokens, segment.base.tokens if segment.base else 0
+    notes = min(covered // 4, NOTES_TOKENS)
+    planning = planning_settings()
+    with reading() as db:
+        share = price_share(
+            db,
+            held.tenant_id,
+            maker=llm.summarizer_model,
+            answering=session.model or "",
+            default=planning.artifact_price_share,
+        )
+        record, account = find_record(db, held.tenant_id, PREPARED)
+    guess = Guess(PAUSES_AGAIN, covered - notes, covered + base + notes + PROMPT_TOKENS, share)
+    return worth_making(guess, record, account, planning.worth_limits).is_made
