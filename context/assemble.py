@@ -275,12 +275,12 @@ class _Assembly:
 
     def _take_recall(self, left: int, free: int) -> int:
         limits = self.request.recall.limits
-        self.recalled = Recalled(cap=limits.cap(left, free), roomy=free >= limits.tokens)
+        self.recalled = Recalled(cap=min(limits.cap(left, free), left), roomy=free >= limits.tokens)
         return self._choose_recall(left, self.recalled.cap)
 
     def _take_user_recall(self, left: int, free: int) -> int:
         limits = self.user_chooser.offer.limits
-        self.user_recalled = Recalled(cap=limits.share_of(left, free), roomy=free >= limits.tokens)
+        self.user_recalled = Recalled(cap=min(limits.share_of(left, free), left), roomy=free >= limits.tokens)
         return self._choose_user_recall(left, self.user_recalled.cap)
 
     def _take_more_recall(self, left: int) -> int:

@@ -72,11 +72,14 @@ class Contents:
     @property
     def history_cost(self) -> int:
         """What all parts cost that may be left out."""
-        return self.notes_cost + self.taken_cost + self.shelved.cost + self.recalled.cost
+        recalled = self.recalled.cost + self.user_recalled.cost
+        return self.notes_cost + self.taken_cost + self.shelved.cost + recalled
 
 
 _UNSHOWN = (RecallStatus.DOES_NOT_FIT, RecallStatus.NOT_INDEXED_YET, RecallStatus.SEARCH_FAILED)
 """Why a window lacks recalled messages that it might have had."""
+_BEHIND = RecallStatus.NOT_INDEXED_YET
+"""Why it lacks newer ones although it shows others, or found none among them."""
 
 
 def certify(contents: Contents, sent: Outgoing) -> Certificate:
@@ -189,9 +192,9 @@ class _Account:
     def _excluded_recall(self) -> list[Exclusion]:
         kinds = {"recall": self.contents.recalled, "user_recall": self.contents.user_recalled}
         return [
-            Exclusion(what, str(found.status), None)
+            Exclusion(what, str(found.status if found.status in _UNSHOWN else _BEHIND), None)
             for what, found in kinds.items()
-            if found.status in _UNSHOWN
+            if found.status in _UNSHOWN or found.not_indexed
         ]
 
     def _excluded_messages(self) -> list[Exclusion]:

@@ -40,6 +40,7 @@ class RecallChooser:
             shown_from: The session's first raw message in the window; None if all passages are older.
         """
         offer = self.offer
+        kept = replace(kept, not_indexed=offer.not_indexed(shown_from))
         tokens = int(most / self.rate) - FRAME_TOKENS
         for _ in range(_CHOICES):
             if tokens <= 0:
@@ -56,18 +57,16 @@ class RecallChooser:
             message = recall_message(blocks, self.wire)
             cost = self.price(count_of([message]))
             if cost <= most:
-                return Recalled(blocks, message, cost, kept.cap, kept.roomy, RecallStatus.SHOWN)
+                return replace(kept, blocks=blocks, message=message, cost=cost, status=RecallStatus.SHOWN)
             tokens -= int((cost - most) / self.rate) + 1
-        why = self._why_nothing(most, shown_from)
+        why = self._why_nothing(most, is_behind=kept.not_indexed > 0)
         return replace(kept, blocks=(), message=None, cost=0, status=why)
 
-    def _why_nothing(self, most: int, shown_from: int | None) -> RecallStatus:
+    def _why_nothing(self, most: int, *, is_behind: bool) -> RecallStatus:
         """Return the reason for an empty recall, as far as known before any choice."""
         offer = self.offer
         if offer.status is not None or offer.limits.is_skipped:
             return offer.status or RecallStatus.SKIPPED
         if most < min(offer.limits.tokens, FRAME_TOKENS * 2) and offer.passages:
             return RecallStatus.DOES_NOT_FIT
-        shown_from = offer.hidden_through + 1 if shown_from is None else shown_from
-        behind = offer.indexed_through < min(shown_from - 1, offer.hidden_through)
-        return RecallStatus.NOT_INDEXED_YET if behind else RecallStatus.NOTHING_FOUND
+        return RecallStatus.NOT_INDEXED_YET if is_behind else RecallStatus.NOTHING_FOUND

@@ -35,6 +35,7 @@ class Recalled:
         cap: The largest cost allowed in this window, frame included.
         roomy: True if everything else fits, so that only near matches are shown.
         status: The reason for showing the blocks, or for showing none.
+        not_indexed: The number of hidden messages outside the index so far; no search finds them.
     """
 
     blocks: Sequence[RecallBlock] = ()
@@ -43,6 +44,7 @@ class Recalled:
     cap: int = 0
     roomy: bool = False
     status: RecallStatus = RecallStatus.NOTHING_FOUND
+    not_indexed: int = 0
 
 
 NO_RECALL = Recalled()

@@ -159,4 +159,9 @@ def _worth_showing(passages: Sequence[Passage], session: SessionState) -> list[P
 
 def recall_report(recalled: Recalled) -> dict[str, Any]:
     """Whether anything was recalled, its tokens and the most that it might take; where nothing, why not."""
-    return {"status": str(recalled.status), "tokens": recalled.cost, "max_tokens": recalled.cap}
+    return {
+        "status": str(recalled.status),
+        "tokens": recalled.cost,
+        "max_tokens": recalled.cap,
+        "not_indexed": recalled.not_indexed,
+    }

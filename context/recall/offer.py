@@ -105,6 +105,20 @@ class RecallOffer:
     goes_first: bool = False
     known: float = 1.0
 
+    def not_indexed(self, shown_from: int | None) -> int:
+        """Count the hidden messages outside the index.
+
+        Args:
+            shown_from: The first raw message in the window; None if all passages are older.
+
+        Returns:
+            Their number at most, for erased ones count too; 0 without a search.
+        """
+        if self.status is not None:
+            return 0
+        hidden_through = min((shown_from or self.hidden_through + 1) - 1, self.hidden_through)
+        return max(hidden_through - self.indexed_through, 0)
+
     def choose(
         self, *, before_seq: int | None, max_tokens: int, facts: int, roomy: bool, count: Callable[[str], int]
     ) -> list[RecallBlock]:

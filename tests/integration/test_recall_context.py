@@ -217,7 +217,11 @@ def test_recall_never_exceeds_the_maximum_that_the_answer_states(
     answer = read(client, "What does the insurance want for the boxes of the pallets?", **asked)
     told = answer["utilization"]["recall"]
     assert 0 < block(answer)["tokens"] == told["tokens"] <= told["max_tokens"]
-    assert told["max_tokens"] >= answer["preflight"]["memory"]["max_tokens"]
+    parts = answer["utilization"]["breakdown"]
+    must = sum(tokens for part, tokens in parts.items() if part not in {"recall", "history", "summary"})
+    room = answer["certificate"]["budget"] - must
+    assert told["max_tokens"] < room
+    assert told["max_tokens"] >= min(answer["preflight"]["memory"]["max_tokens"], room // 2)
 
 
 @pytest.mark.usefixtures("room")
@@ -253,7 +257,14 @@ def test_raw_turns_that_a_budget_leaves_out_are_recalled_without_any_summary(
     answer = read(client, budget=700)
     assert answer["certificate"]["summary_covers"] is None
     assert "The spare kayak hangs behind the boathouse." in region(answer)
-    assert answer["utilization"]["recall"]["status"] == "shown"
+    told = answer["utilization"]["recall"]
+    assert (told["status"], told["not_indexed"]) == ("shown", 0)
+    room.add_turns(4)
+    newer = read(client, budget=700)
+    told, hidden = newer["utilization"]["recall"], newer["certificate"]["tail"][0] - 1
+    assert told["status"] == "shown"
+    assert told["not_indexed"] == hidden - 28 > 0
+    assert {"what": "recall", "why": "not-indexed-yet", "tokens": None} in newer["certificate"]["excluded"]
 
 
 def test_passages_of_another_day_say_when_they_were_said(client: TestClient, tenant_id: UUID) -> None:
@@ -282,10 +293,20 @@ def test_a_newest_turn_that_no_budget_holds_is_recalled(client: TestClient, tena
     assert "My door code is 4471." in region(answer)
 
 
+def nothing(status: str) -> dict[str, Any]:
+    """What an answer says where nothing is looked for."""
+    return {"status": status, "tokens": 0, "max_tokens": 0, "not_indexed": 0}
+
+
 def test_small_talk_skips_recall(client: TestClient, room: Room) -> None:
     assert room.standing.summary is not None
     answer = read(client, "Thanks, good morning!")
-    assert answer["utilization"]["recall"] == {"status": "skipped", "tokens": 0, "max_tokens": 0}
+    assert answer["utilization"]["recall"] == {
+        "status": "skipped",
+        "tokens": 0,
+        "max_tokens": 0,
+        "not_indexed": 0,
+    }
 
 
 @pytest.mark.parametrize("nod", ["ok", "go on", "Yes, go ahead."])
@@ -321,7 +342,12 @@ def test_zero_switches_recall_off(client: TestClient, limits: pytest.MonkeyPatch
     recall_settings.cache_clear()
     answer = read(client)
     assert region(answer) == ""
-    assert answer["utilization"]["recall"] == {"status": "off", "tokens": 0, "max_tokens": 0}
+    assert answer["utilization"]["recall"] == {
+        "status": "off",
+        "tokens": 0,
+        "max_tokens": 0,
+        "not_indexed": 0,
+    }
 
 
 @pytest.mark.usefixtures("room")

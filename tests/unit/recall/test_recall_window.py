@@ -206,6 +206,22 @@ def test_no_window_is_over_its_budget_and_recall_never_over_its_stated_maximum(
         assert window.certificate.tail[1] == without.certificate.tail[1]
 
 
+@given(allowed=limits, budget=st.integers(60, 3_000), length=st.integers(1, 60))
+def test_the_stated_maximum_leaves_room_for_the_newest_turn(
+    allowed: RecallLimits, budget: int, length: int
+) -> None:
+    newest = counted(number([says("user", "pallet " * length), says("assistant", "yes")], 31))
+    recall = replace(BOTH, limits=allowed)
+    asked = request(newest, recall=recall, budget=Budget(8_000, 500, (), budget))
+    try:
+        window = build_messages(asked)
+    except FixedPartOverBudgetError:
+        return
+    sent = {block.source: block.tokens for block in window.certificate.blocks}
+    must = sum(tokens for source, tokens in sent.items() if source not in {"history", "recall"})
+    assert window.recalled.cap <= budget - must - sent.get("history", 0)
+
+
 @given(allowed=limits, room=st.integers(0, 200_000), free=st.integers(-200_000, 200_000))
 def test_the_cap_is_never_below_the_table_and_never_above_the_most(
     allowed: RecallLimits, room: int, free: int
