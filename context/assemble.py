@@ -31,44 +31,44 @@ from context.window import (
 __all__ = ["Notes", "Unread", "Window", "WindowRequest", "build_messages", "new_message", "notes_message"]
 
 SECOND_TURN_SHARE = 0.25
-"""The newest two turns stay raw before anything else where they take no more of the room than this."""
+"""Largest share of the room for the newest two turns to stay raw before anything else."""
 
 BUDGET_NOTES_SHARE = 0.08
-"""The share of a request's own budget that the summary has before older turns: its shortest version."""
+"""Share of a request's own budget for the summary's shortest version, before older turns."""
 
 WINDOW_NOTES_SHARE = 0.25
-"""The same share of a window that no request has narrowed."""
+"""The same share of a window not narrowed by a request."""
 
 PORTION_BEFORE = 0.1
-"""A turn that goes on takes room from what stands before it in such shares of what that had at first."""
+"""Share of the first room before an open turn, by which the turn takes room away as it grows."""
 
 _PROBE = 10_000
 
 
 def build_messages(request: WindowRequest) -> Window:
-    """Fill a window by worth, and write it in the order that a provider's prefix cache wants.
+    """Fill a window by worth, and write the window in the order best for a provider's prefix cache.
 
-    Room is given to the parts that must be sent, then to the newest turn or two, to recall up to its share,
-    to a short summary, to artifacts, to older turns from the newest back, to a longer summary, more recall.
-    What is not sent in any case may take no more than the budget's limit of history.
-    History is one contiguous suffix: the first turn that does not fit ends it. Where not even the newest
-    turn fits, its tool results are shortened, its calls stay. Every part is priced as it goes out.
+    Room goes to the fixed parts, then to the newest turn or two, to recall up to its share, to a short
+    summary, to artifacts, to older turns from the newest back, to a longer summary, to more recall. All
+    parts but the fixed may take no more than the budget's limit of history.
+    History is one contiguous suffix: the first turn that does not fit ends it. If not even the newest turn
+    fits, its tool results are shortened and its calls stay. Every part is priced in the outgoing format.
 
     Args:
-        request: What there is.
+        request: The content available.
 
     Returns:
         Messages whose tokens and output limit never exceed the window, and their certificate.
 
     Raises:
-        FixedPartOverBudgetError: What must be sent is over, before any history.
-        InvalidInputError: The new messages answer a call that nobody made, or make one that nobody answers.
+        FixedPartOverBudgetError: The fixed parts are over, before any history.
+        InvalidInputError: The new messages answer a call made by nobody, or make a call answered by nobody.
     """
     return _Assembly(request).window()
 
 
 class _Assembly:
-    """One window under construction: what must be sent first, then what fits."""
+    """One window under construction: fixed parts first, then everything that fits."""
 
     def __init__(self, request: WindowRequest) -> None:
         self.request = request
@@ -111,10 +111,10 @@ class _Assembly:
         )
 
     def _fill_before(self, left: int) -> int:
-        """Choose all that stands before the ending. Returns what stays free.
+        """Choose everything before the ending, and return the room left.
 
-        In a turn that goes on it is what the turn's first request had, as long as that fits; then what fits
-        in a room that is smaller by portions, so that most steps begin alike.
+        In an open turn, the choice of the turn's first request stays while it fits. After that the room
+        shrinks by portions, so that most steps begin alike.
         """
         at_first = left + self.ending.cost - self._cost(opening_of(self.history.ending))
         portion = max(int(at_first * PORTION_BEFORE), 1)
@@ -125,7 +125,7 @@ class _Assembly:
         return self._fill(smaller) + left - smaller
 
     def _fill(self, room: int) -> int:
-        """Fill a room by worth. Returns what stays free of it."""
+        """Fill a room by worth, and return the room left."""
         self.notes, self.taken, self.taken_cost = None, [], 0
         room_of_history = self.request.budget.history_room(room)
         left = self._take_last(room_of_history)
@@ -168,7 +168,7 @@ class _Assembly:
         return guarantee(EMPTY, self.request.model, request, calibration=self.request.calibration)
 
     def _fix(self) -> int:
-        """Price what must be sent. Returns what it leaves."""
+        """Price the fixed parts, and return the room left."""
         overhead = self._price_request(PLAIN)
         self.fixed["overhead"] = overhead
         if self.request.system:
@@ -181,7 +181,7 @@ class _Assembly:
         return require_fit({**self.fixed, **self.ending.parts}, self.request.budget)
 
     def _take_last(self, left: int) -> int:
-        """Take the newest turn, shortened rather than lost, and the one before it where both are short."""
+        """Take the newest turn, shortened rather than lost, and the turn before if both are short."""
         room = left
         for turn in reversed(self.history.turns[-2:]):
             cost = self._cost(turn)
@@ -199,7 +199,7 @@ class _Assembly:
         return taken.cost
 
     def _rest_cost(self) -> int:
-        """Bound the cost of the older turns, those that were not even read included."""
+        """Bound the cost of the older turns, unread turns included."""
         turns = self.history.turns[: len(self.history.turns) - len(self.taken)]
         unread = self.request.unread
         cost = self.price(count_of([message for turn in turns for message in turn]))
@@ -215,7 +215,7 @@ class _Assembly:
         return self.price(count_of([message])) if message else 0
 
     def _take_short_notes(self, left: int, *, everything_fits: bool) -> int:
-        """Take the summary whole where all fits; else its longest version within a share of the room."""
+        """Take the whole summary if everything fits; else the longest version within a share of the room."""
         share = BUDGET_NOTES_SHARE if self.request.budget.is_narrowed else WINDOW_NOTES_SHARE
         room = left if everything_fits else int(left * share)
         if self.request.notes and self.request.notes.ending:
@@ -223,7 +223,7 @@ class _Assembly:
         return self._take_notes(left, room)
 
     def _take_longer_notes(self, left: int) -> int:
-        """Exchange the summary for its longest version that older turns have left room for."""
+        """Replace the summary by the longest version that fits beside the older turns."""
         before = self._price_notes(self.notes)
         return self._take_notes(left + before, left + before)
 
@@ -234,7 +234,7 @@ class _Assembly:
         return left - self._price_notes(self.notes)
 
     def _take_artifacts(self, left: int) -> int:
-        """Show artifacts in what history does not need, and in a share of the room at least."""
+        """Show artifacts in the room not needed by history, and in a share of the room at least."""
         shelf = self.request.shelf
         if shelf is None:
             return left
@@ -262,10 +262,10 @@ class _Assembly:
         return left
 
     def _take_recalls(self, left: int, *, free: int) -> int:
-        """Choose what is recalled before older turns are: a tail of small talk must not starve it.
+        """Choose recalled blocks before older turns, so that a tail of small talk cannot starve recall.
 
-        The user's other sessions have a share of their own, before the session's own recall where they cover
-        more of the question, else of what that leaves.
+        The user's other sessions have a share of their own: before the session's own recall if they cover
+        more of the question, else of the room left by it.
         """
         takes = [self._take_recall, self._take_user_recall]
         for take in reversed(takes) if self.user_chooser.offer.goes_first else takes:
@@ -284,7 +284,7 @@ class _Assembly:
         return self._choose_user_recall(left, self.user_recalled.cap)
 
     def _take_more_recall(self, left: int) -> int:
-        """Choose anew among the messages that the window does not show, in the room that is really left."""
+        """Choose again among the messages absent from the window, in the room really left."""
         left += self.recalled.cost
         if self.request.recall.status is None:
             left = self._choose_recall(left, min(self.recalled.cap, left))
@@ -299,12 +299,12 @@ class _Assembly:
         return left - self.user_recalled.cost
 
     def _shown_from(self) -> int | None:
-        """The first message that the window shows raw; None where all that may be recalled is older."""
+        """Return the first raw message of the window; None if all recallable messages are older."""
         first = next((message.seq for message in self.taken[-1].messages), None) if self.taken else None
         return first if first is not None else next((one.seq for one in self.history.open_turn), None)
 
     def _shorten(self, messages: Sequence[Message], left: int) -> Taken | None:
-        """Make messages fit by shortening what their tools returned."""
+        """Shorten tool results until messages fit."""
         stored = sum(message.tokens for message in messages)
         rate = max(self._cost(messages) / max(stored, 1), 0.01)
         room = int(left / rate)
@@ -322,7 +322,7 @@ class _Assembly:
         return None
 
     def _send(self, left: int) -> tuple[Outgoing, tuple[Message, ...]]:
-        """Write the window and count it whole; where that is more than its parts, give the oldest back."""
+        """Write the window and count the whole; if the count exceeds the parts, drop the oldest."""
         urgency = 1
         while True:
             messages = self._messages()
@@ -338,7 +338,7 @@ class _Assembly:
             urgency *= 2
 
     def _messages(self) -> tuple[Message, ...]:
-        """The summary, the turns, then what differs each time: nothing before it changes with it."""
+        """Return the summary, the turns, then the parts of one request, so that the prefix stays the same."""
         notes = [self.notes] if self.notes else []
         recalled = [one.message for one in (self.user_recalled, self.recalled) if one.message]
         turns = (message for turn in reversed(self.taken) for message in turn.messages)
@@ -346,7 +346,7 @@ class _Assembly:
         return (*notes, *turns, *shown, *recalled, *self.ending.messages)
 
     def _priced(self) -> int:
-        """What the messages of the window cost part by part."""
+        """Return the cost of the window's messages, part by part."""
         recalled = self.recalled.cost + self.user_recalled.cost
         beside = self._price_notes(self.notes) + self.shelved.cost + recalled
         return beside + self.taken_cost + self.ending.cost

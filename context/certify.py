@@ -1,4 +1,4 @@
-"""The account of a window: what each part costs, where it is from, what was left out and why."""
+"""Account of a window: cost and origin of each part, and omissions with reasons."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from context.wire import Loss
 
 @dataclass(frozen=True)
 class Taken:
-    """Messages in the window: what they cost there in the model's tokens, and what was cut out of them."""
+    """Messages in the window, with their cost in the model's tokens and the content cut out."""
 
     messages: Sequence[Message]
     cost: int = 0
@@ -30,21 +30,21 @@ class Taken:
 
 @dataclass(frozen=True)
 class Contents:
-    """What was put into a window.
+    """Content of a window.
 
     Attributes:
-        request: What there was.
-        history: Its turns, and what new messages go on with.
-        fixed: What must be sent, by part, in the model's tokens.
-        open_turn: The stored turn that the new messages go on with.
+        request: The content available.
+        history: The turns, and the beginning of an unfinished turn.
+        fixed: The fixed parts, by name, in the model's tokens.
+        open_turn: The stored turn continued by the new messages.
         new: The new messages.
-        left_out: Steps of the turn they go on with for which there was no room.
-        notes: The message of the summary; None where it is left out.
+        left_out: Steps of the open turn without room.
+        notes: The message of the summary; None if left out.
         taken: Whole turns, newest first.
-        taken_cost: What they cost together.
+        taken_cost: The cost of the whole turns together.
         shelved: The artifacts.
         recalled: The recalled stretches.
-        user_recalled: Those of the user's other sessions.
+        user_recalled: The recalled stretches of the user's other sessions.
     """
 
     request: WindowRequest
@@ -66,34 +66,34 @@ class Contents:
 
     @property
     def notes_cost(self) -> int:
-        """What the summary costs, 0 where it is left out."""
+        """Cost of the summary, 0 if left out."""
         return self.price(count_of([self.notes])) if self.notes else 0
 
     @property
     def history_cost(self) -> int:
-        """What all parts cost that may be left out."""
+        """Cost of all parts that may be left out."""
         recalled = self.recalled.cost + self.user_recalled.cost
         return self.notes_cost + self.taken_cost + self.shelved.cost + recalled
 
 
 _UNSHOWN = (RecallStatus.DOES_NOT_FIT, RecallStatus.NOT_INDEXED_YET, RecallStatus.SEARCH_FAILED)
-"""Why a window lacks recalled messages that it might have had."""
+"""Statuses for recalled messages missing from a window although available."""
 _BEHIND = RecallStatus.NOT_INDEXED_YET
-"""Why it lacks newer ones although it shows others, or found none among them."""
+"""Status for newer messages missing from a window beside shown ones, or if none were found."""
 
 
 def certify(contents: Contents, sent: Outgoing) -> Certificate:
     """Write the certificate of a window.
 
     Args:
-        contents: What it holds.
-        sent: The same in the format in which it goes out.
+        contents: The content of the window.
+        sent: The same content in the outgoing format.
     """
     return _Account(contents).write(sent)
 
 
 class _Account:
-    """Looks at what is in a window, and at what there was."""
+    """Account of a window against the available content."""
 
     def __init__(self, contents: Contents) -> None:
         self.contents = contents
@@ -154,7 +154,7 @@ class _Account:
         return (*blocks, Block("new", self.contents.new.cost, "request", "conversation"))
 
     def _exclusions(self) -> tuple[Exclusion, ...]:
-        """Name everything that was left out, oldest first."""
+        """Name all omissions, oldest first."""
         found = []
         notes = self.request.notes
         if notes:
@@ -181,7 +181,7 @@ class _Account:
         return Exclusion(what, "shortened-to-fit", saved)
 
     def _excluded_notes(self, notes: Notes) -> list[Exclusion]:
-        """Name the summary where it is left out, and the rest of it where a short version is shown."""
+        """Name the summary if left out, or the rest of a summary shown in a short version."""
         what = f"summary of messages {notes.from_seq}-{notes.to_seq}"
         whole = self.price(count_of([notes_message(notes)]))
         if self.contents.notes is None:
@@ -211,7 +211,7 @@ class _Account:
         return [Exclusion(f"messages {first}-{last}", "does-not-fit", cost)]
 
     def _concerns(self, repair: Repair) -> bool:
-        """Whether a repair lies in what is sent, and not in what was left out."""
+        """Say whether a repair lies in the sent content, not in the omissions."""
         excluded = len(self.contents.history.turns) - len(self.contents.taken)
         if excluded == 0:
             return True
@@ -224,7 +224,7 @@ def _say(repair: Repair) -> str:
 
 
 def _group(losses: Sequence[Loss]) -> tuple[Carried, ...]:
-    """Put losses of one kind together: a long history loses the same thing many times."""
+    """Group losses of one kind, since a long history loses the same kind many times."""
     seqs: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
     for loss in losses:
         seqs[loss.kind, loss.why].add(loss.seq)

@@ -1,17 +1,17 @@
-"""Decide whether something is worth making before anybody asks for it."""
+"""Decision whether to make something ahead, before any request."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 PRIOR_MADE = 10.0
-"""How many things made the first guess counts for, beside those that were really made."""
+"""Weight of the first guess, as a number of things made."""
 
 MOST_UNUSED = 50
 """After so many in a row without a use, no guess counts any more."""
 
 
 class Purpose(StrEnum):
-    """What is made ahead; stored, so renaming one strands its counts."""
+    """Purposes of things made ahead; stored, so a rename strands the counts."""
 
     READING = "reading"
     PLAN = "plan"
@@ -19,7 +19,7 @@ class Purpose(StrEnum):
 
 
 class Worth(StrEnum):
-    """Whether it is made, and why."""
+    """Decision to make a thing or not, with the reason."""
 
     PAYS = "pays"
     EXPLORES = "explores"
@@ -29,19 +29,19 @@ class Worth(StrEnum):
 
     @property
     def is_made(self) -> bool:
-        """Whether it is to be made."""
+        """True if the thing is to be made."""
         return self in {Worth.PAYS, Worth.EXPLORES}
 
 
 @dataclass(frozen=True)
 class Guess:
-    """One thing that could be made.
+    """Estimate for one thing that could be made.
 
     Attributes:
-        uses: How many requests will probably use it, before anything was counted, >= 0.
-        saving: Tokens of the answering model that a use saves, beside what costs nothing; may be negative.
-        tokens: Tokens of the model that makes it, in and out, >= 0.
-        price_share: What one of these costs, as a share of a token of the answering model, >= 0.
+        uses: Expected number of requests with a use, before anything was counted, >= 0.
+        saving: Tokens of the answering model saved by a use, free alternatives deducted; may be negative.
+        tokens: Tokens of the making model, in and out, >= 0.
+        price_share: Price of a making token, as a share of a token of the answering model, >= 0.
     """
 
     uses: float
@@ -51,19 +51,19 @@ class Guess:
 
     @property
     def cost(self) -> float:
-        """What it takes to make, in tokens of the answering model."""
+        """Cost of making the thing, in tokens of the answering model."""
         return self.tokens * self.price_share
 
 
 @dataclass(frozen=True)
 class Record:
-    """What became of a tenant's things of this kind, over the days that are looked at.
+    """History of a tenant's things of one kind, over the days counted.
 
     Attributes:
-        made: How many were made, >= 0.
-        used: How often they were used, all together, >= 0.
-        saved: Tokens of the answering model that these uses saved; may be negative.
-        unused: How many were made in a row, of the same purpose, without any use since, >= 0.
+        made: Number of things made, >= 0.
+        used: Number of uses, all together, >= 0.
+        saved: Tokens of the answering model saved by the uses; may be negative.
+        unused: Number of things of the same purpose made in a row without any use since, >= 0.
     """
 
     made: int = 0
@@ -74,14 +74,14 @@ class Record:
 
 @dataclass(frozen=True)
 class Account:
-    """What a tenant's background took and saved.
+    """Spending and savings of a tenant's background.
 
     Attributes:
         background: Tokens of all background calls of the day, >= 0.
-        spent_today: Tokens of the day for what was made ahead, >= 0.
-        spent: The same for this day and the one before, >= 0.
-        saved: Tokens of the answering model that it saved in the same two days; may be negative.
-        spent_ever: Tokens for it over all the days that are looked at, >= 0.
+        spent_today: Tokens of the day for things made ahead, >= 0.
+        spent: The same for today and the day before, >= 0.
+        saved: Tokens of the answering model saved in the same two days; may be negative.
+        spent_ever: Tokens for things made ahead over all days counted, >= 0.
     """
 
     background: int = 0
@@ -91,19 +91,19 @@ class Account:
     spent_ever: int = 0
 
     def with_more(self, tokens: int) -> "Account":
-        """The same after so many more tokens are spent on what is made ahead."""
+        """Return the account after further tokens spent on things made ahead."""
         more = {name: getattr(self, name) + tokens for name in ("spent_today", "spent", "spent_ever")}
         return replace(self, **more)
 
 
 @dataclass(frozen=True)
 class WorthLimits:
-    """How much may be spent on what is made ahead.
+    """Limits of spending on things made ahead.
 
     Attributes:
-        ceiling_share: The most of it as a share of what it saved, >= 0.
-        explore_share: The share of a day's background that is spent on what will probably not pay, [0, 1].
-        allowance_tokens: What a new tenant may spend before the ceiling counts, >= 0.
+        ceiling_share: The largest spending as a share of the savings, >= 0.
+        explore_share: The share of a day's background for things that will probably not pay, [0, 1].
+        allowance_tokens: The spending of a new tenant before the ceiling counts, >= 0.
     """
 
     ceiling_share: float = 0.3
@@ -112,27 +112,27 @@ class WorthLimits:
 
 
 def expected_uses(guess: Guess, record: Record) -> float:
-    """Say how many requests will use it: the first guess, drawn to what was counted the more was made."""
+    """Return the expected number of uses: the first guess, drawn to the counts as more things were made."""
     return (guess.uses * PRIOR_MADE + record.used) / (PRIOR_MADE + record.made)
 
 
 def expected_saving(saving: float, record: Record) -> float:
-    """Say what a use will save where nobody can tell ahead: a first guess, drawn to what was counted."""
+    """Return the expected saving of a use if unknown ahead: a first guess, drawn to the counts."""
     return (saving * PRIOR_MADE + record.saved) / (PRIOR_MADE + record.used)
 
 
 def worth_making(guess: Guess, record: Record, account: Account, limits: WorthLimits) -> Worth:
     """Decide whether to make a thing ahead.
 
-    It pays where its uses save more than it costs, as long as what was made lately has uses, within the
-    ceiling. What does not pay is made now and then all the same, in a small share of the background: else
-    nobody would ever learn that it does. What saves nothing even when it is used never is.
+    A thing pays if its uses save more than its cost, while recent things find uses, within the ceiling. A
+    thing that does not pay is still made now and then, in a small share of the background, or nobody would
+    ever learn of a change. A thing without a saving even when used is never made.
 
     Args:
-        guess: The thing.
-        record: What became of others of its kind.
-        account: What was spent and saved.
-        limits: How much may be spent.
+        guess: The estimate.
+        record: The history of other things of its kind.
+        account: Spending and savings.
+        limits: The limits of spending.
     """
     if guess.saving <= 0:
         return Worth.SAVES_TOO_LITTLE
