@@ -1,4 +1,4 @@
-"""Keeping the focus cache fresh and small: uses, expiry, a size bound; and how reads were answered."""
+"""Upkeep of the focus cache: uses, expiry, a size bound; and counts of answers by way."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -15,11 +15,11 @@ from models.session import Transaction
 from models.text_keys import Cells
 
 WAYS = ("exact", "near", "extract", "full", "none")
-"""How a read of an artifact can be answered."""
+"""Ways to answer a read of an artifact."""
 
 
 class ArtifactReading(Base):
-    """How often a tenant's reads were answered in one way on one day."""
+    """Number of a tenant's reads answered in a way on a day."""
 
     __tablename__ = "artifact_reading"
     __table_args__ = (
@@ -45,7 +45,7 @@ _COUNT = text(
 
 
 def count_readings(db: Transaction, tenant_id: UUID, readings: Mapping[str, int]) -> None:
-    """Add to the day's counts; a way that did not occur is not written."""
+    """Add to the day's counts; a way without reads is not written."""
     counted = {how: times for how, times in readings.items() if times > 0}
     if counted:
         for how, times in counted.items():
@@ -55,7 +55,7 @@ def count_readings(db: Transaction, tenant_id: UUID, readings: Mapping[str, int]
 
 
 def readings_since(db: Transaction, tenant_id: UUID, since: date) -> dict[str, int]:
-    """The counts of a tenant from a day on, by way."""
+    """Load the counts of a tenant from a day on, by way."""
     rows = db.execute(
         select(ArtifactReading.how, func.sum(ArtifactReading.readings))
         .where(ArtifactReading.tenant_id == tenant_id, ArtifactReading.day >= since)
@@ -69,10 +69,10 @@ _KEY = tuple_(*(getattr(ArtifactSummary, name) for name in _PARTS))
 
 
 def touch_used(db: Transaction, tenant_id: UUID, keys: Sequence[SummaryKey]) -> list[tuple[str, str, int]]:
-    """Say that entries were read: what nobody reads makes room first.
+    """Record the reading of entries: unread entries make room first.
 
     Returns:
-        Of each entry its artifact, who foresaw its focus, and what it costs in tokens.
+        For each entry the artifact, the origin of the focus, and the cost in tokens.
     """
     if not keys:
         return []
@@ -96,7 +96,7 @@ _EXPIRE = text(
 
 
 def expire(db: Transaction, *, most: int) -> int:
-    """Drop entries and wishes of any tenant whose time is over, at most so many at once. Returns how many."""
+    """Delete expired entries and wishes of any tenant, up to a maximum. Returns the number of entries."""
     return db.execute(_EXPIRE, {"most": most}).rowcount
 
 
@@ -123,15 +123,15 @@ _EVICT = text(
 
 
 def evict(db: Transaction, *, most_bytes: int, most: int) -> int:
-    """Make room where a tenant's entries together are larger than allowed: the least recently read go first.
+    """Make room when a tenant's entries together are too large: the least recently read entries go first.
 
     Args:
         db: A transaction.
-        most_bytes: What a tenant's entries may take, in bytes of text.
-        most: The most entries of one tenant that are dropped at once.
+        most_bytes: Maximum size of a tenant's entries, in bytes of text.
+        most: Maximum number of a tenant's entries dropped at once.
 
     Returns:
-        How many are gone; call again while it is not 0.
+        Number of dropped entries; call again until 0.
     """
     tenants = db.execute(_OVER, {"most_bytes": most_bytes}).scalars().all()
     limits = {"most_bytes": most_bytes, "most": most}
@@ -158,14 +158,14 @@ def tie_summaries(
     session_id: str | None = None,
     user_id: str | None = None,
 ) -> None:
-    """Say whose words a focus is, where nobody was named when it was asked: it is erased with them.
+    """Name the owner of a focus asked for without a name, so that the entry is erased with the owner.
 
     Args:
         db: A transaction.
-        tenant_id: Whose artifact.
-        key: Its artifact and its focus; every size, language and model of it is meant.
-        session_id: The session, begun or not; None for none.
-        user_id: The user; None for nobody.
+        tenant_id: The tenant of the artifact.
+        key: Artifact and focus; every size, language and model is meant.
+        session_id: The session, begun or not; None without a session.
+        user_id: The user; None without a user.
     """
     if session_id is None and user_id is None:
         return
@@ -176,7 +176,7 @@ def tie_summaries(
 
 
 def drop_session_summaries(db: Transaction, tenant_id: UUID, session_id: str) -> int:
-    """Forget what was asked in a session's words. Returns how many entries are gone."""
+    """Delete the entries for a session's words. Returns the number of entries."""
     return db.execute(
         delete(ArtifactSummary).where(
             ArtifactSummary.tenant_id == tenant_id, ArtifactSummary.session_id == session_id
@@ -185,7 +185,7 @@ def drop_session_summaries(db: Transaction, tenant_id: UUID, session_id: str) ->
 
 
 def drop_artifact_summaries(db: Transaction, tenant_id: UUID, artifact_id: str) -> int:
-    """Forget all that was read out of an artifact. Returns how many entries are gone."""
+    """Delete all entries of an artifact. Returns the number of entries."""
     return db.execute(
         delete(ArtifactSummary).where(
             ArtifactSummary.tenant_id == tenant_id, ArtifactSummary.artifact_id == artifact_id

@@ -76,14 +76,14 @@ _SIZES = text(
 def result_sizes(
     db: Transaction, tenant_id: UUID, session_id: str, *, from_seq: int, to_seq: int
 ) -> dict[int, int]:
-    """Count the tokens of the results that were taken out of messages, by message, without reading them.
+    """Count the tokens of results taken out of messages, by message, without reading the results.
 
     Args:
         db: A transaction.
-        tenant_id: Whose session.
-        session_id: Which one.
+        tenant_id: The tenant of the session.
+        session_id: The session.
         from_seq: First message.
-        to_seq: Last message, both included.
+        to_seq: Last message, included.
     """
     asked = {"tenant_id": tenant_id, "session_id": session_id, "from_seq": from_seq, "to_seq": to_seq}
     return {row.seq: row.tokens for row in db.execute(_SIZES, asked)}

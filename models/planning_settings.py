@@ -1,4 +1,4 @@
-"""How artifacts are planned into a window: the numbers that the API and the workers both go by."""
+"""Settings for planning artifacts into a window, shared by the API and the workers."""
 
 from decimal import Decimal
 from functools import lru_cache
@@ -12,7 +12,7 @@ from context.worth import WorthLimits
 
 
 class PlanningSettings(BaseSettings):
-    """When a model plans, what a request may choose, what artifacts may take; read from `AFTERTURN_*`."""
+    """Use of a planning model, choices of a request, room for artifacts; read from `AFTERTURN_*`."""
 
     model_config = SettingsConfigDict(
         env_prefix="AFTERTURN_",
@@ -77,14 +77,14 @@ class PlanningSettings(BaseSettings):
 
     @property
     def worth_limits(self) -> WorthLimits:
-        """How much may be spent on things that are made ahead."""
+        """Spending limits for things made ahead, as a value of the pure functions."""
         return WorthLimits(
             self.speculation_ceiling_share, self.speculation_explore_share, self.speculation_allowance_tokens
         )
 
     @property
     def thresholds(self) -> PlanningThresholds:
-        """The numbers of the decision table."""
+        """Thresholds of the decision table."""
         return PlanningThresholds(
             small_total_chars=self.artifact_small_total_chars,
             large_artifact_chars=self.artifact_large_chars,
@@ -95,5 +95,5 @@ class PlanningSettings(BaseSettings):
 
 @lru_cache
 def planning_settings() -> PlanningSettings:
-    """Read the settings once; they do not change afterwards."""
+    """Read the settings once; later changes are not seen."""
     return PlanningSettings()

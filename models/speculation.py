@@ -1,4 +1,4 @@
-"""What was made ahead of use, what was used of it, what it took and saved: counts by day, and no text."""
+"""Things made ahead of use: number made and used, tokens spent and saved, by day, without text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from models.profile import price_per_input_token
 from models.session import Transaction
 
 BUILT_IN = "extractive"
-"""The model that costs nothing."""
+"""Name of the free built-in model."""
 
 DAYS = 30
-"""How many days of counts are looked at."""
+"""Number of days of counts read."""
 
 
 class Speculation(Base):
-    """What a tenant had made ahead on one day, by what it is, who foresaw its use, and of what."""
+    """Counts of a tenant's things made ahead on a day, by purpose, origin and kind."""
 
     __tablename__ = "speculation"
     __table_args__ = (
@@ -45,12 +45,12 @@ class Speculation(Base):
 
 @dataclass(frozen=True)
 class What:
-    """What is counted together.
+    """Key of counts.
 
     Attributes:
-        purpose: What it is.
-        origin: Who foresaw its use.
-        kind: Of what it is made: the kind of an artifact's text; empty for the rest.
+        purpose: Purpose of the things.
+        origin: Origin of the forecast.
+        kind: Kind of an artifact's text; empty for other things.
     """
 
     purpose: Purpose
@@ -59,7 +59,7 @@ class What:
 
 
 PREPARED = What(Purpose.SUMMARY, "pause")
-"""Summaries that wait for a pause."""
+"""Key of summaries prepared for a pause."""
 
 _ADD = text(
     """
@@ -104,12 +104,12 @@ _SPENT_SINCE = text(
 
 
 def note_made(db: Transaction, tenant_id: UUID, what: What, *, spent_tokens: int) -> None:
-    """Count a thing that was made, at the end of its transaction, or two might wait for each other."""
+    """Count a made thing, at the end of the transaction, so that two transactions cannot deadlock."""
     _add(db, tenant_id, what, made=1, spent=spent_tokens)
 
 
 def note_used(db: Transaction, tenant_id: UUID, what: What, *, saved_tokens: int) -> None:
-    """Count a use of a thing, at the end of its transaction, as `note_made`."""
+    """Count a use of a thing, at the end of the transaction, like `note_made`."""
     db.execute(_END_STREAK, {"tenant_id": tenant_id, "purpose": what.purpose.value})
     _add(db, tenant_id, what, used=1, saved=saved_tokens)
 
@@ -121,13 +121,13 @@ def _add(db: Transaction, tenant_id: UUID, what: What, **counts: int) -> None:
 
 
 def spent_on(db: Transaction, tenant_id: UUID, call_ids: Sequence[UUID]) -> int:
-    """Say what calls took, in tokens, in and out."""
+    """Sum the tokens of calls, in and out."""
     asked = {"tenant_id": tenant_id, "call_ids": list(call_ids)}
     return int(db.execute(_SPENT, asked).scalar_one()) if call_ids else 0
 
 
 def spent_since_last(db: Transaction, tenant_id: UUID, work_id: int) -> int:
-    """Say what a piece of work took since it last ended, in tokens, in and out."""
+    """Sum the tokens of a piece of work since its last end, in and out."""
     return int(db.execute(_SPENT_SINCE, {"tenant_id": tenant_id, "work_id": work_id}).scalar_one())
 
 
@@ -149,7 +149,7 @@ _STANDING = text(
 
 
 def find_record(db: Transaction, tenant_id: UUID, what: What) -> tuple[Record, Account]:
-    """Say what became of what a tenant had made of a kind, and what all of it took and saved."""
+    """Find the record of a tenant's things of a key, and the account of all things."""
     named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
     row = db.execute(_STANDING, {"tenant_id": tenant_id, "days": DAYS, **named}).one()
     record, account = map(int, row[:4]), map(int, row[4:])
@@ -170,14 +170,14 @@ _PAID = text(
 
 
 def price_share(db: Transaction, tenant_id: UUID, *, maker: str, answering: str, default: float) -> float:
-    """Say what a token of one model costs, as a share of an input token of another.
+    """Compute the price of a model's token as a share of another model's input token.
 
     Args:
         db: A transaction.
-        tenant_id: Who pays.
-        maker: The model that makes things ahead: by the tenant's newest calls of it, else by its list price.
-        answering: The model that answers.
-        default: The share where a price is not known; 0 where the maker costs nothing, whatever is listed.
+        tenant_id: The paying tenant.
+        maker: The model that makes things ahead: priced by the tenant's newest calls, else by the list price.
+        answering: The answering model.
+        default: Share for an unknown price; 0 for a free maker, at any list price.
     """
     if not default or maker == BUILT_IN:
         return 0.0
@@ -190,14 +190,14 @@ def price_share(db: Transaction, tenant_id: UUID, *, maker: str, answering: str,
 
 @dataclass(frozen=True)
 class MadeAhead:
-    """What came of one purpose.
+    """Sums of a purpose.
 
     Attributes:
-        purpose: What was made.
-        made: How many.
-        used: How often they were used, all together.
-        spent_tokens: Tokens of the models that made them.
-        saved_tokens: Tokens of answering models that their uses saved; may be negative.
+        purpose: Purpose of the things.
+        made: Number of made things.
+        used: Number of uses of all things.
+        spent_tokens: Tokens of the making models.
+        saved_tokens: Tokens of answering models saved by the uses; may be negative.
     """
 
     purpose: str
@@ -217,6 +217,6 @@ _SUMS = text(
 
 
 def made_ahead(db: Transaction, tenant_id: UUID, *, first_day: date, last_day: date) -> list[MadeAhead]:
-    """Add up what was made ahead on these days (UTC), both included, by purpose."""
+    """Sum the things made ahead on a range of days (UTC), both ends included, by purpose."""
     rows = db.execute(_SUMS, {"tenant_id": tenant_id, "first": first_day, "last": last_day})
     return [MadeAhead(*row) for row in rows]

@@ -1,4 +1,4 @@
-"""Have a model plan how artifacts are used in a session's next context: one question, one plan."""
+"""Planning of artifacts for a session's next context by a model: a question, a plan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ _NO_ANSWER = (FailureKind.EMPTY, FailureKind.TRUNCATED, FailureKind.REFUSED, Fai
 
 @dataclass(frozen=True)
 class _Made:
-    """What came of one question to the planner."""
+    """Result of a question to the planner."""
 
     plan: dict[str, object] | None
     reason: str | None = None
@@ -46,17 +46,17 @@ class _Made:
 
 
 def plan_contexts(held: Claim, *, complete: Complete, llm: LlmSettings) -> str:
-    """Plan what a session waits for, the newest question first.
+    """Make the wanted plans of a session, the newest question first.
 
-    No transaction is open while the model answers; a plan is stored under the lease, and only where its wish
-    still stands. Until then, and where it fails, windows follow the plan by rule.
+    No transaction is open during a model call; a plan is stored under the lease, and only if the wish still
+    stands. Until then, and after a failure, windows follow the plan by rule.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
-        LlmFailure: The model did not answer at all; the wishes that are left stay.
+        LlmFailure: The model did not answer at all; the remaining wishes stay.
     """
     with reading() as db:
         session = find_session(db, held.tenant_id, held.key)
@@ -112,7 +112,7 @@ def _plan(held: Claim, row: PlanRow, uses: Sequence[Use], complete: Complete, ll
 
 
 def _input(held: Claim, row: PlanRow, uses: Sequence[Use]) -> tuple[PlanInput, list[Artifact]]:
-    """The artifacts of a wish, best first as the rule sees it: the planner is shown so many and no more."""
+    """Load the artifacts of a wish, best first by the rule: the planner sees only the first artifacts."""
     with reading() as db:
         attached = load_attachments(db, held.tenant_id, row.artifact_ids)
     known = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact is not None}
@@ -132,7 +132,7 @@ def _input(held: Claim, row: PlanRow, uses: Sequence[Use]) -> tuple[PlanInput, l
 
 
 def _attached(artifact: Artifact) -> Artifact:
-    """What the request brings, whether an earlier turn read it too or not."""
+    """Mark an artifact as brought by the request, even if read by an earlier turn."""
     return replace(artifact, metadata={**artifact.metadata, "attached": True, "historical": False})
 
 

@@ -1,4 +1,4 @@
-"""What is known of why an artifact will be read: its last turn, its session, others' habits, its own text."""
+"""Facts for predicting readings of an artifact: last turn, session, habits of others, own text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,23 +27,23 @@ from models.work import Claim
 from workers.settings import PrecomputeSettings
 
 TURN_MESSAGES = 100
-"""How far back the question of a turn is looked for."""
+"""Number of messages searched backwards for the question of a turn."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """An artifact, and what is known of why it will be read.
+    """An artifact, with the known reasons for a reading.
 
     Attributes:
-        artifact: Its text.
-        passages: Its prepared index, as bytes; None where there is none.
-        session: The session that used it last; None where no session uses it.
-        is_kept: Whether a session uses it, or somebody uploaded it.
-        question: What the turn that used it last asks; empty once it was answered.
-        open_work: What that session's summary leaves open.
-        mined: What artifacts of its tool were read for, with shares.
-        fits_whole: Whether a window of that session shows all of its artifacts as they are.
-        room: What its artifacts may take of a window, in stored tokens; None where no session uses this one.
+        artifact: The text.
+        passages: The prepared index, as bytes; None without an index.
+        session: The last using session; None without a session.
+        is_kept: True if a session uses the artifact, or somebody uploaded the artifact.
+        question: Question of the last using turn; empty once answered.
+        open_work: Open points of the session's summary.
+        mined: Reading focuses for the tool's artifacts, with shares.
+        fits_whole: True if a window of the session shows all artifacts whole.
+        room: Room of the session's artifacts in a window, in stored tokens; None without a session.
     """
 
     artifact: ArtifactText
@@ -58,10 +58,10 @@ class Known:
 
 
 def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
-    """Read what is known of an artifact; None where it is gone.
+    """Read the known facts about an artifact; returns None when the artifact is gone.
 
-    The session is read before its messages: what changes between the two makes what is asked in its words
-    out of date, and that is seen by its generation.
+    The session is read before the messages: a change between the two reads outdates the questions in the
+    session's words, and the generation shows the change.
     """
     with reading() as db:
         artifact = load_text(db, held.tenant_id, held.key)
@@ -90,7 +90,7 @@ def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
 def _fits_whole(
     db: Transaction, tenant_id: UUID, session: SessionState, room: int, planning: PlanningSettings
 ) -> bool:
-    """Whether the session's next request could show its artifacts whole."""
+    """Check whether the session's next request could show all artifacts whole."""
     uses = load_uses(
         db, tenant_id, session.session_id, after_seq=session.start_seq, newest=planning.artifact_newest
     )
@@ -99,7 +99,7 @@ def _fits_whole(
 
 
 def _room(session: SessionState, planning: PlanningSettings) -> int:
-    """What artifacts may take, by the session's last request."""
+    """Compute the room for artifacts, by the session's last request."""
     budget, model = session.budget, session.model or ""
     whole = canonical_tokens(budget.input_tokens, model) - session.system_tokens - session.tools_tokens
     if budget.history_limit is not None:
@@ -114,9 +114,9 @@ def _room(session: SessionState, planning: PlanningSettings) -> int:
 
 
 def _question_of(db: Transaction, held: Claim, origin: Origin, session: SessionState) -> str:
-    """What the turn asks, by the words under which a request of it looks for a summary.
+    """Find the turn's question, in the words used by a request of the turn to find a summary.
 
-    Once the turn has its answer, the next request asks something else.
+    Once the turn has its answer, the next request asks another question.
     """
     later = load_oldest(
         db,
@@ -140,9 +140,9 @@ def _question_of(db: Transaction, held: Claim, origin: Origin, session: SessionS
 
 
 def predict(known: Known, index: PassageIndex, settings: PrecomputeSettings) -> list[Prediction]:
-    """Name the focuses that may be asked for; a question for all of the artifact is the general one.
+    """Predict the focuses of readings; a question about the whole artifact is the general focus.
 
-    What is shown whole is read for none.
+    For an artifact shown whole no focus is predicted.
     """
     if known.fits_whole:
         return []

@@ -1,4 +1,4 @@
-"""Prepare an artifact for being read: index its passages, and answer the focuses that will be asked for."""
+"""Preparation of an artifact for reading: index the passages, and answer the expected focuses."""
 
 from dataclasses import dataclass, replace
 from uuid import UUID
@@ -32,14 +32,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class _Means:
-    """By what an artifact is prepared.
+    """Means of the preparation.
 
     Attributes:
-        complete: Asks a model.
-        llm: Which models, and their windows.
-        settings: How much is read and written ahead.
-        planning: What a summary must be worth.
-        ttl_s: How long a summary is kept, in seconds, > 0.
+        complete: Function that calls a model.
+        llm: The models and windows.
+        settings: Limits of reading and writing ahead.
+        planning: Required worth of a summary.
+        ttl_s: Lifetime of a summary, in seconds, > 0.
     """
 
     complete: Complete
@@ -58,17 +58,17 @@ def precompute_artifact(
     ttl_s: float,
     planning: PlanningSettings | None = None,
 ) -> str:
-    """Index an artifact and have it summarized for what it will probably be read for, likeliest first.
+    """Index an artifact and summarize the artifact for the expected readings, likeliest first.
 
-    No transaction is open while a model answers. Each summary is stored by itself, under the lease, and only
-    where its wish still stands: an erased session's question answers nobody.
+    No transaction is open during a model call. Each summary is stored separately, under the lease, and only
+    if the wish still stands: an erased session's question answers nobody.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
-        LlmFailure: The model did not answer; the wishes that are left stay.
+        LlmFailure: The model did not answer; the remaining wishes stay.
     """
     by = _Means(complete, llm, settings, planning or planning_settings(), ttl_s)
     known = look_up(held, by.planning)
@@ -86,10 +86,10 @@ def precompute_artifact(
 
 
 def _prepare_index(held: Claim, known: Known) -> PassageIndex:
-    """The prepared index, or a new one; one that cannot be read is made anew.
+    """Return the prepared index, or a new index; an unreadable index is made again.
 
-    It is stored without a look at the lease: whoever makes it makes the same one, and intake takes the same
-    rows in the other order.
+    The index is stored without a check of the lease: every maker makes the same index, and intake locks the
+    same rows in the other order.
     """
     if known.passages is not None:
         try:
@@ -103,12 +103,12 @@ def _prepare_index(held: Claim, known: Known) -> PassageIndex:
 
 
 def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
-    """Ask for the predicted summaries that will probably save more than they cost.
+    """Request the predicted summaries that will probably save more than they cost.
 
-    Nothing is asked in words of a session that was changed or erased since they were read: they may be gone.
+    Nothing is requested in words of a session changed or erased since the reading: the words may be gone.
 
     Returns:
-        False where that is so: the work is to be done again.
+        False for such a session: the work must be done again.
     """
     worth = _worth(held, known, index, by) if known.is_kept else []
     if not worth:
@@ -128,7 +128,7 @@ def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
 
 
 def _worth(held: Claim, known: Known, index: PassageIndex, by: _Means) -> list[Prediction]:
-    """The predictions that are worth a call, beside the extract that would stand there and costs nothing."""
+    """Choose the predictions worth a call, compared with a free extract in the same place."""
     predictions = predict(known, index, by.settings)
     artifact, tokens = known.artifact, summary_tokens(known.artifact, by.settings)
     read = min(artifact.tokens, input_cap(by.llm, by.settings))
@@ -165,14 +165,14 @@ _OWN_WORDS = frozenset({FocusOrigin.TURN, FocusOrigin.OPEN_WORK, FocusOrigin.MIN
 
 
 def _owned(wish: Wish, prediction: Prediction, known: Known) -> Wish:
-    """A focus in words of a session goes with the session; what the text itself suggests stays."""
+    """Bind a focus in a session's words to the session; a focus suggested by the text itself stays free."""
     if known.session is None or prediction.origin not in _OWN_WORDS:
         return wish
     return replace(wish, session_id=known.session.session_id)
 
 
 def wish_for(artifact: ArtifactText, focus: str, origin: str, summary_tokens: int) -> Wish:
-    """The wish for a summary of an artifact, in the language of the focus, else in the artifact's own."""
+    """Build the wish for a summary of an artifact, in the focus's language, else in the artifact's."""
     asked = normalise(focus)
     language = asked.language if asked.language != UNKNOWN else artifact.language or UNKNOWN
     key = SummaryKey(artifact.artifact_id, asked.key, size_class(summary_tokens), language)
@@ -180,7 +180,7 @@ def wish_for(artifact: ArtifactText, focus: str, origin: str, summary_tokens: in
 
 
 def _fulfil(held: Claim, known: Known, index: PassageIndex, wish: Wish, by: _Means) -> bool:
-    """Have a wish answered. Returns whether a summary came of it."""
+    """Answer a wish. Returns True when a summary was made."""
     owner = wish.session_id or (known.session.session_id if known.session else None)
     reader = Reader(
         held.tenant_id, held.work_id, owner, known.artifact, index, by.complete, by.llm, by.settings

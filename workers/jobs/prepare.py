@@ -1,4 +1,4 @@
-"""Whether a summary is worth preparing before it is needed: for a session that pauses, where that pays."""
+"""Check of the worth of preparing a summary ahead: only for sessions with pauses, and only with a saving."""
 
 from context.activation import ActivationSettings, Moment, is_cold
 from context.precompute.predict import PROMPT_TOKENS
@@ -15,16 +15,16 @@ from models.work import Claim
 from workers.jobs.notes import Segment
 
 PAUSES_AGAIN = 0.8
-"""How probably a session that paused pauses again, before anything of a tenant was counted."""
+"""Assumed probability of another pause in a session, before any count of the tenant."""
 
 NOTES_TOKENS = 1_000
-"""What a summary costs at most, about."""
+"""Approximate maximum cost of a summary, in tokens."""
 
 
 def pauses_long(db: Transaction, held: Claim, standing: Standing, activation: ActivationSettings) -> bool:
-    """Whether the session pauses for so long that its cache gets cold: what is prepared waits for that alone.
+    """Check whether the session pauses until the cache is cold: a prepared summary waits for such a pause.
 
-    A session that never did is summarized once, when history presses.
+    A session without pauses is summarized once, when history presses.
     """
     session = standing.session
     if is_cold(Moment(session.model, standing.idle_s), activation):
@@ -34,7 +34,7 @@ def pauses_long(db: Transaction, held: Claim, standing: Standing, activation: Ac
 
 
 def is_worth_preparing(held: Claim, session: SessionState, segment: Segment, llm: LlmSettings) -> bool:
-    """Whether a prepared summary will probably save its call after a pause, beside what is in force."""
+    """Check whether a prepared summary will probably save its call after a pause, beside the active summary."""
     covered, base = segment.cut.tokens, segment.base.tokens if segment.base else 0
     notes = min(covered // 4, NOTES_TOKENS)
     planning = planning_settings()

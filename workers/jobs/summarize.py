@@ -1,4 +1,4 @@
-"""Summarize a session: read what is due, have the notes written, and put them in force at a good moment."""
+"""Summarizing of a session: read due messages, write notes, and activate the summary at a good moment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -55,23 +55,23 @@ from workers.jobs.ride import look_for_ride
 log = structlog.get_logger()
 
 MOST_MESSAGES = 1_000
-"""What one summary reads at once; a longer history is summarized in as many rounds as it takes."""
+"""Number of messages read at once; a longer history takes several rounds."""
 
 MOST_OF_A_TURN, MOST_TOKENS = 20_000, 2_000_000
-"""Where reading ends even if no turn has: one as large as this stays raw."""
+"""End of reading even within a turn: a turn of this size stays raw."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What is to be done for a session.
+    """Work to do for a session.
 
     Attributes:
-        segment: What to summarize, or why nothing is.
-        waiting: The generation whose prepared summary waits; None where none does.
-        activation: Why a summary takes effect now; None where it waits.
-        summarized_seq: Where the summary in force ends.
-        is_full: Whether the window can no longer hold the history.
-        saves: By how many tokens the prepared summary makes the next request shorter.
+        segment: Segment to summarize, or the reason for none.
+        waiting: Generation of the waiting prepared summary; None without a prepared summary.
+        activation: Reason for activating a summary now; None for a summary to wait.
+        summarized_seq: End of the summary in force.
+        is_full: True if the window can no longer hold the history.
+        saves: Tokens saved by the prepared summary in the next request.
     """
 
     segment: Segment | str
@@ -92,18 +92,19 @@ def summarize_session(
     activation: ActivationSettings = IMMEDIATE,
     ride_price_share: float | None = None,
 ) -> str:
-    """Summarize the oldest finished turns of a session, if its history calls for it.
+    """Summarize the oldest finished turns of a session, if the history calls for a summary.
 
-    No transaction is open while the model answers. What was made is stored only if the lease still
-    holds, the session is of the same generation, and the summary it builds on is still the newest. It waits
-    as prepared until history presses or the prompt cache is cold.
+    No transaction is open during a model call. The result is stored only if the lease still holds, the
+    session is of the same generation, and the base is still the newest summary. The summary waits as prepared
+    until history
+    presses or the prompt cache is cold.
 
     Returns:
-        What came of it.
+        The outcome.
 
     Raises:
         LeaseLostError: Another worker has the work now.
-        LlmFailure: The model did not answer; what was prepared before helps where history presses.
+        LlmFailure: The model did not answer; an earlier prepared summary is activated when history presses.
     """
     task = _read_task(held, thresholds, activation, llm)
     if isinstance(task.segment, str):
@@ -127,17 +128,17 @@ def summarize_session(
 
 @dataclass(frozen=True)
 class _Spare:
-    """What the built-in model needs to stand in: the settings of the chosen one, and the gate's."""
+    """Settings of the chosen model and of the gate, for a stand-in by the built-in model."""
 
     llm: LlmSettings
     gate: GateSettings
 
 
 def _stand_in(held: Claim, task: _Task, segment: Segment, spare: _Spare) -> NewSummary | None:
-    """Have the built-in model cover what the window can no longer hold, until the chosen one has answered.
+    """Cover overflowing history with the built-in model, until the chosen model has answered.
 
-    It says who made it, and is no basis for the next one; None where nothing has to be covered, or where it
-    does not pass the gate either.
+    The summary names its maker, and is no base of the next summary. Returns None when nothing must be
+    covered, or when the gate refuses the stand-in too.
     """
     is_chosen = spare.llm.summarizer_model == EXTRACTIVE
     if not task.is_full or is_chosen or segment.cut.to_seq <= task.summarized_seq:
@@ -211,7 +212,7 @@ def _load_of(
     stands_in: bool,
     more: bool,
 ) -> Load:
-    """What the next request would carry; a summary that stands in counts for nothing."""
+    """Compute the load of the next request; a stand-in summary counts for nothing."""
     load = session.prepared_load
     if stands_in:
         tokens = sum(message.tokens for message in messages)
@@ -223,10 +224,10 @@ def _load_of(
 
 
 def _load_raw(db: Transaction, held: Claim, after_seq: int, last_seq: int) -> tuple[list[Message], bool]:
-    """Read the oldest raw messages, and on until a turn among them has ended, however many steps it took.
+    """Read the oldest raw messages, and on until a turn among the messages has ended, at any number of steps.
 
     Returns:
-        The messages, and whether others may follow that were not read.
+        The messages, and True if unread messages may follow.
     """
     messages: list[Message] = []
     while len(messages) < MOST_OF_A_TURN and sum(message.tokens for message in messages) < MOST_TOKENS:
@@ -285,7 +286,7 @@ def _new_summary(segment: Segment, notes: Notebook) -> NewSummary:
 
 
 def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook, spare: _Spare) -> str:
-    """Store what was made, and what stands in for it where it was refused and the window is full."""
+    """Store the result, and a stand-in for a refused result with a full window."""
     new = _new_summary(segment, notes)
     reason = new.rejected_because
     task = task if reason else _once_indexed(held, task, segment.cut.to_seq)
@@ -314,13 +315,13 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook, spare: _
 
 
 def _once_indexed(held: Claim, task: _Task, to_seq: int) -> _Task:
-    """Index all that the summary will hide; where that is not to be had, the summary waits as prepared."""
+    """Index all messages hidden by the summary; if indexing fails, the summary waits as prepared."""
     known = index_through(held.tenant_id, held.key, to_seq, settings=recall_settings())
     return task if known else replace(task, activation=None)
 
 
 def _note_verdict(db: Transaction, held: Claim, task: _Task, reason: str | None) -> None:
-    """After a refusal the session rests, longer each time in a row; what was prepared before still helps."""
+    """Rest the session after a refusal, longer each time; an earlier prepared summary still helps."""
     if reason is None:
         end_rest(db, held)
         return
@@ -368,7 +369,7 @@ def _activate_waiting(db: Transaction, held: Claim, task: _Task) -> int | None:
 
 
 def _finish(held: Claim, task: _Task, outcome: str) -> str:
-    """End without new notes; a prepared summary takes effect where it is time."""
+    """End without new notes; a prepared summary is activated if the time has come."""
     with transaction() as db:
         version = _activate_waiting(db, held, task)
         if version is not None:
