@@ -1,4 +1,4 @@
-"""Shadow mode: compute parts without using them, and see what they would save and lose."""
+"""Shadow mode: compute parts without using them, and show their savings and losses."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +59,7 @@ def switch_off(
 
 @app.command()
 def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIRECTORY) -> None:
-    """Show which parts are in shadow and which are in use."""
+    """Show the parts in shadow and the parts in use."""
     settings = shadow_settings()
     with operator_transaction(data_dir) as db:
         switch = find_switch(db, known_tenant(db, tenant), default=settings.shadow_parts)
@@ -80,7 +80,7 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Show what each part would have saved and lost, and whether to switch it on; and what was made ahead."""
+    """Show each part's savings, losses and verdict, and the use of work made ahead."""
     with operator_transaction(data_dir) as db:
         owner, today = known_tenant(db, tenant), present(db).date()
         reports = report_shadow(db, owner, since=timedelta(days=days), limits=shadow_settings().limits)
@@ -105,7 +105,7 @@ def plant(
     wait_s: Annotated[float, typer.Option(min=0, max=600, help="How long to wait for its summary.")] = 60,
     data_dir: DataDirectory = DATA_DIRECTORY,
 ) -> None:
-    """Tell a small conversation with known facts, and ask for each whether the window would still hold it."""
+    """Store a small conversation with known facts, and probe the window for each fact."""
     try:
         target = find_target(base_url, api_key, data_dir)
         with Client(target.base_url, target.api_key) as client:
@@ -117,7 +117,7 @@ def plant(
 
 
 def probe_table(probes: Sequence[Probe]) -> Table:
-    """A row for each fact: whether the window holds it, as it is and with each part."""
+    """Build a table with a row per fact: presence in the served window and in the window with each part."""
     names = list(probes[0].would) if probes else []
     table = Table("question", "all raw", *names)
     for probe in probes:
@@ -133,7 +133,7 @@ def probe_table(probes: Sequence[Probe]) -> Table:
 
 
 def ahead_table(ahead: Sequence[MadeAhead]) -> Table:
-    """A row for each purpose: what was made ahead of use, and what came of it."""
+    """Build a table with a row per purpose: work made ahead of use, and its result."""
     table = Table("made ahead", "made", "used", "tokens spent", "tokens saved")
     for one in ahead:
         counts = (one.made, one.used, one.spent_tokens, one.saved_tokens)
@@ -166,7 +166,7 @@ def _share(share: Share | None, found: int, of: int) -> str:
 
 
 def _money(report: PartReport) -> str:
-    """A sum of known prices; unknown ones are counted beside it, never 0."""
+    """Format a sum of known prices; unknown prices are counted separately, never as 0."""
     tally = report.tally
     unknown = f"{tally.unpriced_reads} unknown" if tally.unpriced_reads else ""
     known = f"{tally.saved_usd:.4f}" if tally.unpriced_reads < tally.reads else ""

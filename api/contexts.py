@@ -1,4 +1,4 @@
-"""The context of the next request: what fits, and the proof."""
+"""The context of the next request: the fitting window, with proof."""
 
 from uuid import UUID
 
@@ -37,7 +37,7 @@ router = APIRouter(prefix="/v1", tags=["context"])
 
 
 class ContextCall(ContextRequest):
-    """A request, or a look at what its answer would be."""
+    """A context request, or a preview of its answer."""
 
     dry_run: bool = Field(
         default=False, description="Answer and leave no trace: the request is neither remembered nor counted."
@@ -46,7 +46,7 @@ class ContextCall(ContextRequest):
 
 @router.post("/sessions/{session_id}/context", openapi_extra=documented(ContextCall))
 def read_context(session_id: SessionId, call: BodyCall) -> Response:
-    """Answer with the newest summary in force, artifacts and the raw turns after it, within the budget."""
+    """Answer with the newest summary in force, artifacts and the raw turns after, within the budget."""
     caller = call.caller("read")
     request = call.body(ContextCall)
     return answer_context(caller.tenant_id, session_id, request, is_trial=request.dry_run)
@@ -55,16 +55,17 @@ def read_context(session_id: SessionId, call: BodyCall) -> Response:
 def answer_context(
     tenant_id: UUID, session_id: str, request: ContextRequest, *, is_trial: bool = False
 ) -> Response:
-    """Answer a context request; no model is called, and nothing that the answer does not need is waited for.
+    """Answer a context request, without model calls and without waiting for optional work.
 
     Args:
-        tenant_id: Who asks.
-        session_id: Which session is to go on.
-        request: What is to be sent.
-        is_trial: Whether nothing comes of it: the answer is the same, and it is not waited for work either.
+        tenant_id: The caller's tenant.
+        session_id: The session to continue.
+        request: The request.
+        is_trial: True for a trial: the answer is the same, but nothing is recorded, and no work is waited
+            for.
 
     Raises:
-        AfterturnError: The request cannot be answered; says why.
+        AfterturnError: The request cannot be answered, with the reason.
     """
     given = read_request(request)
     if is_trial:
@@ -108,7 +109,7 @@ def answer_context(
 
 
 def _count(standing: Standing | None, certificate: Certificate) -> None:
-    """Count what was sent, and what summaries saved of the history that they stand for."""
+    """Count the tokens sent, and the history tokens saved by summaries."""
     summarized = standing is not None and certificate.summary_covers is not None
     count(Counted.CONTEXTS, "yes" if summarized else "no")
     count(Counted.CONTEXT_TOKENS, "sent", by=certificate.input_tokens)
@@ -118,7 +119,7 @@ def _count(standing: Standing | None, certificate: Certificate) -> None:
 
 
 def _afterwards(sought: Sought, filled: Filled, asking: Asking, shadow: Shadow) -> BackgroundTasks | None:
-    """What is written down once the answer is sent: nobody waits for it, and its loss is harmless."""
+    """Build the tasks after the answer; a lost task is harmless."""
     judged, shelved = sought.given.judged, filled.window.shelved
     later = BackgroundTasks([judged.recording] if judged and judged.recording else [])
     if shelved.execution.records and not shadow.tries(Part.EXTRACTS):

@@ -1,4 +1,4 @@
-"""What models cost a tenant: the ledger by day, purpose and model; the caps, and what is left of them."""
+"""Costs of a tenant's models: the ledger by day, purpose and model; the caps with the rest of each."""
 
 import re
 from dataclasses import asdict
@@ -25,14 +25,14 @@ router = APIRouter(prefix="/v1", tags=["usage"])
 DEFAULT_DAYS = 30
 MOST_DAYS = 400
 LAST_DAY = date.max - timedelta(days=1)
-"""The last day that another one follows: a day ends where the next begins."""
+"""Last day with a following day: a day ends at the start of the next."""
 
 
 _WRITTEN = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 def _read_day(given: object) -> date:
-    """A day as people write it: no time of day, and no number that is taken for seconds since 1970."""
+    """Read a day in ISO form, without time of day; plain numbers are refused."""
     try:
         if isinstance(given, str) and _WRITTEN.fullmatch(given):
             return date.fromisoformat(given)
@@ -45,7 +45,7 @@ Day = Annotated[date, BeforeValidator(_read_day)]
 
 
 class DayRange(Parameters):
-    """Which days to answer for, in UTC; both ends are included."""
+    """Range of days in UTC; both ends included."""
 
     first: Day | None = Field(
         None, alias="from", description="The first day; without it, 29 before the last."
@@ -57,8 +57,8 @@ class DayRange(Parameters):
 def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
     """Answer with calls, tokens and known prices by day, purpose and model; unknown prices are counted.
 
-    `made_ahead` says what was made before anybody asked for it, how often it was used, and what it took and
-    saved, in tokens.
+    `made_ahead` lists work made before any request, with its number of uses, its tokens spent and its tokens
+    saved.
     """
     caller = call.caller("read")
     with reading() as db:
@@ -97,7 +97,7 @@ def _day(row: DayUsage) -> dict[str, Any]:
 
 
 def _known(price_usd: Decimal, row: DayUsage) -> Decimal | None:
-    """None where no call of the row has a known price: a sum of nothing is not 0."""
+    """Return the price, or None if no call of the row has a known price: an empty sum is not 0."""
     return None if row.unpriced_calls and not price_usd else price_usd
 
 

@@ -1,4 +1,4 @@
-"""What an answer says of its artifacts and tools, and what is counted of them once it is sent."""
+"""Report of an answer's artifacts and tools, and counts after sending."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -45,14 +45,14 @@ from models.work import WorkKind, want
 log = structlog.get_logger()
 
 NAME_TOOLS_HINT = "{count} more tools are not shown here; a message that names one gets it"
-"""How the request's own tools for which there was no room are announced."""
+"""Hint about the request's own tools left out for lack of room."""
 
 SIZE = SizeClass.MEDIUM
-"""How long a summary is that a request asks for."""
+"""Size of a summary requested by a context request."""
 
 
 def artifact_members(tenant_id: UUID, shelving: Shelving, shelved: Shelved, *, model: str) -> dict[str, Any]:
-    """Which artifacts were used, how, by whose plan, and what that cost in other models' calls."""
+    """Report the artifacts in use, the kind of use, the planner, and the cost of other models' calls."""
     records = shelved.execution.records
     planned = shelving.planned
     metadata = ContextUtilizationMetadata(
@@ -69,7 +69,7 @@ def artifact_members(tenant_id: UUID, shelving: Shelving, shelved: Shelved, *, m
 
 
 def _cost(tenant_id: UUID, shelving: Shelving, shelved: Shelved) -> ContextPlanningCost | None:
-    """From the ledger: the plan's calls, and those that made the summaries that are shown."""
+    """Sum the ledger's cost of the plan's calls and of the calls behind shown summaries."""
     planner = tuple(shelving.planned.call_ids)
     summarizer = tuple(UUID(call) for one in shelved.execution.used for call in one.reading.call_ids)
     if not planner and not summarizer:
@@ -87,7 +87,7 @@ def _priced(calls: Iterable[UUID], prices: dict[UUID, Decimal | None]) -> list[D
 
 
 def tool_members(chosen: ChosenTools) -> dict[str, Any] | None:
-    """What became of the tools; None for a request without any."""
+    """Report the outcome for the tools; None for a request without tools."""
     if chosen.tools is None:
         return None
     renamed = {name: entry for name, entry in chosen.entry_ids.items() if name != entry}
@@ -104,7 +104,7 @@ def tool_members(chosen: ChosenTools) -> dict[str, Any] | None:
 
 
 def _hint(chosen: ChosenTools) -> str | None:
-    """How to get at tools for which there was no room; None where none is missing."""
+    """Write how to reach the hidden tools; None if none is hidden."""
     if not chosen.hidden:
         return None
     return FIND_TOOLS_HINT if chosen.entry_ids else NAME_TOOLS_HINT.format(count=len(chosen.hidden))
@@ -117,7 +117,7 @@ def _names(tool: dict[str, Any]) -> Iterable[str]:
 
 
 def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
-    """The tools and skills that a request does not carry, each once, as its certificate names them."""
+    """List the tools and skills left out of a request, each once, as named in the certificate."""
     left_out = (
         ("tool", "not-wanted-by-preflight", chosen.filtered),
         ("tool", "no-room-for-tools", chosen.hidden),
@@ -136,10 +136,10 @@ def remember_use(
     session_id: str,
     model: str,
 ) -> None:
-    """Count how artifacts were read, and ask for the summaries that were missed; hints, and no more.
+    """Count the uses of artifacts, and queue missing summaries, as hints only.
 
-    What was read of a session that was changed or erased since asks for nothing. A session that has no turn
-    yet is named all the same: what is asked in its words is erased with it.
+    A session changed or erased since the read queues nothing. A session without a turn yet is named all the
+    same, so that its words are erased with the session.
     """
     records = shelved.execution.records
     if not records:
@@ -168,7 +168,7 @@ def remember_use(
 def _note_uses(
     db: Transaction, tenant_id: UUID, shelving: Shelving, touched: Sequence[tuple[str, str, int]]
 ) -> None:
-    """Count what was made ahead and is used now, and what it saved beside an extract and the plan by rule."""
+    """Count uses of work made ahead, and the tokens saved against an extract and the rule's plan."""
     if shelving.planned.by_model:
         what = What(Purpose.PLAN, FocusOrigin.REQUEST)
         note_used(db, tenant_id, what, saved_tokens=shelving.planned.saved_tokens)
@@ -184,9 +184,9 @@ _Missed: TypeAlias = tuple[Artifact, Focus, ArtifactUsageRecord]
 
 
 def _missed(shelving: Shelving, records: Sequence[ArtifactUsageRecord]) -> list[_Missed]:
-    """The artifacts of which a summary for this question is missing, though the next request may want it.
+    """List the artifacts without a summary for the question, if the next request may want a summary.
 
-    A look-up is answered by an extract, and that is good; but an agent looks the same up at every step.
+    An extract is a good answer to a look-up, but an agent repeats the look-up at every step.
     """
     focus, known = shelving.focus, {one.artifact_id: one for one in shelving.artifacts}
     wanted = {ProcessingStrategy.SUMMARIZE.value}
@@ -212,7 +212,7 @@ def _missed(shelving: Shelving, records: Sequence[ArtifactUsageRecord]) -> list[
 
 @dataclass(frozen=True)
 class _Buyer:
-    """For whom summaries are asked, and at what price: that of a token of the summarizer, as a share."""
+    """Buyer of summaries, with the price of a summarizer token as a share of the answering model's token."""
 
     tenant_id: UUID
     session_id: str
@@ -222,10 +222,10 @@ class _Buyer:
 def _is_worth_it(
     db: Transaction, buyer: _Buyer, shelving: Shelving, artifact: Artifact, record: ArtifactUsageRecord
 ) -> bool:
-    """Whether a summary will save more than its call costs, beside what the window shows now.
+    """Tell whether a summary would save more than its call costs, against the present window.
 
-    Where it shows nothing, the extract that found no room counts. What another summarizer made, and is read
-    still, was worth its call already.
+    If the window shows nothing, an extract without room counts. A summary by another summarizer still in use
+    has already proved worth its call.
     """
     if record.is_outdated:
         return True
@@ -241,13 +241,13 @@ def _is_worth_it(
 
 
 def _price_share(db: Transaction, tenant_id: UUID, shelving: Shelving, model: str) -> float:
-    """What a token of the summarizer costs beside one of the model that answers."""
+    """Compute the price of a summarizer token relative to the answering model's token."""
     maker, default = shelving.in_force.model or "", planning_settings().artifact_price_share
     return price_share(db, tenant_id, maker=maker, answering=model, default=default)
 
 
 def _wish(db: Transaction, buyer: _Buyer, shelving: Shelving, missed: Sequence[_Missed]) -> None:
-    """Ask for what is missing of the model in force; which one that is, the worker knows best."""
+    """Queue missing summaries for the model in force; the worker knows the actual model."""
     tenant_id = buyer.tenant_id
     for artifact, focus, record in missed:
         if not _is_worth_it(db, buyer, shelving, artifact, record):

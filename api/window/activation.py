@@ -1,4 +1,4 @@
-"""Prepared summaries at a context read: put in force at a good moment, and what the prompt cache gives."""
+"""Activation of prepared summaries at a context read, at a good moment for the prompt cache."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,22 +24,22 @@ from models.summary import activate_prepared
 log = structlog.get_logger()
 
 FULL = 0.95
-"""A window fuller than this has no room left that could be counted on."""
+"""Fill level above which a window has no reliable room left."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request spends beside history, in stored tokens.
+    """Size of a request beside history, in stored tokens.
 
     Attributes:
-        model: Who is asked.
+        model: The answering model.
         budget: The window.
-        lasting: The window that the session's requests usually have, this one included.
+        lasting: The usual window of the session's requests, including the present request.
         system_tokens: The system prompt.
         tools_tokens: The tool definitions.
         new_tokens: The new messages.
-        goes_on: Whether the request answers calls: what its turn sent just now is in the provider's cache.
-        fresh_tokens: Of the new messages, those since the turn's request before this one; all where it began.
+        goes_on: True if the request answers calls: the turn's earlier part is in the provider's cache.
+        fresh_tokens: New messages since the turn's earlier request; all new messages at the turn's beginning.
     """
 
     model: str
@@ -52,20 +52,20 @@ class Asked:
     fresh_tokens: int = 0
 
     def starts_otherwise(self, session: SessionState) -> bool:
-        """Whether the provider's cached prefix of the last request is of no use to this one."""
+        """Tell whether the last request's cached prefix is useless for the request."""
         seen = (session.system_tokens, session.tools_tokens)
         changed = session.max_tokens is not None and seen != (self.system_tokens, self.tools_tokens)
         return changed or is_other_model(self.model, session.model)
 
     def overflows(self, session: SessionState) -> bool:
-        """Whether the usual window does not hold all history, or only just: it is counted more exactly."""
+        """Tell whether the usual window overflows with all history, with a margin for inexact counts."""
         history = session.raw_tokens + session.summary_tokens
         total = history + self.system_tokens + self.tools_tokens + self.new_tokens
         too_long = guarantee(history, self.model) > self.lasting.history_window * FULL
         return too_long or guarantee(total, self.model) > self.lasting.input_tokens * FULL
 
     def moment(self, standing: Standing) -> Moment:
-        """What is known when it comes."""
+        """Build the facts for choosing the moment."""
         session = standing.session
         return Moment(
             self.model,
@@ -78,19 +78,19 @@ class Asked:
 def settle(
     tenant_id: UUID, standing: Standing, asked: Asked, *, keep: bool = True
 ) -> tuple[Standing, Activation | None]:
-    """Put the prepared summary in force where this request is a good moment for it; no model is called.
+    """Activate the prepared summary if the request is a good moment; no model is called.
 
-    The request after this one then starts alike, so the choice is stored. Two reads at once store it once.
-    Where a write holds the session, the next read does it: none waits for that.
+    The choice is stored, so that the next request has the same beginning. Two reads at once store the choice
+    once. If a write holds the session, the next read makes the choice: no read waits.
 
     Args:
-        tenant_id: Whose session.
-        standing: How it stands.
-        asked: What the request spends.
-        keep: Whether the choice is stored; else it is taken back once it is known how things would stand.
+        tenant_id: The session's tenant.
+        standing: The session's state.
+        asked: Size of the request beside history.
+        keep: True to store the choice; else the choice is rolled back after computing the resulting state.
 
     Returns:
-        How the session stands now, and why the summary took effect; None where none did.
+        The session's new state, and the reason for the activation; None without an activation.
     """
     session = standing.session
     if not session.has_prepared:
@@ -119,9 +119,9 @@ def settle(
 
 
 def wants_work(standing: Standing, asked: Asked) -> bool:
-    """Whether a worker should look at the session: once per turn, and not while it is due already.
+    """Tell whether a worker should look at the session: once per turn, and not while work is already due.
 
-    The usual window decides, and no budget or window of one request: others of the session are larger.
+    The usual window decides, not the budget or window of a single request: other requests may be larger.
     """
     if standing.due_at is not None or (standing.is_tried and not asked.starts_otherwise(standing.session)):
         return False
@@ -138,7 +138,7 @@ def wants_work(standing: Standing, asked: Asked) -> bool:
 def cache_report(
     standing: Standing | None, asked: Asked, certificate: Certificate, activation: Activation | None
 ) -> dict[str, Any]:
-    """How much of the window the provider has probably cached; an estimate from what stayed the same."""
+    """Estimate the provider's cached part of the window from the unchanged parts."""
     settings = compression_settings().activation_settings
     session = standing.session if standing else SessionState("")
     idle_s = standing.idle_s if standing else None
@@ -167,7 +167,7 @@ def cache_report(
 
 
 def _is_new(standing: Standing) -> bool:
-    """Whether the summary took effect after the last turn: no request of that turn started with it."""
+    """Tell whether the summary was activated after the last turn, unknown to any earlier request."""
     since = standing.summary.activated_at if standing.summary else None
     last = standing.session.last_turn_at
     return since is not None and last is not None and since > last

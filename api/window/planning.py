@@ -1,4 +1,4 @@
-"""Whose plan a window follows: a model's where one is worth it and ready, the rule's in every other case."""
+"""Choice of a window's plan: a model's plan if worthwhile and ready, else the rule's."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,12 +42,12 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Chosen:
-    """The models of a request beside the one that answers; empty for those of the settings.
+    """The models of a request beside the answering model; empty for the settings' models.
 
     Attributes:
-        planner: Plans how artifacts are used.
-        summarizer: Summarizes them.
-        is_expensive_primary: Whether the model that answers is expensive.
+        planner: Model for planning the use of artifacts.
+        summarizer: Model for summarizing artifacts.
+        is_expensive_primary: True if the answering model is expensive.
     """
 
     planner: str = ""
@@ -56,15 +56,15 @@ class Chosen:
 
 
 class Planning(Protocol):
-    """What a plan is asked for with."""
+    """Inputs of a plan request."""
 
     @property
     def tenant_id(self) -> UUID:
-        """Whose artifacts."""
+        """The artifacts' tenant."""
 
     @property
     def session(self) -> SessionState | None:
-        """In which session; None for one that is not stored."""
+        """The session; None for an unstored session."""
 
     @property
     def wanted(self) -> Wanted:
@@ -80,15 +80,15 @@ class Planning(Protocol):
 
     @property
     def goes_on(self) -> bool:
-        """Whether the turn goes on, so that its next request asks the same again."""
+        """True if the turn continues, so that the next request repeats the question."""
 
     @property
     def by_rule(self) -> bool:
-        """Whether no model's plan is used."""
+        """True if no model's plan is used."""
 
     @property
     def is_trial(self) -> bool:
-        """Whether nothing comes of it: no plan is asked for."""
+        """True for a trial: no plan is requested."""
 
     @property
     def budget_tokens(self) -> int:
@@ -96,11 +96,11 @@ class Planning(Protocol):
 
 
 class Known(Protocol):
-    """What is known of the artifacts of a request."""
+    """Facts about a request's artifacts."""
 
     @property
     def old(self) -> Mapping[str, Superseded]:
-        """What a later call made old."""
+        """Artifacts made old by a later call."""
 
     @property
     def relevance(self) -> Mapping[str, float]:
@@ -108,20 +108,20 @@ class Known(Protocol):
 
     @property
     def answered(self) -> Collection[str]:
-        """Of which there is a summary for the very question."""
+        """Artifacts with a summary for the exact question."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan, and how it came about.
+    """A plan with its origin.
 
     Attributes:
         plan: A decision about every artifact.
-        choice: Whether a model should plan, and why.
-        by_model: Whether a model did.
-        fallback: Why the rule's plan answers although a model's was wanted; empty where none was.
+        choice: Decision about planning by a model, with the reason.
+        by_model: True for a model's plan.
+        fallback: Reason for the rule's plan although a model's was wanted; empty if not wanted.
         call_ids: The model's calls in the ledger.
-        saved_tokens: What a model's plan shows less than the rule's, about; below 0 where it shows more.
+        saved_tokens: Approximate tokens saved against the rule's plan; negative for a larger plan.
     """
 
     plan: ArtifactPlan
@@ -133,7 +133,7 @@ class Planned:
 
     @property
     def outcome(self) -> str:
-        """What came of planning, without what a model said."""
+        """Name the outcome of planning, without any text of a model."""
         if self.fallback:
             return self.fallback.partition(":")[0]
         return "model" if self.by_model else "rule"
@@ -143,7 +143,7 @@ NO_PLAN_NEEDED = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=Plan
 
 
 def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known) -> Planned:
-    """Plan by rule at once; take a model's plan instead where one is wanted and there in time."""
+    """Plan by rule at once; use a model's plan instead if wanted and ready in time."""
     by_rule = plan_by_rule(
         artifacts,
         question.wanted,
@@ -195,7 +195,7 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
 
 
 def _cannot(question: Planning, artifacts: Sequence[Artifact], known: Known) -> str:
-    """Why no model is asked for a plan; empty where one can be."""
+    """Return the reason against a model's plan; empty if possible."""
     if question.by_rule:
         return "in-shadow"
     if fits_whole(artifacts, known.old, question.budget_tokens):
@@ -204,18 +204,19 @@ def _cannot(question: Planning, artifacts: Sequence[Artifact], known: Known) -> 
 
 
 def _is_in_time(question: Planning) -> bool:
-    """Whether a plan that is asked for now is there for the caller, or for the next request of its turn."""
+    """Tell whether a plan requested now is in time for the caller, or for the next request of the turn."""
     return question.goes_on or question.wait_ms > 0
 
 
 def _ask(
     question: Planning, session: SessionState, key: PlanKey, artifacts: Sequence[Artifact]
 ) -> PlanRow | None:
-    """The plan as it stands; asked for where it is not there, and waited for where the caller waits.
+    """Return the plan's row; request a missing plan, and wait if the caller waits.
 
-    A question that this request answers is not asked again: its plan would come too late. One that failed is
-    asked for anew by a caller that waits, after a while, and once another model plans.
-    The question may hold words of stored messages: once those are changed or erased, it is not asked.
+    A question answered by the present request is not planned: the plan would come too late. A failed plan is
+    requested again by a waiting caller, after a while, and for another planner model. The question may
+    contain words of stored
+    messages: after their change or erasure, no plan is requested.
     """
     session_id = session.session_id
     found = _find(question.tenant_id, key)
@@ -240,14 +241,14 @@ def _ask(
 
 
 PLAN_USES, PLAN_SAVING = 1.9, 200
-"""How many further steps follow a plan, and what each saves, before anything of a tenant was counted."""
+"""Expected uses of a plan in further steps, and tokens saved per use, before any counts of a tenant."""
 
 PLAN_TOKENS, PLAN_TOKENS_EACH = 400, 150
-"""What a plan takes, and each artifact that it is about."""
+"""Tokens of a plan, and of each artifact in a plan."""
 
 
 def _is_worth_it(db: Transaction, question: Planning, artifacts: Sequence[Artifact]) -> bool:
-    """Whether a plan will save its call; one that a caller waits for is no guess."""
+    """Tell whether a plan would save more than its call costs; always for a waiting caller."""
     if question.wait_ms:
         return True
     maker = question.chosen.planner or in_force.planner.find() or ""
@@ -266,7 +267,7 @@ def _saved(by_rule: ArtifactPlan, by_model: ArtifactPlan, artifacts: Sequence[Ar
 
 
 def _size(plan: ArtifactPlan, tokens: Mapping[str, int]) -> int:
-    """What a plan shows, about: what is whole, and a usual reading of what is read."""
+    """Estimate a plan's size: whole artifacts, and a usual reading for the others."""
     shown = (one for one in plan.artifacts if one.strategy is not ProcessingStrategy.EXCLUDE)
     return sum(
         tokens.get(one.artifact_id, 0)
@@ -277,7 +278,7 @@ def _size(plan: ArtifactPlan, tokens: Mapping[str, int]) -> int:
 
 
 def _is_asked(question: Planning, key: PlanKey, found: PlanRow | None) -> bool:
-    """Whether something is to be done for a plan, in time for somebody, that was perhaps asked for before."""
+    """Tell whether to request or await a plan, possibly requested before, in time to be used."""
     if found is None or not _is_in_time(question):
         return _is_in_time(question)
     if found.state is PlanState.READY or question.wait_ms:
@@ -312,7 +313,7 @@ def _find(tenant_id: UUID, key: PlanKey) -> PlanRow | None:
 
 
 def _find_near(question: Planning, key: PlanKey) -> PlanRow | None:
-    """The plan for the same artifacts whose question is nearest to this one, if it is near enough."""
+    """Find the plan for the same artifacts with the nearest question, if near enough."""
     with reading() as db:
         rows = find_ready_plans(
             db, question.tenant_id, key, focus=question.wanted.read_for, model=question.chosen.planner

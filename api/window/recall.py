@@ -1,4 +1,4 @@
-"""What a request sees again of the turns that its window leaves out; it neither waits nor fails by it."""
+"""Recall of turns outside of a request's window; a request neither waits nor fails because of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,28 +26,28 @@ from models.settings import RecallSettings, recall_settings
 log = structlog.get_logger()
 
 FITTING_SHARE = 0.7
-"""Raw history that takes no more of the room than this is shown whole: nothing of it need be searched."""
+"""Share of the room below which raw history is shown whole, without any search."""
 
 NEWEST_SHARE = 0.5
-"""A newest turn that takes more of the room may not fit the window, and is searched as well."""
+"""Share of the room above which the newest turn may not fit, and is searched too."""
 
 WHOLE_MEMORY_TOKENS = 400
-"""A category that wants so many recalled tokens takes recall's whole share of a tight window."""
+"""Recalled tokens wanted by a category, from which recall gets its whole share of a tight window."""
 
 
 @dataclass(frozen=True)
 class RecallQuestion:
-    """What may be recalled for a request.
+    """Question for recall of a request.
 
     Attributes:
-        tenant_id: Whose session.
-        session: Which one.
+        tenant_id: The session's tenant.
+        session: The session.
         question: The words of the request.
         budget: The window.
-        room_tokens: Canonical tokens beside the parts that must be sent.
+        room_tokens: Canonical tokens beside the required parts.
         tail: The newest raw messages, oldest first.
-        unread: Older raw messages that were not read.
-        memory: How much preflight wants recalled; the settings hold for what it calls full.
+        unread: Older raw messages not read.
+        memory: Recall wanted by preflight; the settings are for full recall.
     """
 
     tenant_id: UUID
@@ -66,12 +66,12 @@ class RecallQuestion:
 
     @property
     def raw_tokens(self) -> int:
-        """Canonical tokens of the raw messages that were read."""
+        """Canonical tokens of the raw messages read."""
         return count_of(self.tail).tokens
 
     @property
     def search_through(self) -> int:
-        """The last message that the window may leave out; a small newest turn is shown in any case."""
+        """Last message possibly outside of the window; a small newest turn is always shown."""
         fits = self.unread is None and self.raw_tokens <= self.room_tokens * FITTING_SHARE
         if fits or not self.tail:
             return self.session.tail_from
@@ -89,12 +89,12 @@ class RecallQuestion:
 
 
 def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) -> RecallLimits:
-    """Say how much of a window recall may take, by the settings, by preflight and by the window.
+    """Compute recall's limits in a window, from settings, preflight and the window.
 
     Args:
-        settings: The numbers for what preflight calls full.
-        memory: How much preflight wants recalled.
-        budget: The window; a request that narrows it wants the lines that answer before older turns.
+        settings: The numbers for full recall.
+        memory: Recall wanted by preflight.
+        budget: The window; in a narrowed window, relevant lines come before older turns.
     """
     share = settings.recall_max_share if budget.is_narrowed else settings.recall_window_share
     return RecallLimits(
@@ -108,12 +108,12 @@ def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) ->
 
 
 def recall(asked: RecallQuestion) -> RecallOffer:
-    """Find passages of the turns that the window may leave out, as far as they bear on the question.
+    """Find passages of turns possibly outside of the window, as far as relevant to the question.
 
-    Words that agree or tell to go on, and say nothing else, ask for none.
+    A message of agreement or a request to continue recalls nothing.
 
     Returns:
-        The passages, or why there are none; a search that failed or took too long is a reason like others.
+        The passages, or the reason for none, such as a failed or slow search.
     """
     settings, session, limits = recall_settings(), asked.session, asked.limits
     if not settings.recall_is_on:
@@ -147,7 +147,7 @@ def recall(asked: RecallQuestion) -> RecallOffer:
 
 
 def _worth_showing(passages: Sequence[Passage], session: SessionState) -> list[Passage]:
-    """Leave out the message that an emergency kept, and the date of passages as new as the newest turn."""
+    """Drop the message kept by an emergency, and the date of passages as new as the newest turn."""
     kept = session.left_out.kept_seq if session.left_out else None
     today = session.last_turn_at.date() if session.last_turn_at else None
     return [
@@ -158,7 +158,7 @@ def _worth_showing(passages: Sequence[Passage], session: SessionState) -> list[P
 
 
 def recall_report(recalled: Recalled) -> dict[str, Any]:
-    """Whether anything was recalled, its tokens and the most that it might take; where nothing, why not."""
+    """Report recall's tokens, its limit, and its status or the reason for none."""
     return {
         "status": str(recalled.status),
         "tokens": recalled.cost,

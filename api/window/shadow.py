@@ -1,4 +1,4 @@
-"""Shadow mode at a context read: which parts are in it, and the record of what they would have done."""
+"""Shadow mode at a context read: the parts in shadow, and the record of their effect."""
 
 import random
 import time
@@ -28,11 +28,11 @@ from models.work import WorkKind, want
 log = structlog.get_logger()
 
 JUDGE = "reads"
-"""The key of the work that judges a tenant's records."""
+"""Key of the work of judging a tenant's records."""
 
 
 class ShadowCache:
-    """What tenants had in shadow a moment ago: a request needs no query for its own."""
+    """Cache of the tenants' shadow parts, to save a query per request."""
 
     def __init__(self, most: int = 10_000) -> None:
         """Hold at most so many tenants."""
@@ -41,7 +41,7 @@ class ShadowCache:
         self._lock = Lock()
 
     def find(self, tenant_id: UUID) -> frozenset[Part]:
-        """The parts in shadow, as they were at most `shadow_cache_s` ago."""
+        """Return the parts in shadow, at most `shadow_cache_s` old."""
         until, parts = self._known.get(tenant_id, (0.0, None))
         if parts is not None and time.monotonic() < until:
             return parts
@@ -65,11 +65,11 @@ shadows = ShadowCache()
 
 @dataclass(frozen=True)
 class Shadow:
-    """Shadow mode of one read.
+    """Shadow mode of a read.
 
     Attributes:
-        parts: What is computed and not used.
-        is_recorded: Whether this read is one of the sample.
+        parts: Parts computed without use.
+        is_recorded: True if the read is part of the sample.
     """
 
     parts: frozenset[Part] = frozenset()
@@ -77,29 +77,29 @@ class Shadow:
 
     @property
     def applied(self) -> frozenset[Part]:
-        """What is used."""
+        """Parts in use."""
         return applied_beside(self.parts) if self.parts else EVERY_PART
 
     def tries(self, part: Part) -> bool:
-        """Whether a window with this part is made beside the one that is served."""
+        """Tell whether a window with the part is made beside the served window."""
         return self.is_recorded and part in self.parts
 
     @property
     def members(self) -> dict[str, Any] | None:
-        """What the answer says; None where nothing is in shadow."""
+        """Return the answer's section; None without shadow parts."""
         if not self.parts:
             return None
         return {"parts": [part for part in Part if part in self.parts], "recorded": self.is_recorded}
 
 
 def shadow_of(tenant_id: UUID) -> Shadow:
-    """What is in shadow for a read of a tenant, and whether it is recorded."""
+    """Return a tenant's shadow mode for a read, with the choice of recording."""
     parts = shadows.find(tenant_id)
     return Shadow(parts, bool(parts) and random.random() < shadow_settings().shadow_share)  # noqa: S311 - a sample
 
 
 def record_shadow(asking: Asking, served: Laid, shadow: Shadow) -> None:
-    """Make the windows that were not served, and write down how they differ; its loss is harmless."""
+    """Make the unserved windows, and record the differences; a lost record is harmless."""
     tenant_id = asking.tenant_id
     keep_to(tenant_id)
     try:
@@ -119,7 +119,7 @@ def record_shadow(asking: Asking, served: Laid, shadow: Shadow) -> None:
 
 
 def _holds(db: Transaction, asking: Asking) -> bool:
-    """Hold the session as it was read: nothing is recorded of one that was erased or changed meanwhile."""
+    """Lock the session as read: a session erased or changed meanwhile is not recorded."""
     standing = asking.standing
     if standing is None:
         return find_session(db, asking.tenant_id, asking.session_id) is None
@@ -127,7 +127,7 @@ def _holds(db: Transaction, asking: Asking) -> bool:
 
 
 def _prepare_artifacts(asking: Asking, laid: Laid | None) -> None:
-    """Ask for the summaries of artifacts as a request does that may use them."""
+    """Queue the summaries of artifacts, as a request with use of summaries would."""
     if laid is None or asking.standing is None:
         return
     shelved = laid.filled.window.shelved
@@ -144,7 +144,7 @@ def _prepare_artifacts(asking: Asking, laid: Laid | None) -> None:
 
 
 def rows_of(asking: Asking, served: Laid, laid: dict[str, Laid]) -> list[dict[str, Any]]:
-    """The records of one read: numbers, and digests of facts and tools until the turn has come."""
+    """Build the records of a read: numbers, and digests of facts and tools until the next turn."""
     session = asking.standing.session if asking.standing else None
     read_id, salt = uuid4(), token_bytes(MOST_SALT_BYTES)
     history, names_of = served.history, cache(names_in)

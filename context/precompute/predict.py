@@ -1,4 +1,4 @@
-"""Predict what an artifact will be read for next, and which of it is worth reading ahead."""
+"""Prediction of an artifact's next questions, and of the worth of reading ahead."""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -13,11 +13,11 @@ from context.words import query_terms
 MAX_FOCUS_CHARS = 1_000
 OPEN_POINTS = 2
 PROMPT_TOKENS = 300
-"""What a summarizer's instructions cost, about."""
+"""Approximate tokens of a summarizer's instructions."""
 
 
 class FocusOrigin(StrEnum):
-    """Who says that an artifact will be read for a focus; stored, so renaming one strands its rows."""
+    """Source of a predicted focus; stored, so renaming a value strands its rows."""
 
     ASKED = "asked"
     REQUEST = "request"
@@ -29,12 +29,12 @@ class FocusOrigin(StrEnum):
 
     @property
     def stored(self) -> str:
-        """How a row names it: what the text itself suggests is one kind."""
+        """Name of the source in a row: predictions from the text itself are a single kind."""
         return FocusOrigin.GENERAL.value if self is FocusOrigin.TOPIC else self.value
 
 
 READS = 1.0
-"""How many later requests read an artifact for a focus that all its like were read for."""
+"""Later requests reading an artifact for a focus shared by all similar artifacts."""
 
 HITS = {
     FocusOrigin.TURN: 0.03,
@@ -43,27 +43,27 @@ HITS = {
     FocusOrigin.OPEN_WORK: 0.03,
     FocusOrigin.TOPIC: 0.01,
 }
-"""How many requests a summary answers, by who predicted its focus, before anything of a tenant was counted.
+"""Expected requests answered by a summary, by source of its focus, before any counts of a tenant.
 
-Measured at the door on whole conversations: of what was read for turns and for general readers next to
-nothing was ever shown; what an agent's step missed its further steps ask for again. What was asked for by
-name needs no guess.
+Measured end to end on whole conversations: summaries for turns and for general readers were almost never
+shown; a summary missed by an agent's step is requested again by further steps. An explicitly requested focus
+needs no guess.
 """
 
 _BEARING_SHARE = 0.5
 
 REPEATED = 0.02
-"""The same for a question of a talk without tools, that was answered: it hardly ever comes again."""
+"""Expected requests for an answered question of a conversation without tools: hardly ever repeated."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A focus that may be asked for.
+    """A focus with a possible later request.
 
     Attributes:
-        text: The focus in words; empty for the general one.
-        origin: Who says so.
-        hits: How many requests a summary for it will probably answer, > 0.
+        text: The focus in words; empty for the general focus.
+        origin: Source of the prediction.
+        hits: Expected requests answered by a summary, > 0.
     """
 
     text: str
@@ -73,12 +73,12 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ReadingCost:
-    """What one summary takes.
+    """Cost of a summary.
 
     Attributes:
-        artifact_tokens: What the artifact costs whole, >= 0.
-        summary_tokens: The most that the summary will cost, >= 0.
-        input_tokens: What the summarizer reads of the artifact, >= 0.
+        artifact_tokens: Tokens of the whole artifact, >= 0.
+        summary_tokens: The most tokens of the summary, >= 0.
+        input_tokens: Tokens of the artifact read by the summarizer, >= 0.
     """
 
     artifact_tokens: int
@@ -99,17 +99,17 @@ def predict_focuses(
     topics: Sequence[str] = (),
     limit: int = 4,
 ) -> list[Prediction]:
-    """Name the focuses that may be worth a summary ahead of use.
+    """Predict the focuses worth a summary ahead of use.
 
     Args:
-        question: What the user asked in the turn that brought the artifact.
-        open_work: Points that the session's summary leaves open, of those that bear on the artifact.
-        mined: Focuses that followed this tool before, each with its share of the uses, in (0, 1].
-        topics: What the text itself is about, the most telling first.
+        question: The user's question in the artifact's turn.
+        open_work: Open points of the session's summary relevant to the artifact.
+        mined: Earlier focuses after the same tool, each with its share of the uses, in (0, 1].
+        topics: Topics of the text itself, the most telling first.
         limit: The most predictions, >= 1.
 
     Returns:
-        Those of the most hits first, no two of the same key, the general one always among them, as the last.
+        Predictions by hits, without equal keys, with the general focus always last.
     """
     guesses = [_guess(question, FocusOrigin.TURN, HITS[FocusOrigin.TURN])]
     guesses += [_guess(text, FocusOrigin.MINED, share * READS) for text, share in mined]
@@ -122,21 +122,21 @@ def predict_focuses(
 
 
 def bears_on(point: str, vocabulary: AbstractSet[str]) -> bool:
-    """Whether an artifact will be read when a point of open work is taken up.
+    """Tell whether an artifact is relevant to a point of open work.
 
     Args:
-        point: What is left open.
+        point: The open point.
         vocabulary: The terms of the artifact.
 
     Returns:
-        True where the artifact has half of the point's words or more.
+        True if the artifact has at least half of the point's words.
     """
     terms = query_terms(point)
     return bool(terms) and sum(term in vocabulary for term in terms) >= _BEARING_SHARE * len(terms)
 
 
 def open_points(summary: str) -> list[str]:
-    """What a session's summary leaves open, in its order."""
+    """List the open points of a session's summary, in order."""
     return list(read_sections(summary).get(Section.OPEN, []))
 
 
@@ -152,9 +152,9 @@ def _asked(focus: Focus) -> _Asked:
 
 
 def _distinct(guesses: Iterable[Prediction], *, taken: AbstractSet[_Asked]) -> list[Prediction]:
-    """Of equal focuses the first stands, with the most hits that any of them promises.
+    """Keep the first of equal focuses, with the highest hits of all.
 
-    The same words in another order are not asked ahead: the summary of the one is near to the other.
+    The same words in another order are dropped too, since the summary of the first is near enough.
     """
     best: dict[_Asked, Prediction] = {}
     for guess in guesses:
