@@ -34,7 +34,7 @@ def pauses_long(db: Transaction, held: Claim, standing: Standing, activation: Ac
 
 
 def is_worth_preparing(held: Claim, session: SessionState, segment: Segment, llm: LlmSettings) -> bool:
-    """Check whether a prepared summary will probably save its call after a pause, beside the active summary."""
+    """Check whether a prepared summary will probably save its call after a pause, beside the active one."""
     covered, base = segment.cut.tokens, segment.base.tokens if segment.base else 0
     notes = min(covered // 4, NOTES_TOKENS)
     planning = planning_settings()
