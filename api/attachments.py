@@ -18,7 +18,7 @@ from api.errors import ProblemError, not_found
 from api.tries import committed
 from api.validation import validation_error
 from context.artifacts.content import is_artifact_id
-from context.artifacts.steps import document_artifact
+from context.artifacts.documents import document_artifact
 from context.sanitize import clean_text
 from models.artifact import NewArtifact, load_slice, new_artifact, store_artifacts
 from models.artifact_attachment import NewAttachment, StoredAttachment, add_attachment, load_attachments

@@ -19,9 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.report import save
+from benchmarks.whole_catalog import project_catalog
 from context.catalog.fit import Fitted, fit_catalog
 from context.catalog.ladder import Ladder
-from context.catalog.project import canonical_json, project_catalog
+from context.catalog.project import canonical_json
 from context.catalog.read import read_catalog
 from context.catalog.size import CatalogBudget, Size
 from context.catalog.types import Catalog

@@ -21,9 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.report import save
+from benchmarks.selecting import select_recall, stats_of
 from context.recall.passages import Passage, make_passages
 from context.recall.ranking import Hit, find_ranges, weigh_terms
-from context.recall.selection import RecallBlock, select_recall, stats_of
+from context.recall.selection import RecallBlock
 from context.render import RenderLimits, render_transcript
 from context.tokens.text import count_text
 from context.types import Message, Role

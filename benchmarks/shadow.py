@@ -12,6 +12,7 @@ from typing import Any
 
 from benchmarks.extractive_summaries import read_conversations, to_messages
 from benchmarks.report import save
+from benchmarks.selecting import select_recall
 from context.language import main_language
 from context.preflight.classify import classify, is_follow_up
 from context.preflight.policy import FULL_MEMORY
@@ -19,7 +20,6 @@ from context.preflight.types import Category, MemoryParams, Previous
 from context.prompts import SummaryInput
 from context.recall.passages import make_passages
 from context.recall.question import find_question
-from context.recall.selection import select_recall
 from context.render import participants, render_summary, render_transcript
 from context.shadow.facts import compare_facts, count_loss, needs_of, pack, texts_of
 from context.shadow.report import wilson

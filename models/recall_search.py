@@ -105,7 +105,7 @@ def find_passages(
         max_tokens: Wanted tokens; two to four times as many are loaded.
 
     Returns:
-        Passages for `select_recall` or `choose_blocks`; none when the session has none of the query's terms.
+        Passages for `choose_blocks`; none when the session has none of the query's terms.
     """
     terms = query_terms(query)
     if not terms or max_tokens <= 0:

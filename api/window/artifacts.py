@@ -9,8 +9,8 @@ from api.window.attachments import RequestAttachment, find_attachments, read_att
 from api.window.matches import Match, find_matches
 from api.window.planning import NO_PLAN_NEEDED, Chosen, Planned, choose_plan
 from api.window.texts import ArtifactText, brought_text, load_texts
+from context.artifacts.documents import all_artifacts
 from context.artifacts.reading import How, Reading
-from context.artifacts.steps import all_artifacts
 from context.artifacts.superseded import Reason, Superseded
 from context.artifacts.types import Artifact
 from context.extract import extract

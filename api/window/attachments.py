@@ -13,7 +13,7 @@ from api.call import Body
 from api.documents.read import read_inline
 from api.errors import ProblemError
 from context.artifacts.content import is_artifact_id
-from context.artifacts.steps import document_artifact
+from context.artifacts.documents import document_artifact
 from context.artifacts.types import Artifact, ContentKind
 from models.artifact_attachment import load_attachments
 from models.session import Transaction

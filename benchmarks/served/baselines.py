@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.recall import bm25, pack
+from benchmarks.selecting import select_recall
 from benchmarks.served.talks import Ask, Grade, Talk, Turn
-from context.recall.selection import select_recall
 from context.tokens.text import count_text
 
 MOST_FACTS = 25

@@ -1,11 +1,11 @@
-"""JSON of a catalog: fields in a fixed order, and canonical bytes for the digest."""
+"""JSON of a catalog's entries: fields in a fixed order, and canonical bytes for the digest."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context.catalog.types import Catalog, Entry, EntryKind
+from context.catalog.types import Entry, EntryKind
 from context.types import JsonObject
 
 METADATA = ("accepts", "produces", "intent_keywords", "typical_use", "limitations", "supersedes")
@@ -51,21 +51,6 @@ def project_entry(entry: Entry) -> JsonObject:
     known = FIELDS[entry.kind]
     beyond = {name: value for name, value in entry.extra.items() if name not in known}
     return {name: value for name, value in fields.items() if value} | beyond
-
-
-def project_catalog(catalog: Catalog) -> JsonObject:
-    """Write a whole catalog as in a routing guide.
-
-    Args:
-        catalog: Any catalog.
-
-    Returns:
-        The packs, under the document's key, and the pipelines.
-    """
-    return {
-        catalog.packs_key: [project_entry(each) for each in catalog.entries if each.kind is EntryKind.PACK],
-        "pipelines": [project_entry(each) for each in catalog.entries if each.kind is EntryKind.PIPELINE],
-    }
 
 
 def canonical_json(value: object) -> str:

@@ -89,7 +89,7 @@ def render_recall(blocks: Sequence[Shown]) -> str:
     """Write blocks as the content of a user message.
 
     Args:
-        blocks: The blocks of `select_recall`, in order: all of the request's session, or all of others.
+        blocks: The blocks of `choose_blocks`, in order: all of the request's session, or all of others.
 
     Returns:
         One region; empty where there is no block.

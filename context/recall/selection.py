@@ -1,15 +1,14 @@
 """Selection: the blocks of older conversation that a request gets to see again."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from itertools import accumulate, groupby, pairwise
 
 from context.recall.passages import Passage
-from context.recall.ranking import RecallStats, score_passages, weigh_terms
+from context.recall.ranking import score_passages
 from context.recall.region import disarm, heading
-from context.words import query_terms
 
 _ELLIPSIS = "\u2026"
 _INDENT = "\n    "
@@ -47,40 +46,6 @@ class RecallBlock:
     session: str = ""
 
 
-def stats_of(passages: Sequence[Passage], terms: Iterable[str]) -> RecallStats:
-    """Count in how many passages each term occurs, where all passages of a session are at hand."""
-    return RecallStats(
-        len(passages), {term: sum(term in passage.terms for passage in passages) for term in terms}
-    )
-
-
-def select_recall(
-    query: str,
-    passages: Sequence[Passage],
-    *,
-    max_tokens: int,
-    max_facts: int,
-    count: Callable[[str], int],
-    stats: RecallStats | None = None,
-) -> list[RecallBlock]:
-    """Choose what a request should see again of the turns that its window does not show.
-
-    Args:
-        query: The new message.
-        passages: The session's passages, or those found for the query, in the order of the conversation.
-        max_tokens: The most tokens of all blocks with their labels, >= 0; the region's frame comes on top.
-        max_facts: The most blocks, >= 0.
-        count: Counts the tokens of a text.
-        stats: The session's counts; None where `passages` is all of it.
-
-    Returns:
-        The blocks, in the order of the conversation; none where nothing bears on the query.
-    """
-    terms = query_terms(query)
-    weights = weigh_terms(terms, stats or stats_of(passages, terms))
-    return choose_blocks(passages, weights, max_tokens=max_tokens, max_facts=max_facts, count=count)
-
-
 def choose_blocks(
     passages: Sequence[Passage],
     weights: Mapping[str, float],
@@ -91,10 +56,19 @@ def choose_blocks(
     min_share: float = MIN_SHARE,
     least_score: float = 0.0,
 ) -> list[RecallBlock]:
-    """Do the same for a question whose terms are weighed already: those of `weigh_terms`.
+    """Choose the passages that a request sees again of the turns outside its window.
 
-    Passages whose score is at most `min_share` of the best one's are left out; where the best has less than
-    `least_score`, all are.
+    Args:
+        passages: The session's passages, or those found for the query, in the order of the conversation.
+        weights: Weights of the query's terms, by `weigh_terms`.
+        max_tokens: The most tokens of all blocks with labels, >= 0; the region's frame comes on top.
+        max_facts: The most blocks, >= 0.
+        count: Counts the tokens of a text.
+        min_share: Passages with at most this share of the best score are left out.
+        least_score: Nothing is chosen if the best score is lower.
+
+    Returns:
+        The blocks, in the order of the conversation; none if nothing bears on the query.
     """
     if max_tokens <= 0 or max_facts <= 0 or not passages or not weights:
         return []

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from context.artifacts.steps import document_artifact
+from context.artifacts.documents import document_artifact
 from models.artifact import new_artifact, store_artifacts
 from models.artifact_attachment import NewAttachment, add_attachment
 

@@ -5,8 +5,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
+from benchmarks.selecting import select_recall
 from context.recall.passages import Passage, make_passages
-from context.recall.selection import select_recall
 from context.render import render_transcript
 from context.tokens.text import count_text
 from models.recall import Progress, RecallKey, add_passages, erase_passages, find_progress

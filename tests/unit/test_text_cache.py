@@ -11,7 +11,7 @@ import pytest
 
 from api.window.texts import ArtifactText, TextCache, brought_text
 from benchmarks.soak.words import table
-from context.artifacts.steps import document_artifact
+from context.artifacts.documents import document_artifact
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 

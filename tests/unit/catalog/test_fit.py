@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.whole_catalog import project_catalog
 from context.catalog.fit import CatalogOverBudgetError, Fitted, compact_catalog, fit_catalog
 from context.catalog.ladder import LEVELS, Ladder
-from context.catalog.project import project_catalog
 from context.catalog.read import read_catalog
 from context.catalog.size import CatalogBudget
 from context.catalog.types import Catalog

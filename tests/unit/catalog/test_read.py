@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.catalog.project import canonical_json, project_catalog
+from benchmarks.whole_catalog import project_catalog
+from context.catalog.project import canonical_json
 from context.catalog.read import CatalogLimits, read_catalog
 from context.catalog.steps import short_description
 from context.catalog.types import Entry, EntryKind

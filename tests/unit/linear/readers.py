@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from types import ModuleType
 
 import context
+from context.artifacts.documents import document_artifact
 from context.artifacts.split import split_results
-from context.artifacts.steps import document_artifact
 from context.artifacts.subjects import subject_of
 from context.artifacts.tags import attribute
 from context.artifacts.types import ContentKind

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.selecting import stats_of
 from context.assemble import Notes, Window, WindowRequest, build_messages
 from context.budget import Budget
 from context.certificate import Block
@@ -15,7 +16,6 @@ from context.errors import FixedPartOverBudgetError
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.ranking import known_share, score_passages, weigh_terms
 from context.recall.region import RECALL_TAG
-from context.recall.selection import stats_of
 from context.types import JsonObject, Wire
 from context.words import query_terms
 from tests.unit.histories import answers, calls, number, says

@@ -7,9 +7,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.selecting import select_recall, stats_of
 from context.recall.ranking import weigh_terms
 from context.recall.region import name_messages, render_recall
-from context.recall.selection import RecallBlock, choose_blocks, select_recall, stats_of
+from context.recall.selection import RecallBlock, choose_blocks
 from context.tokens.text import count_text
 from context.words import query_terms
 from tests.unit.recall.talk import passages_of
