@@ -372,9 +372,12 @@ def ready_plans() -> list[str]:
 
 
 def test_where_all_artifacts_fit_whole_nothing_is_planned(platform: Platform) -> None:
-    answer = platform.ask(CRANES, context_window=200_000, max_tokens=500, wait_ms=1)
+    wide = {"context_window": 200_000, "max_tokens": 500, "wait_ms": 1}
+    answer = platform.ask(CRANES, budget=190_000, **wide)
     assert used(answer)["planning_fallback"] == "fits-whole"
     assert set(strategies(answer)) <= {"include_full", "exclude"}
+    in_place = platform.ask(CRANES, **wide)["utilization"]["cache"]["in_place"]
+    assert in_place, "without a budget they stand in their messages"
     assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is None
 
 
