@@ -29,6 +29,7 @@ from context.recall.offer import NO_OFFER, RecallOffer
 from context.recall.question import find_question
 from context.shadow.parts import EVERY_PART, Part
 from context.shadow.whole import put_back_newest
+from context.speakers import with_speakers
 from context.turns import opening_of
 from context.types import Message
 from models.freshness import Standing
@@ -154,7 +155,7 @@ def gather(sought: Sought, tail: Tail | None = None) -> Gathered:
         model=request.model,
         budget=budget,
         new=given.new,
-        tail=messages,
+        tail=with_speakers(messages) if request.speakers else messages,
         system=given.system,
         tools=given.tools,
         notes=notes,

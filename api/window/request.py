@@ -72,6 +72,7 @@ class ContextRequest(Body):
         None, max_length=200, description="Who asks, as turns name the user; else the session's only user."
     )
     recall: RecallWish = Field(RecallWish(), description="Where recall looks.")
+    speakers: bool = Field(default=False, description="Whether stored words of users name who speaks.")
     wait_ms: int = Field(0, ge=0, description="How long to wait for work that is under way.")
     kind: Kind = Field(Kind.USER, description="What the request comes from.")
     hint: HintPlace = Field(HintPlace.FIELD, description="Where preflight's hint goes beside the answer.")

@@ -24,6 +24,7 @@ def may_be_ridden(sought: Sought) -> bool:
         and session is not None
         and session.left_out is None
         and sought.applied == EVERY_PART
+        and not sought.request.speakers
     )
 
 
