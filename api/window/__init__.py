@@ -1,1 +1,1 @@
-"""From a context request to its answer: the reads, their order, and the output."""
+"""Answering of a context request: the reads, their order, and the output."""

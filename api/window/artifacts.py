@@ -1,4 +1,4 @@
-"""The artifacts of a request: which there are, what is known of each, what the plan makes of them."""
+"""Artifacts of a request: search, known facts, and the planned use."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,20 +31,20 @@ from models.session import Transaction, reading
 from models.session_state import SessionState
 
 PARTIAL_METHODS = frozenset({"extractive", "summary-of-excerpt"})
-"""What is made of some passages, and not of the whole."""
+"""Methods with a result from some passages only."""
 
 LOOKUP_TOKENS = 1_000
-"""The most tokens of an extract for one exact thing; more of it would be what nobody asked for."""
+"""Most tokens of an extract for an exact look-up; more would be irrelevant."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """What artifacts may take, in stored tokens.
+    """Room for artifacts, in stored tokens.
 
     Attributes:
-        whole: What is left beside what must be sent.
-        raw: What raw history would take of it.
-        most_share: The most of it that artifacts take.
+        whole: Room beside the required parts.
+        raw: Size of raw history in the room.
+        most_share: Highest share of artifacts in the room.
     """
 
     whole: int
@@ -53,28 +53,28 @@ class Room:
 
     @property
     def for_artifacts(self) -> int:
-        """What history leaves, and a share at least; of what nobody attached no more than another share."""
+        """Room left by history, with a least share; unattached artifacts are limited to another share."""
         least = planning_settings().artifact_room_share
         return room_for_artifacts(self.whole, self.raw, share=least, most_share=self.most_share)
 
 
 @dataclass(frozen=True)
 class ArtifactQuestion:
-    """What a request wants of artifacts.
+    """Inputs for a request's artifacts.
 
     Attributes:
-        tenant_id: Whose artifacts.
-        session: The session; None for one that is not stored.
+        tenant_id: The artifacts' tenant.
+        session: The session; None for an unstored session.
         attachments: Documents of the request.
         wanted: The question.
-        chosen: Which models plan and summarize, and whether the answering one is expensive.
-        room: What artifacts may take.
-        wait_ms: How long the caller waits for a plan.
-        shown: Artifacts that the window shows whole already.
-        goes_on: Whether the request answers calls, so that its turn goes on and asks the same again.
-        by_rule: Whether summaries and plans of models are left unused.
-        is_trial: Whether nothing comes of it: no plan is asked for.
-        in_force: Whose summaries answer exactly.
+        chosen: Planner and summarizer models, and whether the answering model is expensive.
+        room: Room for artifacts.
+        wait_ms: Longest wait of the caller for a plan, in milliseconds.
+        shown: Artifacts already whole in the window.
+        goes_on: True if the request answers calls, so that its turn continues and repeats the question.
+        by_rule: True to ignore models' summaries and plans.
+        is_trial: True for a trial: no plan is requested.
+        in_force: Maker of exactly matching summaries.
     """
 
     tenant_id: UUID
@@ -98,19 +98,19 @@ class ArtifactQuestion:
 
 @dataclass(frozen=True)
 class Shelving:
-    """A shelf for the assembler, and what the answer says of how it came about.
+    """A shelf for the assembler, with its history for the answer.
 
     Attributes:
-        shelf: The artifacts and their plan; None where there are none.
-        planned: Whose plan it is, and why.
-        focus: What the artifacts are read for.
-        matches: The summaries that may be shown, by artifact.
-        artifacts: All that were looked at.
-        whole: Of which of them the question asks for all.
-        goes_on: Whether the request answers calls, so that its turn goes on and asks the same again.
-        summarizer: The model that summarizes for this request; empty for the settings' own.
-        in_force: Whose summaries answer exactly.
-        room: What artifacts may take, in stored tokens.
+        shelf: The artifacts and their plan; None without artifacts.
+        planned: The plan's origin and reason.
+        focus: The reader's question.
+        matches: Usable summaries, by artifact.
+        artifacts: All artifacts considered.
+        whole: Artifacts asked for as a whole.
+        goes_on: True if the request answers calls, so that its turn continues and repeats the question.
+        summarizer: The request's summarizer model; empty for the settings' own.
+        in_force: Maker of exactly matching summaries.
+        room: Room for artifacts, in stored tokens.
     """
 
     shelf: Shelf | None = None
@@ -126,15 +126,15 @@ class Shelving:
 
     @property
     def keys(self) -> dict[str, SummaryKey]:
-        """The key of each summary that may be shown, by artifact."""
+        """Key of each usable summary, by artifact."""
         return {artifact_id: match.summary.key for artifact_id, match in self.matches.items()}
 
 
 def gather_artifacts(question: ArtifactQuestion) -> Shelving:
-    """Read what there is of artifacts for a request, and plan what is shown of them.
+    """Read a request's artifacts, and plan their use.
 
     Raises:
-        ProblemError: An attachment is not known, or is not what it says.
+        ProblemError: An attachment is unknown, or not of its declared type.
     """
     inline = read_attachments(question.attachments)
     with reading() as db:
@@ -186,14 +186,14 @@ def _uses(db: Transaction, question: ArtifactQuestion) -> list[Use]:
 
 
 def _historical(uses: Sequence[Use]) -> list[Artifact]:
-    """The latest use of each, oldest first: where it stood last is where it is from."""
+    """Return the latest use of each artifact, oldest first, as its source."""
     latest = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact is not None}
     return sorted(latest.values(), key=lambda artifact: (artifact.timestamp, artifact.artifact_id))
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What is known of the artifacts, read in one go."""
+    """Facts about the artifacts, read at once."""
 
     focus: Focus
     old: Mapping[str, Superseded]

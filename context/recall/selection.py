@@ -1,4 +1,4 @@
-"""Selection: the blocks of older conversation that a request gets to see again."""
+"""Selection: blocks of older conversation, shown to a request again."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from context.recall.region import disarm, heading
 
 _ELLIPSIS = "\u2026"
 _INDENT = "\n    "
-"""What follows a line break is indented, so that no text can pass as another speaker's."""
+"""Indent after a line break, so that no text can pass as another speaker's."""
 MIN_SHARE = 0.1
-"""A passage below this share of the best score is noise."""
+"""Least share of the best score; passages below are noise."""
 _REPEAT_TOKENS = 12
-"""A text this long is shown once, however often it was said; a nod may come twice."""
+"""Least size of a text shown only once in spite of repetitions; a nod may repeat."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,15 @@ class RecallBlock:
     """A stretch of the older conversation, word for word.
 
     Attributes:
-        from_seq: The first message that it shows, or shows a part of.
-        to_seq: The last.
-        from_turn: The turn of the first.
-        to_turn: The turn of the last.
-        text: Its messages, each after its speaker's name; an ellipsis where a message is cut.
-        tokens: The count of the text and of its label in the region, >= 1.
-        score: That of its best passage.
-        said_on: The day of the first message, where that is known and worth saying.
-        session: The session that it is from, where that is another one than the request's; else empty.
+        from_seq: The first message shown, whole or in part.
+        to_seq: The last message.
+        from_turn: The turn of the first message.
+        to_turn: The turn of the last message.
+        text: The messages, each after its speaker's name, with an ellipsis at cuts.
+        tokens: Tokens of the text and of its label in the region, >= 1.
+        score: Score of the best passage.
+        said_on: Day of the first message, if known and useful.
+        session: The block's session, if different from the request's; else empty.
     """
 
     from_seq: int
@@ -56,10 +56,10 @@ def choose_blocks(
     min_share: float = MIN_SHARE,
     least_score: float = 0.0,
 ) -> list[RecallBlock]:
-    """Choose the passages that a request sees again of the turns outside its window.
+    """Choose the passages to show again, from turns outside of the window.
 
     Args:
-        passages: The session's passages, or those found for the query, in the order of the conversation.
+        passages: The session's passages, or passages found for the query, in the order of the conversation.
         weights: Weights of the query's terms, by `weigh_terms`.
         max_tokens: The most tokens of all blocks with labels, >= 0; the region's frame comes on top.
         max_facts: The most blocks, >= 0.
@@ -68,7 +68,7 @@ def choose_blocks(
         least_score: Nothing is chosen if the best score is lower.
 
     Returns:
-        The blocks, in the order of the conversation; none if nothing bears on the query.
+        The blocks, in the order of the conversation; empty if nothing is relevant to the query.
     """
     if max_tokens <= 0 or max_facts <= 0 or not passages or not weights:
         return []
@@ -83,7 +83,7 @@ def choose_blocks(
 
 @dataclass(frozen=True)
 class _Ranked:
-    """A passage, its score, and its place: neighbours are one apart, all others more."""
+    """A passage, its score, and its place: neighbours differ by 1, others by more."""
 
     passage: Passage
     score: float
@@ -98,7 +98,7 @@ def _rank(passages: Sequence[Passage], scores: Sequence[float]) -> list[_Ranked]
 
 
 def _choose(waiting: Sequence[_Ranked], *, max_tokens: int, max_facts: int) -> dict[int, _Ranked]:
-    """Take the best passages that fit. Neighbours make one block."""
+    """Take the best fitting passages. Neighbours make a single block."""
     choice = _Choice(max_tokens, max_facts)
     size = -1
     while waiting and len(choice.chosen) > size:
@@ -108,7 +108,7 @@ def _choose(waiting: Sequence[_Ranked], *, max_tokens: int, max_facts: int) -> d
 
 
 class _Choice:
-    """What is chosen so far. A passage that would open a block too many waits until it has a neighbour."""
+    """Chosen passages so far. A passage above the limit of blocks waits until a neighbour is chosen."""
 
     def __init__(self, max_tokens: int, max_facts: int) -> None:
         self.chosen: dict[int, _Ranked] = {}
@@ -117,7 +117,7 @@ class _Choice:
         self._free = max_facts
 
     def must_wait(self, entry: _Ranked) -> bool:
-        """Take it, leave it for good, or say that it has to wait."""
+        """Take a passage, drop it for good, or return True to let it wait."""
         passage, place = entry.passage, entry.place
         repeats = passage.tokens >= _REPEAT_TOKENS and passage.text in self._said
         if repeats or passage.tokens > self._left:
@@ -133,7 +133,7 @@ class _Choice:
 
 
 def _fit(chosen: dict[int, _Ranked], *, max_tokens: int, count: Callable[[str], int]) -> list[RecallBlock]:
-    """Write the blocks; what ellipses and labels add is paid at the weakest ends: no block splits."""
+    """Write the blocks; ellipses and labels are paid for by cutting the weakest ends, never in a block."""
     count = cache(count)
     blocks = _blocks(chosen, count)
     while (over := sum(block.tokens for block in blocks) - max_tokens) > 0:
@@ -171,7 +171,7 @@ def _block(stretch: Sequence[_Ranked], count: Callable[[str], int]) -> RecallBlo
 
 
 def _write_line(line: Sequence[Passage]) -> str:
-    """Show who speaks even where the beginning is cut, and that it is."""
+    """Write a line with its speaker and with ellipses at cuts, even without the beginning."""
     first, last = line[0], line[-1]
     head = f"{first.speaker}: " if first.speaker else ""
     before = "" if first.part == 0 else f"{_ELLIPSIS} "
