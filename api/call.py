@@ -8,14 +8,23 @@ from typing import Annotated, Any, TypeVar
 
 from anyio import fail_after, to_thread
 from fastapi import Depends, Header, Path, Request
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 from starlette.requests import ClientDisconnect
 
 from api.errors import ProblemError
 from api.limits import limits
 from api.places import take_place
 from api.settings import ApiSettings, api_settings
-from api.validation import validation_error
+from api.validation import kinds_of, validation_error
 from context.errors import InvalidInputError
 from context.ids import MAX_ID_CHARS, IdFault, id_fault
 from context.sanitize import clean_json, parse_json
@@ -35,6 +44,17 @@ class Body(BaseModel):
     """A request body: unknown fields are refused, not silently dropped."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_truth_as_number(cls, given: Any, info: ValidationInfo) -> Any:
+        """Refuse true and false where a number is due: they would be read as 1 and 0."""
+        kinds = kinds_of(cls.model_fields[info.field_name or ""].annotation)
+        if kinds & {int, float} and not kinds & {bool, Any}:
+            values = given if isinstance(given, list) else [given]
+            if any(isinstance(value, bool) for value in values):
+                raise PydanticCustomError("int_type" if int in kinds else "float_type", "is true or false")
+        return given
 
 
 class Parameters(Body):

@@ -24,7 +24,7 @@ from api.edits import read_edit
 from api.errors import ProblemError, not_found
 from api.intake import CLEANED
 from api.tries import committed
-from api.turnstile import CHANGES_SESSION
+from api.turnstile import CHANGES_SESSION, CHANGES_SESSIONS_OF_USER
 from context.sanitize import clean_text
 from context.types import JsonObject, Message
 from models.conversation import lock_existing
@@ -154,7 +154,7 @@ def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
     return _json(committed(erase))
 
 
-@router.delete("/users/{user_id:path}")
+@router.delete("/users/{user_id:path}", dependencies=CHANGES_SESSIONS_OF_USER)
 def erase_user(user_id: UserId, call: BodyCall) -> Response:
     """Erase a user: the user's sessions, own turns in shared sessions, plans and documents.
 

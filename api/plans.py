@@ -20,6 +20,7 @@ from api.call import (
 from api.encoding import encode
 from api.errors import ProblemError, not_found
 from api.tries import committed
+from api.turnstile import CHANGES_NAMED_SESSION
 from api.waiting import wait_for_work
 from context.plans.features import IntentFeatures, intent_sha, read_features
 from context.plans.outcomes import Merged, Outcome, StepOutcome
@@ -28,7 +29,7 @@ from context.plans.types import PlanMode
 from context.types import JsonObject
 from models.catalog import find_digest
 from models.conversation import hold_session
-from models.plan import Plan, PlanStatus, WantedPlan, find_plan, list_past, want_plan
+from models.plan import Plan, PlanConflictError, PlanStatus, WantedPlan, find_plan, list_past, want_plan
 from models.plan_outcome import join_outcomes
 from models.session import Transaction, reading
 from models.work import DueWork, WorkKind, WorkState, find_work
@@ -97,7 +98,12 @@ _NO_PLAN = UUID(int=0)
 PlanId = Annotated[UUID, Depends(_plan_id)]
 
 
-@router.post("/plans", status_code=status.HTTP_202_ACCEPTED, openapi_extra=documented(PlanRequest))
+@router.post(
+    "/plans",
+    status_code=status.HTTP_202_ACCEPTED,
+    openapi_extra=documented(PlanRequest),
+    dependencies=CHANGES_NAMED_SESSION,
+)
 def ask_for_plan(call: BodyCall, idempotency_key: IdempotencyKey = None) -> Response:
     """Request a plan for an intent: 202 while in preparation, 200 with a plan or a reason for none.
 
@@ -114,7 +120,15 @@ def ask_for_plan(call: BodyCall, idempotency_key: IdempotencyKey = None) -> Resp
         key = digest_of(idempotency_key)
         return want_plan(db, caller.tenant_id, wanted, awaited=bool(request.wait_ms), key=key)
 
-    plan_id = committed(ask)
+    try:
+        plan_id = committed(ask)
+    except PlanConflictError:
+        raise ProblemError(
+            "plan-conflict",
+            "Idempotency-Key: was sent with another request for a plan before; nothing was changed. Send the "
+            "same body as before, or another key",
+            field="Idempotency-Key",
+        ) from None
     if request.wait_ms:
         wait_for_work(caller.tenant_id, WorkKind.PLAN, str(plan_id), request.wait_ms)
     return _answer(caller.tenant_id, plan_id, pending=status.HTTP_202_ACCEPTED)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+import orjson
 from anyio import Event, move_on_after
 from anyio.lowlevel import RunVar
 from fastapi import Depends, Request
@@ -107,8 +108,40 @@ async def _pass(request: Request, session_id: SessionId, call: BodyCall) -> Asyn
         yield
 
 
+async def _pass_with_named(request: Request, call: BodyCall) -> AsyncIterator[None]:
+    """Let a call pass whose body may name a session; one that names none waits for no session's row."""
+    named = _named_session(call.raw)
+    if named is None:
+        yield
+        return
+    settings, key = api_settings(), (digest_of(key_of(request)), named)
+    async with turnstile().passed(key, most=settings.session_writers, patience_s=settings.session_patience_s):
+        yield
+
+
+def _named_session(raw: bytes) -> str | None:
+    """The session of a body, which is judged later; None where it names none."""
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return None
+    named = body.get("session_id") if isinstance(body, dict) else None
+    return named if isinstance(named, str) else None
+
+
+async def _pass_with_user(request: Request, call: BodyCall) -> AsyncIterator[None]:
+    del call
+    async for _ in _among_many(request):
+        yield
+
+
 async def _pass_with_many(request: Request, call: BatchCall) -> AsyncIterator[None]:
     del call
+    async for _ in _among_many(request):
+        yield
+
+
+async def _among_many(request: Request) -> AsyncIterator[None]:
     settings, key = api_settings(), (digest_of(key_of(request)), MANY_SESSIONS)
     most = max(int(settings.api_threads * BATCHES_SHARE), 1)
     async with turnstile().passed(key, most=most, patience_s=BATCH_PATIENCE * settings.session_patience_s):
@@ -117,6 +150,12 @@ async def _pass_with_many(request: Request, call: BatchCall) -> AsyncIterator[No
 
 CHANGES_SESSION = [Depends(_pass)]
 """Dependencies of calls with a lock on a session's row."""
+
+CHANGES_NAMED_SESSION = [Depends(_pass_with_named)]
+"""For calls that wait for the row of a session that their body may name."""
+
+CHANGES_SESSIONS_OF_USER = [Depends(_pass_with_user)]
+"""For calls without a batch that hold the rows of many."""
 
 CHANGES_SESSIONS = [Depends(_pass_with_many)]
 """Dependencies of calls with locks on many sessions' rows."""

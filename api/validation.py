@@ -1,7 +1,7 @@
 """Schema errors in plain words: the field, the limit, and never the value."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
@@ -50,6 +50,12 @@ _LIMITS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "greater_than_equal": ("ge", lambda limit: f"must be at least {limit}"),
     "less_than_equal": ("le", lambda limit: f"must be at most {limit}"),
 }
+
+
+def kinds_of(annotation: Any) -> frozenset[Any]:
+    """The types that an annotation is made of, however they are put together."""
+    parts = get_args(annotation)
+    return frozenset([annotation]).union(*map(kinds_of, parts)) if parts else frozenset([annotation])
 
 
 def validation_error(error: ValidationError | RequestValidationError) -> InvalidInputError:

@@ -40,6 +40,10 @@ from models.work import WorkKind, want
 SHA_BYTES = 32
 
 
+class PlanConflictError(Exception):
+    """A key that named another request for a plan before."""
+
+
 class PlanSource(StrEnum):
     """Source of a plan."""
 
@@ -203,6 +207,9 @@ def want_plan(
     """Request a plan: the row and the due work, in one transaction. Returns the plan's id.
 
     A plan named by the caller with a key is requested once, and found again by the key.
+
+    Raises:
+        PlanConflictError: The key named another request.
     """
     plan_id = uuid4() if key is None else uuid5(tenant_id, key.hex())
     said = {name: getattr(plan, name) for name in WantedPlan.__dataclass_fields__}
@@ -213,10 +220,25 @@ def want_plan(
         status=PlanStatus.WANTED,
         **seal_plan(Cells(db, tenant_id), plan_id, {**said, "features": dict(plan.features)}),
     )
-    if db.execute(row.on_conflict_do_nothing()).rowcount == 0:
+    new = row.on_conflict_do_nothing().returning(Plan.plan_id)
+    if db.execute(new).scalar_one_or_none() is None:
+        known = find_plan(db, tenant_id, plan_id)
+        if known is not None and not _is_asked_by(known, plan):
+            raise PlanConflictError
         return plan_id
     want(db, tenant_id, WorkKind.PLAN, str(plan_id), awaited=awaited)
     return plan_id
+
+
+def _is_asked_by(known: Plan, plan: WantedPlan) -> bool:
+    """Tell whether a plan is this request's; a finished plan names the model that made it."""
+    is_open = known.status == PlanStatus.WANTED
+    return all(getattr(known, name) == getattr(plan, name) for name in _ASKED) and (
+        not is_open or known.model == plan.model
+    )
+
+
+_ASKED = ("intent", "mode", "catalog", "context", "session_id", "user_id")
 
 
 def find_plan(db: Transaction, tenant_id: UUID, plan_id: UUID) -> Plan | None:

@@ -3,12 +3,11 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from threading import BoundedSemaphore, Condition
+from threading import Condition
 from uuid import UUID
 
 from api.documents.child import MEMORY, Extracted, Limits
@@ -21,39 +20,47 @@ AT_ONCE = 3
 """Most documents read at once; each may use the whole memory allowed for a document."""
 
 OF_A_TENANT = 2
-"""Most documents of a tenant read at once, so that a busy tenant leaves places to others."""
+"""Of these, so many may be one tenant's while no other reads any; else it has one, and leaves one free."""
 
 WAIT_S = 5.0
 """Longest wait of a document for its turn, in seconds; a waiting document blocks a thread."""
 
-_places = BoundedSemaphore(AT_ONCE)
 
-
-class _OwnPlaces:
-    """Places of each tenant; an idle tenant takes no memory."""
+class Places:
+    """The places at which documents are read, by tenant; those who read nothing take no memory."""
 
     def __init__(self) -> None:
+        """Begin with every place free."""
         self._taken: dict[UUID | None, int] = {}
         self._changed = Condition()
 
-    def acquire(self, tenant_id: UUID | None, timeout_s: float) -> bool:
+    @contextmanager
+    def held(self, tenant_id: UUID | None, wait_s: float) -> Iterator[None]:
+        """Hold a place of the tenant.
+
+        Raises:
+            ProblemError: None becomes free in time.
+        """
         with self._changed:
-            is_free = self._changed.wait_for(
-                lambda: self._taken.get(tenant_id, 0) < OF_A_TENANT, timeout=timeout_s
-            )
-            if is_free:
-                self._taken[tenant_id] = self._taken.get(tenant_id, 0) + 1
-            return is_free
+            if not self._changed.wait_for(lambda: self._is_free(tenant_id), timeout=wait_s):
+                raise _full()
+            self._taken[tenant_id] = self._taken.get(tenant_id, 0) + 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken[tenant_id] -= 1
+                if not self._taken[tenant_id]:
+                    del self._taken[tenant_id]
+                self._changed.notify_all()
 
-    def release(self, tenant_id: UUID | None) -> None:
-        with self._changed:
-            self._taken[tenant_id] -= 1
-            if not self._taken[tenant_id]:
-                del self._taken[tenant_id]
-            self._changed.notify_all()
+    def _is_free(self, tenant_id: UUID | None) -> bool:
+        own, taken = self._taken.get(tenant_id, 0), sum(self._taken.values())
+        most = OF_A_TENANT if own == taken else 1
+        return own < most and taken < AT_ONCE
 
 
-_own_places = _OwnPlaces()
+places = Places()
 
 
 def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extracted:
@@ -67,29 +74,8 @@ def extract_apart(module: str, data: bytes, settings: ArtifactSettings) -> Extra
     Raises:
         ProblemError: The document is refused, exceeds its limits, or too many documents are being read.
     """
-    with _place():
+    with places.held(caller_tenant(), WAIT_S):
         return _answer(_run(module, data, settings))
-
-
-@contextmanager
-def _place() -> Iterator[None]:
-    """Hold a place of the tenant, then a place of the process.
-
-    Raises:
-        ProblemError: No place becomes free in time.
-    """
-    tenant_id, ends = caller_tenant(), time.monotonic() + WAIT_S
-    if not _own_places.acquire(tenant_id, WAIT_S):
-        raise _full()
-    try:
-        if not _places.acquire(timeout=max(ends - time.monotonic(), 0.0)):
-            raise _full()
-        try:
-            yield
-        finally:
-            _places.release()
-    finally:
-        _own_places.release(tenant_id)
 
 
 def _full() -> ProblemError:

@@ -63,3 +63,29 @@ def test_writers_of_a_held_session_do_not_take_the_threads_of_others(client: Tes
         db.rollback()
         assert {one.result() for one in more} <= {0, 202, 503}, "0: it never asked"
     assert client.post("/v1/sessions/held/turns", json={**TURN, "turn_id": "after"}).status_code == 202
+
+
+def test_plans_of_a_held_session_and_erasures_of_its_user_take_few_threads(client: TestClient) -> None:
+    catalog = {"tools": [{"name": "crate.weigh", "description": "Weigh a crate."}]}
+    assert client.put("/v1/catalogs/main", json=catalog).status_code in {200, 201}
+    assert client.post("/v1/sessions/held/turns", json={**TURN, "user_id": "ana"}).status_code == 202
+    plan = {"intent": "weigh a crate", "catalog": "main", "model": "extractive", "session_id": "held"}
+
+    def ask(number: int) -> int:
+        if number % 2:
+            return client.post("/v1/plans", json=plan).status_code
+        return client.delete("/v1/users/ana").status_code
+
+    with ThreadPoolExecutor(WRITERS) as pool, transaction() as db:
+        db.execute(text("select 1 from session where session_id = 'held' for update"))
+        asking = [pool.submit(ask, number) for number in range(WRITERS)]
+        wait_until(
+            lambda: sum(one.done() for one in asking) >= WRITERS - 4, within_s=60, what="they are told"
+        )
+        assert {one.result() for one in asking if one.done()} == {503}
+        more = [pool.submit(ask, number) for number in range(WRITERS)]
+        for _ in range(3):
+            assert waiting() <= 4
+            assert client.get("/readyz").status_code == 200
+        db.rollback()
+        assert {one.result() for one in more} <= {200, 202, 404, 503}

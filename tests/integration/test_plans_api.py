@@ -150,6 +150,23 @@ def test_what_cannot_be_planned_is_refused(
         assert db.execute(text("select count(*) from plan_history")).scalar() == 0
 
 
+def test_a_key_names_one_request_for_a_plan(room: Planning) -> None:
+    named = {"Idempotency-Key": "a"}
+    body = {"intent": "draft a blog", "catalog": CATALOG, "model": MODEL}
+    first = room.client.post("/v1/plans", json=body, headers=named)
+    assert first.status_code == 202, first.json()
+    for fields in ({"intent": "paint a boat"}, {"mode": "route"}, {"context": "short"}, {"user_id": "ana"}):
+        other = room.client.post("/v1/plans", json=body | fields, headers=named)
+        assert other.status_code == 409, (fields, other.json())
+        assert other.json()["type"] == "plan-conflict"
+        assert "another key" in other.json()["detail"]
+    assert room.client.post("/v1/plans", json=body | {"model": "x"}, headers=named).status_code == 409
+    again = room.client.post("/v1/plans", json=body | {"wait_ms": 1}, headers=named)
+    assert again.json()["plan_id"] == first.json()["plan_id"]
+    with session.reading() as db:
+        assert db.execute(text("select count(*) from plan_history")).scalar() == 1
+
+
 def test_a_plan_of_another_tenant_is_not_there(room: Planning) -> None:
     plan_id = three_steps(room)
     with session.transaction() as db:

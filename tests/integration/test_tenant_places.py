@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from uuid import UUID
 
 import httpx2
@@ -14,7 +14,7 @@ from api.app import make_app
 from api.documents import sandbox
 from api.errors import ProblemError
 from api.settings import api_settings
-from models import row_security, session
+from models import session
 from models.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until
@@ -84,34 +84,25 @@ def test_whoever_fills_its_places_is_told_so_and_nobody_else_is(narrow: TestClie
     assert narrow.get("/v1/usage").status_code == 200
 
 
-@contextmanager
-def reading_as(tenant_id: UUID) -> Iterator[None]:
-    """Hold a place at the readers of uploads, as a call of a tenant does."""
-    before = row_security._tenant.set(tenant_id)
-    try:
-        place = sandbox._place()
-        place.__enter__()
-    finally:
-        row_security._tenant.reset(before)
-    with ExitStack() as taken:
-        taken.push(place)
-        yield
+def test_whoever_fills_the_readers_of_uploads_leaves_a_place_to_others() -> None:
+    places, (one, other, third) = sandbox.Places(), map(UUID, (f"{number:032}" for number in (1, 2, 3)))
 
+    def held(tenant: UUID) -> AbstractContextManager[None]:
+        return places.held(tenant, 0.05)
 
-def test_whoever_fills_the_readers_of_uploads_leaves_a_place_to_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sandbox, "WAIT_S", 0.05)
-    one, other, third = UUID(int=1), UUID(int=2), UUID(int=3)
-    with ExitStack() as held_places:
+    with ExitStack() as of_one:
         for _ in range(sandbox.OF_A_TENANT):
-            held_places.enter_context(reading_as(one))
-        with pytest.raises(ProblemError, match="other documents"), reading_as(one):
+            of_one.enter_context(held(one))
+        with pytest.raises(ProblemError, match="other documents"), held(one):
             pass
-        with reading_as(other), pytest.raises(ProblemError, match="other documents"), reading_as(third):
+        with held(other), pytest.raises(ProblemError, match="other documents"), held(third):
             pass
-        with reading_as(third):
+    with held(one), held(other):
+        for hostile in (one, other):
+            with pytest.raises(ProblemError, match="other documents"), held(hostile):
+                pass
+        with held(third):
             pass
-    with reading_as(one):
+    with held(one):
         pass
-    assert sandbox._own_places._taken == {}
+    assert places._taken == {}

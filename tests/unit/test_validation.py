@@ -1,10 +1,13 @@
 """What a schema complains about is told in our words: the field, the limit, never the value or a class."""
 
+import re
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+import api.app  # noqa: F401 (with all bodies of requests)
+from api.call import Body
 from api.intake import TurnCompleted
 from api.mcp.arguments import FindArguments
 from api.preflight_calls import PreflightRequest
@@ -43,6 +46,12 @@ COMPLAINTS: dict[str, tuple[type[Any], Any, str, object]] = {
         ContextRequest,
         ASKED | {"context_window": "128k"},
         "context_window: must be a whole number",
+        None,
+    ),
+    "true for a number": (
+        ContextRequest,
+        ASKED | {"budget": True},
+        "budget: must be a whole number",
         None,
     ),
     "half a token": (ContextRequest, ASKED | {"max_tokens": 1.5}, "max_tokens: must be a whole number", None),
@@ -101,3 +110,31 @@ def test_a_complaint_names_the_field_and_the_limit(case: str) -> None:
     found = validation_error(caught.value)
     assert found.message == said
     assert found.numbers.get("limit") == limit
+
+
+def numbers() -> list[tuple[type[Body], str]]:
+    """Every field of every body that takes a number."""
+    return [
+        (model, name)
+        for model in every_body(Body)
+        for name, field in model.model_fields.items()
+        if re.search(r"\b(int|float)\b", str(field.annotation)) and "bool" not in str(field.annotation)
+    ]
+
+
+def every_body(model: type[Body]) -> list[type[Body]]:
+    """All bodies of requests."""
+    return [model, *(each for one in model.__subclasses__() for each in every_body(one))]
+
+
+@pytest.mark.parametrize("value", [True, False, [True]])
+@pytest.mark.parametrize(("model", "name"), numbers(), ids=str)
+def test_true_and_false_are_numbers_nowhere(model: type[Body], name: str, value: object) -> None:
+    with pytest.raises(ValidationError) as refused:
+        model.model_validate({name: value})
+    assert any(complaint["loc"][:1] == (name,) for complaint in refused.value.errors())
+
+
+def test_the_fields_that_take_numbers_are_found() -> None:
+    found = {name for _, name in numbers()}
+    assert {"context_window", "max_tokens", "budget", "wait_ms", "top_n", "observed_limit", "order"} <= found
