@@ -187,10 +187,11 @@ def _missed(shelving: Shelving, records: Sequence[ArtifactUsageRecord]) -> list[
     """List the artifacts without a summary for the question, if the next request may want a summary.
 
     An extract is a good answer to a look-up, but an agent repeats the look-up at every step.
+    Where a plan of a model decides on the look-up, now or at the next step, the extract stays.
     """
     focus, known = shelving.focus, {one.artifact_id: one for one in shelving.artifacts}
     wanted = {ProcessingStrategy.SUMMARIZE.value}
-    if shelving.goes_on:
+    if shelving.goes_on and not shelving.planned.is_models:
         wanted.add(ProcessingStrategy.RAG_EXTRACT.value)
     missed = [
         record

@@ -111,6 +111,10 @@ class Known(Protocol):
         """Artifacts with a summary for the exact question."""
 
 
+NOT_READY = "not-ready"
+"""The fallback where a plan is asked for and not made yet."""
+
+
 @dataclass(frozen=True)
 class Planned:
     """A plan with its origin.
@@ -130,6 +134,11 @@ class Planned:
     fallback: str = ""
     call_ids: Sequence[UUID] = ()
     saved_tokens: int = 0
+
+    @property
+    def is_models(self) -> bool:
+        """Whether a model's plan is followed, or will be by the next step."""
+        return self.by_model or self.fallback == NOT_READY
 
     @property
     def outcome(self) -> str:
@@ -190,7 +199,7 @@ def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: Known)
             saved_tokens=saved,
         )
     if row is None or row.state is PlanState.WANTED:
-        return Planned(by_rule, choice, fallback="not-ready" if row or _is_in_time(question) else "too-late")
+        return Planned(by_rule, choice, fallback=NOT_READY if row else _why_not_asked(question))
     return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
 
 
@@ -206,6 +215,13 @@ def _cannot(question: Planning, artifacts: Sequence[Artifact], known: Known) -> 
 def _is_in_time(question: Planning) -> bool:
     """Tell whether a plan requested now is in time for the caller, or for the next request of the turn."""
     return question.goes_on or question.wait_ms > 0
+
+
+def _why_not_asked(question: Planning) -> str:
+    """Why no plan was asked for; a look says what the request itself would say."""
+    if not _is_in_time(question):
+        return "too-late"
+    return NOT_READY if question.is_trial else "not-asked"
 
 
 def _ask(
@@ -234,9 +250,8 @@ def _ask(
     except SQLAlchemyError as error:
         log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
         return found
-    if not question.wait_ms:
-        return None if found is None or found.state is PlanState.FAILED else found
-    wait_for_work(question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, question.wait_ms)
+    if question.wait_ms:
+        wait_for_work(question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, question.wait_ms)
     return _find(question.tenant_id, key)
 
 

@@ -18,7 +18,7 @@ from models.profile import set_override
 from models.work import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import further_step, leave_out, look_up, plan
-from tests.integration.test_precompute_job import BERTH, NOTES, newest_artifact
+from tests.integration.test_precompute_job import ABOUT, BERTH, NOTES, newest_artifact
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -51,7 +51,7 @@ def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Pla
 
 def step(platform: Platform) -> dict[str, Any]:
     """The answer to a step of an agent that goes on with its question."""
-    return platform.ask(**{**ROOM, **further_step(BERTH)})
+    return platform.ask(**{**ROOM, **further_step(ABOUT)})
 
 
 def wished() -> list[str]:
@@ -147,10 +147,17 @@ def test_an_unused_plan_is_asked_for_no_more_and_who_waits_gets_one(platform: Pl
             ),
             {"tenant_id": platform.tenant_id},
         )
-    step(platform)
+    assert step(platform)["utilization"]["planning_fallback"] == "not-asked"
     assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is None
     platform.ask(BERTH, wait_ms=1, **ROOM)
     assert platform.work(WorkKind.CONTEXT_PLAN, "s1") is not None
+
+
+def test_a_look_up_that_a_model_plans_is_not_read_for(platform: Platform) -> None:
+    answer = platform.ask(**{**ROOM, **further_step(BERTH)})
+    assert answer["utilization"]["planning_fallback"] == "not-ready"
+    assert {record["planned"] for record in answer["utilization"]["artifacts_processed"]} >= {"rag_extract"}
+    assert wished() == []
 
 
 def test_an_answer_read_by_hand_is_no_guess(platform: Platform) -> None:
