@@ -38,7 +38,7 @@ _COUNTS = text("""
 ASKED = """(
     select bit_or(1 << (place - 1))
     from unnest(cast(:asked as bigint[]), cast(:bits as int[])) term (key, place)
-    where key = any({table}.keys)
+    where key = any({keys})
 )"""
 # The keys are the session's own: searched alone, they lead to few rows by the one right index.
 _BY_KEYS = """
@@ -50,17 +50,17 @@ _BY_KEYS = """
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and seq <= :through_seq
 """
-_WITH_ANY = text(_BY_KEYS.format(has="&&", asked=ASKED.format(table="found")))
-_WITH_ALL = text(_BY_KEYS.format(has="@>", asked=ASKED.format(table="found")))
+_WITH_ANY = text(_BY_KEYS.format(has="&&", asked=ASKED.format(keys="found.keys")))
+_WITH_ALL = text(_BY_KEYS.format(has="@>", asked=ASKED.format(keys="found.keys")))
 _LATEST = text(f"""
-    select start, tokens, {ASKED.format(table="recall_passage")} from recall_passage
+    select start, tokens, {ASKED.format(keys="recall_passage.keys")} from recall_passage
     where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
         and keys @> cast(:keys as bigint[]) and seq <= :through_seq and start > :after
     order by start desc limit :most
 """)  # noqa: S608 (parts of our own)
 _STRETCHES = text(f"""
     select stretch.seq, stretch.turn_index, line, part, parts, speaker, body, start, stretch.tokens,
-        {ASKED.format(table="stretch")}, turn.completed_at
+        {ASKED.format(keys="stretch.keys")}, turn.completed_at
     from unnest(cast(:firsts as bigint[]), cast(:lasts as bigint[])) wanted (first, last)
     cross join lateral (
         select * from recall_passage

@@ -12,8 +12,7 @@ from models.session import Transaction
 from models.tenant import Tenant
 
 _TERM = 0xFFFFFFFF
-_ANY_TERM = 0
-"""Half of a key for any term: every passage of a user has such a key."""
+"""Mask of a term's half of a key: the same half in every session of a tenant."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +33,13 @@ class UserKey:
         digest = blake2b(f"{self.tenant_id}/user/{self.user_id}".encode(), digest_size=4).digest()
         return int.from_bytes(digest, signed=True)
 
-    @property
-    def any_term(self) -> int:
-        """The shared key of every passage of the user."""
-        return self.half << 32 | _ANY_TERM
-
     def key_of(self, key: int) -> int:
         """Convert the key of a term in any session to the user's key of the same term."""
         return self.half << 32 | key & _TERM
 
     def keys_of(self, keys: Iterable[int]) -> list[int]:
-        """Convert the keys of a passage to the user's keys, and add `any_term`."""
-        return sorted({self.any_term, *map(self.key_of, keys)})
+        """Convert the keys of a passage to the user's keys."""
+        return sorted({self.key_of(key) for key in keys})
 
 
 def recalls_users(db: Transaction, tenant_id: UUID) -> bool:

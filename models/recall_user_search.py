@@ -17,21 +17,21 @@ from models.recall_user import UserKey
 from models.session import Transaction
 from models.text_keys import Cells
 
-MOST_COUNTED = 200
+MOST_COUNTED = 100
 """Maximum count of a term's passages; a term with more passages is common."""
 
-MOST_HITS = 300
+MOST_HITS = 150
 """Maximum number of passages read by a search for rare terms."""
 
-_READ_FOR_COUNT = 1_000
+_READ_FOR_COUNT = 500
 """Maximum number of a term's passages read for the count, with passages of the session itself."""
 
 _ALL_PASSAGES = 20 * MOST_COUNTED
 """Assumed number of a user's passages beyond the counted maximum."""
 
 _PAIR_TERMS = 4
-_PAIR_HITS = 60
-_STRETCH_PASSAGES = 300
+_PAIR_HITS = 25
+_STRETCH_PASSAGES = 100
 _APART = 10**12
 """Distance between two sessions on the common line of tokens for ranking passages."""
 
@@ -46,39 +46,60 @@ _COUNTS = text("""
         ) counted
     )
     from unnest(cast(:keys as bigint[]), cast(:places as int[])) asked (key, place)
+    union all
+    select 0, count(*) from (
+        select from turn where tenant_id = :tenant_id and user_id = :user_id limit :most
+    ) turns
 """)
 _HITS = """
     with found as materialized (
-        select tenant_id, session_id, start_seq, start, tokens, user_keys as keys
-        from recall_passage where user_keys {has} cast(:keys as bigint[]) {also} limit :most
+        {found}
     )
-    select session_id, start_seq, start, tokens, {asked} from found
-    where tenant_id = :tenant_id and session_id <> :session_id
+    select session_id, start_seq, start, tokens, {asked} from found where tenant_id = :tenant_id
 """
-_WITH_ANY = text(_HITS.format(has="&&", also="", asked=ASKED.format(table="found")))
-_WITH_ALL = text(
-    _HITS.format(has="@>", also="and session_id <> :session_id", asked=ASKED.format(table="found"))
+_FOUND = """
+        select tenant_id, session_id, start_seq, start, tokens, user_keys as found_by from recall_passage
+        where user_keys {has} and session_id <> :session_id limit :most
+"""
+_WITH_ANY = text(
+    _HITS.format(
+        found=_FOUND.format(has="&& cast(:keys as bigint[])"), asked=ASKED.format(keys="found.found_by")
+    )
 )
+_WITH_PAIRS = text(
+    _HITS.format(
+        found=f"""
+        select hit.* from unnest(cast(:keys as bigint[]), cast(:others as bigint[])) pair (key, other)
+        cross join lateral ({_FOUND.format(has="@> array[pair.key, pair.other]")}) hit
+        """,  # noqa: S608 (parts of our own)
+        asked=ASKED.format(keys="found.found_by"),
+    )
+)
+# Each step is a subquery with a limit, which no planner takes apart: ranges lead to rows by keys alone.
 _STRETCHES = text(f"""
-    select stretch.session_id, stretch.start_seq, stretch.seq, stretch.turn_index, line, part, parts, speaker,
-        body, start, stretch.tokens, {ASKED.format(table="stretch")},
-        coalesce(turn.completed_at, turn.received_at)
+    select stretch.*, told.told_at
     from unnest(cast(:sessions as text[]), cast(:epochs as bigint[]), cast(:firsts as bigint[]),
         cast(:lasts as bigint[])) wanted (session_id, start_seq, first, last)
-    join session on session.tenant_id = :tenant_id and session.session_id = wanted.session_id
-        and session.start_seq = wanted.start_seq
+    cross join lateral (
+        select start_seq from session
+        where tenant_id = :tenant_id and session_id = wanted.session_id limit 1
+    ) held
     cross join lateral (
         select session_id, start_seq, seq, turn_index, line, part, parts, speaker, body, start, tokens,
-            user_keys as keys
-        from recall_passage
-        where tenant_id = :tenant_id and session_id = wanted.session_id and start_seq = wanted.start_seq
-            and start between wanted.first and wanted.last
-        order by start limit :most
+            {ASKED.format(keys="passage.found_by")} as asked
+        from (
+            select *, user_keys as found_by from recall_passage
+            where tenant_id = :tenant_id and session_id = wanted.session_id
+                and start_seq = wanted.start_seq and start between wanted.first and wanted.last
+            order by start limit :most
+        ) passage
     ) stretch
-    join turn on turn.tenant_id = :tenant_id and turn.session_id = stretch.session_id
-        and turn.turn_index = stretch.turn_index
-    where turn.user_id = :user_id
-    order by 1, 2, start limit :most
+    cross join lateral (
+        select user_id, coalesce(completed_at, received_at) as told_at from turn
+        where tenant_id = :tenant_id and session_id = stretch.session_id
+            and turn_index = stretch.turn_index limit 1
+    ) told
+    where held.start_seq = wanted.start_seq and told.user_id = :user_id
 """)  # noqa: S608 (parts of our own)
 
 
@@ -101,8 +122,8 @@ def find_user_passages(
         db: A connection.
         user: The user.
         query: The new message.
-        beside: The asking session, excluded from the search; None for a session not stored.
-        max_tokens: Wanted tokens; two to four times as many are loaded.
+        beside: The session that asks: none of its passages are found; None where it is not stored.
+        max_tokens: How much is wanted; once to twice as much is loaded.
 
     Returns:
         Passages for `choose_blocks`, session by session, the latest session at the end. `start` counts on a
@@ -117,7 +138,7 @@ def find_user_passages(
     if not weights:
         return FoundPassages([], stats)
     hits = search.hits(stats, weights)
-    ranges = find_ranges(hits, weights, max_tokens=max_tokens)
+    ranges = find_ranges(hits, weights, max_tokens=max(max_tokens // 2, 1))
     return FoundPassages(search.load(ranges, weights) if ranges else [], stats, weights)
 
 
@@ -128,13 +149,17 @@ class _Search:
         self._db, self._user, self._terms = db, user, terms
         self._cells = Cells(db, user.tenant_id)
         self._keys = _keys(self._cells, user, terms)
-        self._values = {"tenant_id": user.tenant_id, "session_id": beside or ""}
+        self._values = {
+            "tenant_id": user.tenant_id,
+            "user_id": user.user_id,
+            "session_id": beside or "",
+        }
         self._order: list[_Place] = []
 
     def count(self) -> RecallStats:
-        """Count the passages of each term, and all of the user's, up to a bound."""
-        keys = [self._user.any_term, *(key for term in self._terms for key in self._keys[term])]
-        places = [0, *(place for place, term in enumerate(self._terms, 1) for _ in self._keys[term])]
+        """Count the passages of each term and the user's turns, up to a bound."""
+        keys = [key for term in self._terms for key in self._keys[term]]
+        places = [place for place, term in enumerate(self._terms, 1) for _ in self._keys[term]]
         counted = {"keys": keys, "places": places, "most": MOST_COUNTED + 1, "most_read": _READ_FOR_COUNT}
         found = [0] * (len(self._terms) + 1)
         for place, passages in self._run(_COUNTS, **counted):
@@ -153,17 +178,20 @@ class _Search:
         asked = self._asked(weights)
         if rare:
             keys = [key for term in rare for key in self._keys[term]]
-            rows = self._run(_WITH_ANY, keys=keys, most=2 * MOST_HITS, **asked)
+            rows = self._run(_WITH_ANY, keys=keys, most=MOST_HITS, **asked)
         else:
             rows = self._run_pairs(list(weights)[:_PAIR_TERMS], asked)
         return self._in_line(rows, Terms(weights))
 
     def _run_pairs(self, terms: Sequence[str], asked: Mapping[str, Any]) -> list[Any]:
-        rows = []
-        for together in (*combinations(terms, 2), terms[:1]):
-            for keys in zip(*(self._keys[term] for term in together), strict=True):
-                rows += self._run(_WITH_ALL, keys=list(keys), most=_PAIR_HITS, **asked)
-        return rows
+        """Find passages where two of the terms meet, and some with the first alone."""
+        pairs = [
+            pair
+            for first, second in (*combinations(terms, 2), (terms[0], terms[0]))
+            for pair in zip(self._keys[first], self._keys[second], strict=True)
+        ]
+        keys, others = zip(*pairs, strict=True)
+        return self._run(_WITH_PAIRS, keys=list(keys), others=list(others), most=_PAIR_HITS, **asked)
 
     def _asked(self, weights: Iterable[str]) -> dict[str, Any]:
         """List the stored forms of the terms' keys, with a bit for each term."""
@@ -194,7 +222,6 @@ class _Search:
             _STRETCHES,
             **wanted,
             **self._asked(weights),
-            user_id=self._user.user_id,
             most=_STRETCH_PASSAGES,
         )
         terms = Terms(weights)

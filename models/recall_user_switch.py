@@ -30,10 +30,7 @@ _WANTED = text("""
 """)
 _ADD = text("""
     update recall_passage p
-    set user_keys = array(
-        select cast(:any_term as bigint) union
-        select cast(:any_term as bigint) | (key & 4294967295) from unnest(p.keys) key
-    )
+    set user_keys = array(select cast(:half as bigint) << 32 | (key & 4294967295) from unnest(p.keys) key)
     from turn t
     where p.tenant_id = :tenant_id and p.session_id = :session_id and p.user_keys is null
         and t.tenant_id = p.tenant_id and t.session_id = p.session_id and t.turn_index = p.turn_index
@@ -53,9 +50,7 @@ def _add_keys(db: Transaction, tenant_id: UUID, session_id: str) -> int:
     place = {"tenant_id": tenant_id, "session_id": session_id}
     users = db.execute(_WANTED, place).scalars().all()
     return sum(
-        db.execute(
-            _ADD, {**place, "user_id": user_id, "any_term": UserKey(tenant_id, user_id).any_term}
-        ).rowcount
+        db.execute(_ADD, {**place, "user_id": user_id, "half": UserKey(tenant_id, user_id).half}).rowcount
         for user_id in users
     )
 

@@ -160,6 +160,9 @@ class RecallSettings(BaseSettings):
         le=1,
         description="The share of the room that the user's other sessions take where older turns do not fit.",
     )
+    recall_user_most_tokens: int = Field(
+        1_000, ge=0, description="The most tokens of them in any window, where preflight wants no more."
+    )
     recall_most_tokens: int = Field(
         4_000, ge=0, description="The most tokens that recall takes of any window, however large."
     )

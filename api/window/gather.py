@@ -11,10 +11,10 @@ from api.window.calibration import calibrations
 from api.window.in_force import find_maker
 from api.window.in_place import caches, put_in_place
 from api.window.prepare import choose_models
-from api.window.recall import RecallQuestion, limits_of, recall
+from api.window.recall import RecallQuestion, recall
 from api.window.request import ContextRequest, Given
 from api.window.tails import notes_of, read_tail
-from api.window.user_recall import UserQuestion, let_first, recall_user
+from api.window.user_recall import UserQuestion, let_first, recall_user, user_limits_of
 from context.artifacts.open_turn import fit_restored
 from context.artifacts.split import pointed_artifacts
 from context.assemble import Notes, Unread, Window, WindowRequest, build_messages
@@ -193,7 +193,7 @@ def _recall(
         )
     if not request.recalls_user:
         return own, None
-    limits = limits_of(recall_settings(), memory or FULL_MEMORY, sought.budget)
+    limits = user_limits_of(recall_settings(), memory or FULL_MEMORY, sought.budget)
     session_id = standing.session.session_id if standing else None
     asked = UserQuestion(sought.tenant_id, session_id, request.user_id or None, question, limits, room)
     return own, let_first(recall_user(asked), own)

@@ -5,12 +5,15 @@ from uuid import UUID
 
 import structlog
 
+from api.window.recall import limits_of
+from context.budget import Budget
+from context.preflight.types import MemoryParams
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.ranking import find_worth
 from models.recall_user import UserKey, find_only_user, recalls_users
 from models.recall_user_search import find_user_passages
 from models.session import Transaction, reading_briefly
-from models.settings import recall_settings
+from models.settings import RecallSettings, recall_settings
 
 log = structlog.get_logger()
 
@@ -24,7 +27,7 @@ class UserQuestion:
         session_id: The asking session; None if not stored.
         user_id: The asking user; None for the session's only user.
         question: The words of the request.
-        limits: Limits of the session's own recall in the window.
+        limits: Limits of other sessions in the window.
         room_tokens: Canonical tokens beside the required parts.
     """
 
@@ -43,19 +46,39 @@ def recall_user(asked: UserQuestion) -> RecallOffer:
         The passages, or the reason for none: switched off by the tenant, unknown user, a message without a
         question, a failed or slow search.
     """
-    settings = recall_settings()
-    limits = replace(asked.limits, tight_share=min(settings.recall_user_share, asked.limits.tight_share))
+    settings, limits = recall_settings(), asked.limits
     if not settings.recall_is_on:
         return RecallOffer(status=RecallStatus.OFF)
     try:
         with reading_briefly(settings.recall_timeout_ms) as db:
-            return _search(db, asked, limits)
+            return _search(db, asked)
     except Exception as error:  # noqa: BLE001 (whatever is wrong with recall, the window is right without it)
         log.warning("recall_failed", session_id=asked.session_id, error=type(error).__name__)
         return RecallOffer(status=RecallStatus.SEARCH_FAILED, limits=limits)
 
 
-def _search(db: Transaction, asked: UserQuestion, limits: RecallLimits) -> RecallOffer:
+def user_limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) -> RecallLimits:
+    """Say how much of a window other sessions may take.
+
+    They are never shown otherwise: a request that names a small budget and leaves it free wants more of them.
+
+    Args:
+        settings: The numbers for what preflight calls full.
+        memory: How much preflight wants recalled.
+        budget: The window.
+    """
+    own = limits_of(settings, memory, budget)
+    narrowed = budget.input_limit is not None
+    return replace(
+        own,
+        tight_share=min(settings.recall_user_share, own.tight_share),
+        free_share=settings.recall_window_share if narrowed else settings.recall_free_share,
+        most_tokens=settings.recall_user_most_tokens,
+    )
+
+
+def _search(db: Transaction, asked: UserQuestion) -> RecallOffer:
+    limits = asked.limits
     if not recalls_users(db, asked.tenant_id):
         return RecallOffer(status=RecallStatus.OFF)
     user_id = asked.user_id

@@ -60,11 +60,25 @@ class Door:
             return None
         return got.json()
 
-    def post(self, session_id: str, talk: Talk, window: int) -> None:
-        """Post a conversation as turns."""
-        shared = {"session_id": session_id, "model": MODEL, "context_window": window}
-        lines = [json.dumps({**shared, **turn.event}).encode() for turn in talk.turns]
+    def post(self, session_id: str, talk: Talk, window: int) -> list[str]:
+        """Post a conversation as turns. Returns the sessions that it makes."""
+        shared: JsonObject = {"model": MODEL, "context_window": window}
+        if talk.breaks:
+            shared["user_id"] = session_id
+        sessions = talk.sessions_of(session_id)
+        lines = [
+            json.dumps({**shared, **turn.event, "session_id": name}).encode()
+            for name, turns in sessions
+            for turn in turns
+        ]
         self.post_lines(lines)
+        return [name for name, _ in sessions]
+
+    def recall_users(self) -> None:
+        """Let requests recall what a user said in other sessions; without the database it has to be on."""
+        if self.database_url:
+            with psycopg.connect(self.database_url, autocommit=True) as database:
+                database.execute("update tenant set recalls_users = true")
 
     def post_lines(self, lines: Sequence[bytes]) -> None:
         """Post turns, each a line with its session."""

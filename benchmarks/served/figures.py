@@ -10,7 +10,7 @@ from benchmarks.served.measure import Limit, Measured, Reading, by_limit
 from context.shadow.report import wilson
 
 _Z = 1.959963984540054
-BLOCKS = ("summary", "history", "recall", "artifact")
+BLOCKS = ("summary", "history", "recall", "user_recall", "artifact")
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

@@ -17,7 +17,7 @@ AT_ONCE = 2
 MAX_TOKENS = 1_000
 """The output limit of every request."""
 
-EVIDENCE = frozenset({"history", "summary", "recall", "artifact"})
+EVIDENCE = frozenset({"history", "summary", "recall", "user_recall", "artifact"})
 """Blocks of a window that show what was said before; their frames are counted in them."""
 
 
@@ -130,19 +130,22 @@ class Measurement:
                 f"served-{self._run}-{window}-{self._case.data}-{place}"
                 for place in range(len(self._case.talks))
             ]
-            self._post(names, window)
-            rested_s = self._rest(names)
+            posted = self._post(names, window)
+            rested_s = self._rest(posted)
             tell(f"{self._case.data} ({self._case.form}), {window:,}: at rest after {rested_s:.1f} s")
             for limit in group:
                 self._ask(names, limit)
-                self._rest(names)
+                self._rest(posted)
         return self.made
 
-    def _post(self, names: Sequence[str], window: int) -> None:
+    def _post(self, names: Sequence[str], window: int) -> list[str]:
         began = time.monotonic()
+        if any(talk.breaks for talk in self._case.talks):
+            self._door.recall_users()
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(self._door.post, names, self._case.talks, repeat(window)))
+            posted = list(pool.map(self._door.post, names, self._case.talks, repeat(window)))
         self.made.posted_s += time.monotonic() - began
+        return [name for sessions in posted for name in sessions]
 
     def _rest(self, names: Sequence[str]) -> float:
         rested_s = self._door.rest(names, self._rest_s)
@@ -155,7 +158,9 @@ class Measurement:
             (name, talk, ask) for name, talk in zip(names, self._case.talks, strict=True) for ask in talk.asks
         ]
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            requests = [request_of(ask, limit) for _, _, ask in asked]
+            requests = [
+                request_of(ask, limit, user_id=name if talk.breaks else None) for name, talk, ask in asked
+            ]
             answers = pool.map(self._door.context, [name for name, _, _ in asked], requests)
             for (_, talk, ask), answer in zip(asked, answers, strict=True):
                 self.made.asked += 1
@@ -169,14 +174,16 @@ class Measurement:
         return self._rivals[ask.ask_id]
 
 
-def request_of(ask: Ask, limit: Limit) -> JsonObject:
-    """Write the body of a context request."""
-    body = {
+def request_of(ask: Ask, limit: Limit, *, user_id: str | None = None) -> JsonObject:
+    """Write the body of a context request; with a user, one that recalls the user's other sessions."""
+    body: JsonObject = {
         "model": MODEL,
         "context_window": limit.window,
         "max_tokens": MAX_TOKENS,
         "messages": [ask.message],
     }
+    if user_id:
+        body |= {"recall": {"scope": "user"}, "user_id": user_id}
     return {**body, "budget": limit.budget} if limit.budget else body
 
 
@@ -195,7 +202,7 @@ def read(answer: JsonObject, ask: Ask, limit: Limit, rivals: Rivals) -> Reading:
         others=rivals.at(took, certificate["budget"] - beside),
         blocks=dict(blocks),
         free_tokens=certificate["budget"] - certificate["input_tokens"],
-        recall=answer["utilization"]["recall"]["status"],
+        recall=answer["utilization"].get("user_recall", answer["utilization"]["recall"])["status"],
     )
 
 

@@ -29,14 +29,16 @@ def sessions(data: Path, _form: str) -> Iterator[Talk]:
 
 def errands(data: Path, _form: str) -> Iterator[Talk]:
     """Read trajectories of agents with many tools; several make one session."""
-    rows = read_rows(data / "livemcp", lambda row: isinstance(row.get("messages"), list))
-    for start in range(0, len(rows), TOGETHER):
-        events = [
-            event
-            for row in rows[start : start + TOGETHER]
-            for event in events_of([Entry(body) for body in row["messages"]])
-        ]
+    every = trajectories(data)
+    for start in range(0, len(every), TOGETHER):
+        events = [event for one in every[start : start + TOGETHER] for event in one]
         yield planted_talk(f"errands-{start}", events, PLANTED)
+
+
+def trajectories(data: Path) -> list[list[JsonObject]]:
+    """Read trajectories of agents, each as its turns."""
+    rows = read_rows(data / "livemcp", lambda row: isinstance(row.get("messages"), list))
+    return [events_of([Entry(body) for body in row["messages"]]) for row in rows]
 
 
 def channels(data: Path, _form: str) -> Iterator[Talk]:

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 from afterturn.conversations.events import Entry
 from benchmarks.served.files import read_rows
 from benchmarks.served.needs import tasks
-from benchmarks.served.planted import channels, errands, events_of, prompts, sessions
+from benchmarks.served.planted import channels, errands, events_of, prompts, sessions, trajectories
 from benchmarks.served.talks import AnswerGold, Ask, SpanGold, Talk, make_turns
 from context.types import JsonObject
 
@@ -31,11 +32,33 @@ def memories(data: Path, form: str) -> Iterator[Talk]:
             {"messages": [message], **({"speaker": speaker} if form == GROUP else {})}
             for speaker, message in told
         )
-        asks = tuple(
-            Ask(one["id"], _user(one["question"]), AnswerGold(tuple(map(str, one["answers"]))))
-            for one in row["qa"]
-        )
-        yield Talk(str(row["scenario"]), turns, asks)
+        yield Talk(str(row["scenario"]), turns, _questions(row))
+
+
+def users(data: Path, _form: str) -> Iterator[Talk]:
+    """One person tells about himself in several sessions, and has agents run errands in others.
+
+    A scenario is a user. The errands lie evenly between the sessions that tell; nobody asks for them.
+    """
+    errands = trajectories(data)
+    for row in read_rows(data / "bfcl_memory", lambda row: {"scenario", "sessions", "qa"} <= row.keys()):
+        told = [[{"messages": [message]} for message in part["messages"]] for part in row["sessions"]]
+        after = [len(errands) * (place + 1) // len(told) for place in range(len(told))]
+        sessions = [
+            session
+            for part, first, last in zip(told, [0, *after], after, strict=False)
+            for session in (part, *errands[first:last])
+        ]
+        turns = make_turns(event for session in sessions for event in session)
+        breaks = tuple(accumulate(map(len, sessions)))
+        yield Talk(str(row["scenario"]), turns, _questions(row), breaks)
+
+
+def _questions(row: JsonObject) -> tuple[Ask, ...]:
+    return tuple(
+        Ask(one["id"], _user(one["question"]), AnswerGold(tuple(map(str, one["answers"]))))
+        for one in row["qa"]
+    )
 
 
 def meetings(data: Path, form: str) -> Iterator[Talk]:
@@ -95,6 +118,7 @@ class DataSet:
 
 SETS: Mapping[str, DataSet] = {
     "bfcl_memory": DataSet(memories, (ROLES, GROUP), (ROLES, GROUP)),
+    "bfcl_users": DataSet(users, (ROLES,), (ROLES,)),
     "qmsum": DataSet(meetings, (ROLES, GROUP), (GROUP,)),
     "tau_airline": DataSet(tasks, (ROLES,), (ROLES,)),
     "pi_sessions": DataSet(sessions, (ROLES,), (ROLES,)),

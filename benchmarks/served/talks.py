@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 from benchmarks.recall import plain
@@ -75,16 +76,32 @@ class Ask:
 
 @dataclass(frozen=True)
 class Talk:
-    """A conversation with the questions that are put at its end."""
+    """A conversation with the questions that are put at its end.
+
+    Attributes:
+        name: Its own.
+        turns: All that was said.
+        asks: The questions.
+        breaks: Where it is cut into sessions of one user: the number of turns before each next session, and
+            before the questions, which are asked in a session of their own; empty where it is one session.
+    """
 
     name: str
     turns: tuple[Turn, ...]
     asks: tuple[Ask, ...] = ()
+    breaks: tuple[int, ...] = ()
 
     @property
     def tokens(self) -> int:
         """All of its turns."""
         return sum(turn.tokens for turn in self.turns)
+
+    def sessions_of(self, session_id: str) -> list[tuple[str, tuple[Turn, ...]]]:
+        """Name its sessions and their turns, where the session of its questions has this id."""
+        if not self.breaks:
+            return [(session_id, self.turns)]
+        edges = pairwise((0, *self.breaks))
+        return [(f"{session_id}-{place}", self.turns[a:b]) for place, (a, b) in enumerate(edges)]
 
     @cached_property
     def passages(self) -> list[Passage]:

@@ -65,7 +65,9 @@ class RecallLimits:
 
     def share_of(self, room: int, free: int) -> int:
         """Say the same of what stands behind the session's own recall: a full window has no least for it."""
-        return self._share(room, free) if free < self.tokens and not self.is_skipped else self.cap(room, free)
+        if self.is_skipped or free >= self.tokens:
+            return self.cap(room, free)
+        return max(self._share(room, free), min(free, self.tokens))
 
     def _share(self, room: int, free: int) -> int:
         share = free * self.free_share if free >= self.tokens else room * self.tight_share

@@ -24,6 +24,7 @@ from models.work import WorkKind, want
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS
 from tests.integration.erasing import plant_everywhere
+from tests.integration.recalling_users import KAYAK, ask, index, region, say, switch
 from tests.integration.sealing import Environment
 from tests.integration.test_tenancy import (
     CASES,
@@ -321,12 +322,15 @@ def test_what_is_left_for_after_the_answer_is_done_behind_the_wall(owner: Owner,
     assert used & {*rows_of(owner.tenant_id)} <= BEFORE_A_TENANT_IS_KNOWN
 
 
-def test_a_search_of_older_turns_is_served_by_its_index_behind_the_wall(owner: Owner, engine: Engine) -> None:
+@pytest.mark.parametrize("column", ["keys", "user_keys"])
+def test_a_search_of_older_turns_is_served_by_its_index_behind_the_wall(
+    owner: Owner, engine: Engine, column: str
+) -> None:
     with engine.begin() as db:
         db.execute(
             text(
                 "insert into recall_passage select :tenant_id, :session_id, 0, 1000 + n, 1, 1, 0, 0, 1, "
-                "'user', 'word', 5, array[n, n + 1] from generate_series(100, 20000) n"
+                "'user', 'word', 5, array[n, n + 1], array[n, n + 1] from generate_series(100, 20000) n"
             ),
             {"tenant_id": owner.tenant_id, "session_id": SESSION},
         )
@@ -334,17 +338,24 @@ def test_a_search_of_older_turns_is_served_by_its_index_behind_the_wall(owner: O
         db.execute(text("analyze recall_passage"))
 
     def look() -> tuple[str, int]:
-        search = "select start from recall_passage where keys && array[500::bigint] limit 600"
+        search = f"select start from recall_passage where {column} && array[500::bigint] limit 600"  # noqa: S608 (of two names)
         with session.reading() as db:
             plan = "\n".join(db.execute(text(f"explain {search}")).scalars())
             return plan, len(db.execute(text(search)).all())
 
     plan, found = behind_the_wall(owner.tenant_id, look)
-    assert "ix_recall_passage_keys" in plan
+    assert f"ix_recall_passage_{column}" in plan
     assert found == 2
     with session.transaction() as db:
         other = ensure_tenant(db, "second")
     assert behind_the_wall(other, look)[1] == 0
+
+
+def test_what_a_user_said_in_another_session_is_found_behind_the_wall(owner: Owner) -> None:
+    switch(owner.tenant_id)
+    say(owner.client, "before")
+    index(owner.tenant_id, ["before"])
+    assert KAYAK in region(ask(owner.client))
 
 
 def test_no_other_table_is_searched_by_what_the_wall_would_make_slow(engine: Engine) -> None:

@@ -1,5 +1,6 @@
 """Recall across the sessions of a user: found where a tenant and a request want it, and nobody else's."""
 
+from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 import pytest
@@ -149,6 +150,17 @@ def test_what_is_erased_is_found_by_no_later_read(client: TestClient, path: str)
     answer = ask(client)
     assert (status(answer), region(answer)) == ("nothing-found", "")
     assert "kayak" not in str(answer["messages"][:-1])
+
+
+@pytest.mark.usefixtures("told")
+def test_reads_during_an_erasure_show_the_words_or_say_that_there_are_none(client: TestClient) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        reads = [pool.submit(ask, client) for _ in range(8)]
+        assert client.delete(f"/v1/users/{USER}").status_code == 200
+        after = ask(client)
+    seen = {(status(read.result()), KAYAK in region(read.result())) for read in reads}
+    assert seen <= {("shown", True), ("nothing-found", False)}
+    assert (status(after), region(after)) == ("nothing-found", "")
 
 
 def test_edited_words_are_found_in_place_of_the_old_ones(told: UUID, client: TestClient) -> None:
