@@ -64,7 +64,7 @@ class RecallLimits:
         return 0 if self.is_skipped else max(self.tokens, self._share(room, free))
 
     def share_of(self, room: int, free: int) -> int:
-        """Say the same of what stands behind the session's own recall: a full window has no least for it."""
+        """Say the same for other sessions: no least in a full window, and the free room up to `tokens`."""
         if self.is_skipped or free >= self.tokens:
             return self.cap(room, free)
         return max(self._share(room, free), min(free, self.tokens))
