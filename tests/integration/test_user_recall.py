@@ -136,7 +136,7 @@ def test_a_user_with_one_session_and_one_who_is_unknown_find_nothing(client: Tes
 def test_a_session_that_was_reset_is_found_no_more(told: UUID, client: TestClient) -> None:
     assert client.post("/v1/sessions/before/reset").status_code == 200
     assert status(ask(client)) == "nothing-found"
-    say(client, "before", "The kayak was sold.")
+    say(client, "before", "The spare kayak hangs nowhere: it was sold.")
     index(told, ["before"])
     assert "sold" in region(ask(client))
 
