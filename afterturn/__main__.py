@@ -15,6 +15,7 @@ COMMANDS = (
     "demo",
     "replay",
     "doctor",
+    "settings",
     "keys",
     "status",
     "work",
