@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.intake import TurnCompleted, read_turn, store_turns
 from models import session
+from models.planning_settings import planning_settings
 from models.settings import compression_settings
 from models.summary import activate_prepared
 from tests.integration.activating import Chat
@@ -26,12 +27,14 @@ MOST_STATEMENTS = 60
 def chats(
     client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[], Chat]]:
-    """A session of two new turns whose summary waits for a good moment, the next request being one."""
+    """A session of two turns with a pause between; its summary waits for a good moment: the next request."""
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_MESSAGE_COUNT", "5")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_SHARE", "0")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_LEAST_TOKENS", "0")
     monkeypatch.setenv("AFTERTURN_SUMMARIZE_KEEP_MESSAGES", "2")
+    monkeypatch.setenv("AFTERTURN_ARTIFACT_PRICE_SHARE", "0.003")
     compression_settings.cache_clear()
+    planning_settings.cache_clear()
 
     talk = Chat(client, tenant_id)
 
@@ -39,13 +42,16 @@ def chats(
         if talk.count:
             reset = client.post("/v1/sessions/s1/reset")
             assert reset.status_code == 200, reset.text
-        talk.say(2)
+        talk.say()
+        talk.pass_by(301)
+        talk.say()
         assert talk.work_off().startswith("prepared version")
         talk.pass_by(301)
         return talk
 
     yield begin
     compression_settings.cache_clear()
+    planning_settings.cache_clear()
 
 
 @contextmanager
