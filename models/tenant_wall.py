@@ -21,8 +21,12 @@ BUILDING = 4_168_711_303
 _ROWS = f"tenant_id = (select nullif(current_setting('{SETTING}', true), '')::uuid)"
 
 EVERYTHING = "select, insert, update, delete"
-GRANTED = {"tenant": "select, update", "api_key": None, "recall_passage": None}
-"""Rights of the role on tables with less than all rights."""
+GRANTED = {
+    "tenant": "select, update",
+    "api_key": "select (tenant_id, scopes, revoked_at, expires_at)",
+    "recall_passage": None,
+}
+"""Rights of the role on tables with less than all rights: of a key, no id, label or hash."""
 
 SEEN_THROUGH_VIEWS = ("recall_passage",)
 """Tables searched by arrays. Behind a policy no index serves such a search: Postgres trusts no array operator
