@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from models.observe import configure_logging
+from models.telemetry.logging import configure_logging
 
 COMMANDS = (
     "up",

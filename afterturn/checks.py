@@ -10,12 +10,11 @@ import redis
 from afterturn.migrate import newest
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
-from models.budget import budget_settings
-from models.caps_in_force import SaidBy, find_caps, told
-from models.session import reading
+from models.database import read_transaction
+from models.encryption.settings import seals
+from models.ledger.caps import SaidBy, budget_settings, find_caps, told
+from models.rekeying.audit import find_masters
 from models.settings import database_settings
-from models.text_masters import find_masters
-from models.text_settings import seals
 from workers.settings import worker_settings
 
 CONNECT_TIMEOUT_S = 3
@@ -132,7 +131,7 @@ def check_tokenizer() -> Finding:
 
 def check_text_keys() -> Finding:
     """Check that the environment has the keys of all protected stored text."""
-    with reading() as db:
+    with read_transaction() as db:
         masters = find_masters(db)
     told = [
         f"{tenants:,} {'tenant' if tenants == 1 else 'tenants'} under {name}"
@@ -160,7 +159,7 @@ def check_models() -> Finding:
 def check_caps() -> Finding:
     """Check that workers use the caps of the present settings; a worker needs a restart for new caps."""
     own = budget_settings().caps
-    with reading() as db:
+    with read_transaction() as db:
         in_force = find_caps(db, own)
     if in_force.said_by is SaidBy.OWN_SETTINGS:
         return Finding("caps", is_well=True, seen="those above; no worker has said yet by which it judges")

@@ -9,7 +9,7 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction, transaction_at
 from afterturn.target import DATA_DIRECTORY
-from models.tenant import SCOPES, create_key, ensure_tenant, list_keys, revoke_key, rotate_key
+from models.tenants.tenant import SCOPES, create_key, ensure_tenant, list_keys, revoke_key, rotate_key
 
 app = typer.Typer(help="Make, list, rotate and revoke API keys.", no_args_is_help=True, add_completion=False)
 

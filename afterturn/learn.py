@@ -8,12 +8,12 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
-from models.counting import flushing
-from models.learning_settings import learning_settings
-from models.prior import SetKind, list_sets
-from models.session import transaction
-from models.work import WorkKind, find_work, want
-from workers.jobs.learn import CATALOG, NIGHT, ask_for_catalogs, learn
+from models.database import transaction
+from models.learning.prior_set import SetKind, list_sets
+from models.learning.settings import learning_settings
+from models.telemetry.counters import flushing
+from models.work.queue import WorkKind, enqueue, find_work
+from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn
 from workers.jobs.lifecycle import NOT_DUE, run_work
 from workers.settings import worker_settings
 
@@ -57,7 +57,7 @@ def learn_now(
 def _do(tenant_id: UUID, key: str) -> str:
     """Queue a piece of learning and run it here, unless a worker already runs it."""
     with transaction() as db:
-        want(db, tenant_id, WorkKind.LEARN, key)
+        enqueue(db, tenant_id, WorkKind.LEARN, key)
         found = find_work(db, tenant_id, WorkKind.LEARN, key)
     if found is None:  # pragma: no cover - it was just asked for
         return NOT_DUE

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from models.prior import SetFacts, SetState
+from models.learning.prior_set import SetFacts, SetState
 
 COLORS = ("#1f6feb", "#d1570c", "#1a7f37", "#8250df", "#b35900", "#0a7ea4")
 GREY = "#6e7781"

@@ -12,16 +12,16 @@ from rich.table import Table
 from afterturn.doctor import make_console
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
-from context.budget import HistoryLimit
-from models.conversation import find_session
-from models.history_limit import (
+from context.tokens.budget import HistoryLimit
+from models.conversations.history_limit import (
     LEAST_HISTORY_TOKENS,
     set_session_history_limit,
     set_tenant_history_limit,
     tenant_history_limit,
 )
-from models.limit_shown import KnownLimit, forget_limits, list_limits, set_limit
-from models.session import Transaction
+from models.conversations.session import find_session
+from models.database import Transaction
+from models.providers.limit_report import KnownLimit, forget_limits, list_limits, set_limit
 
 app = typer.Typer(
     help="Show, set and forget the windows that models turned out to have, and limits of history.",

@@ -10,9 +10,9 @@ import typer
 from sqlalchemy.exc import DBAPIError
 
 from afterturn.target import use_running_stack
-from models.session import Transaction, make_engine
+from models.database import Transaction, make_engine
 from models.settings import database_settings
-from models.tenant import find_tenant
+from models.tenants.tenant import find_tenant
 
 FIRST_TENANT = "default"
 

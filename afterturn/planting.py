@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from afterturn.client import Client
-from context.shadow.parts import Part
+from context.shadow.parts import ShadowPart
 from context.shadow.planted import PLANTED, planted_turns
 from context.types import JsonObject
 
@@ -80,7 +80,7 @@ def _await_summary(client: Client, session_id: str, wait_s: float, pause: Callab
 
 def _probe(client: Client, session_id: str, question: str, fact: str) -> Probe:
     asked = {**WINDOW, "messages": [{"role": "user", "content": question}], "facts": [fact]}
-    found = client.probe(session_id, {**asked, "parts": [Part.SUMMARIES]})
+    found = client.probe(session_id, {**asked, "parts": [ShadowPart.SUMMARIES]})
     would = found["would_be"]
     return Probe(
         question,

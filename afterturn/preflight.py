@@ -13,12 +13,12 @@ from rich.table import Table
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
-from api.preflight import load_policy
+from api.preflight.decide import load_policy
 from context.errors import InvalidInputError
 from context.preflight.config import PreflightConfig, read_config
-from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, Verdict, replay
-from context.preflight.types import Weights
-from models.preflight_record import PAGE, join_decisions, load_decisions
+from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, ReplayVerdict, replay
+from context.preflight.types import LearnedWeights
+from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.settings import preflight_settings
 
 app = typer.Typer(
@@ -34,10 +34,12 @@ Days = Annotated[int | None, typer.Option(min=1, help="Only decisions of the las
 Tenant = Annotated[str, typer.Option(help="Whose decisions.")]
 DataDir = Annotated[Path, typer.Option(help="Where a stack of `afterturn up` may run.")]
 
-_SAYINGS: Mapping[Verdict, str] = {
-    Verdict.HARMFUL: f"harmful: it blocks calls in more than {MOST_HARM:.0%} of the turns that made some",
-    Verdict.SAFE: f"safe: it blocks calls in no more than {MOST_HARM:.0%} of the turns that made some",
-    Verdict.UNKNOWN: "unknown: no turn on record called a tool",
+_SAYINGS: Mapping[ReplayVerdict, str] = {
+    ReplayVerdict.HARMFUL: (
+        f"harmful: it blocks calls in more than {MOST_HARM:.0%} of the turns that made some"
+    ),
+    ReplayVerdict.SAFE: f"safe: it blocks calls in no more than {MOST_HARM:.0%} of the turns that made some",
+    ReplayVerdict.UNKNOWN: "unknown: no turn on record called a tool",
 }
 
 
@@ -64,10 +66,10 @@ def replay_policy(
         while join_decisions(db, owner) == PAGE:
             pass
         since = datetime.now(UTC) - timedelta(days=days) if days else None
-        weights = Weights(factors=in_force.factors)
+        weights = LearnedWeights(factors=in_force.factors)
         found = replay(load_decisions(db, owner, since=since), config, weights=weights)
     _show(found)
-    if found.verdict is Verdict.HARMFUL:
+    if found.verdict is ReplayVerdict.HARMFUL:
         raise typer.Exit(3)
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
-from models.prior import SetFacts, SetKind, SetPlace, activate_set, list_sets, roll_back
+from models.learning.prior_set import SetFacts, SetKind, SetPlace, activate_set, list_sets, roll_back
 
 app = typer.Typer(
     help="List sets of priors, put one in force, go back.", no_args_is_help=True, add_completion=False

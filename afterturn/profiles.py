@@ -14,9 +14,9 @@ from rich.table import Table
 from afterturn.doctor import make_console
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
-from context.profiles.find import resolve_profile
-from context.profiles.types import FALLBACK, ModelProfile, ProfileOverride
-from models.profile import (
+from context.providers.profile_types import FALLBACK, ModelProfile, ProfileOverride
+from context.providers.profiles import resolve_profile
+from models.catalogs.model_profile import (
     find_prices,
     import_prices,
     list_overrides,
@@ -25,7 +25,7 @@ from models.profile import (
     remove_override,
     set_override,
 )
-from models.session import Transaction
+from models.database import Transaction
 
 app = typer.Typer(
     help="Show model profiles, import prices, override values.", no_args_is_help=True, add_completion=False
@@ -66,7 +66,7 @@ def list_all(
 @app.command("import")
 def import_all(data_dir: DataDir = DATA_DIRECTORY) -> None:
     """Import the prices and windows of the installed price list. Overrides stay unchanged."""
-    from llm.price_map import read_price_map  # noqa: PLC0415 - the list comes with what takes seconds to import
+    from llm.pricing import read_price_map  # noqa: PLC0415 - the list comes with what takes seconds to import
 
     prices = read_price_map()
     with operator_transaction(data_dir) as db:

@@ -8,9 +8,9 @@ import typer
 
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
-from models.recall_user import recalls_users, switch_users
-from models.recall_user_switch import carry_out, count_found
-from models.session import Transaction
+from models.database import Transaction
+from models.recall.user import recalls_users, switch_users
+from models.recall.user_switch import carry_out, count_found
 
 app = typer.Typer(
     help="Let requests recall what a user said in other sessions.", add_completion=False, no_args_is_help=True

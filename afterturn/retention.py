@@ -11,10 +11,16 @@ from rich.table import Table
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
-from models.retention import Retention, find_retention, list_gone, put_retention
-from models.retention_run import LastRun, find_last_run
-from models.retention_settings import RetentionSettings, retention_settings
-from models.session import Transaction
+from models.database import Transaction
+from models.retention.policy import (
+    LastRun,
+    Retention,
+    find_last_run,
+    find_retention,
+    list_gone,
+    put_retention,
+)
+from models.retention.settings import RetentionSettings, retention_settings
 
 app = typer.Typer(
     help="Say for how long things are kept; see what went with age.",

@@ -15,14 +15,14 @@ from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.planting import Probe, plant_and_probe
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
-from api.shadow import MOST_DAYS, report_members
-from context.shadow.parts import Part, read_parts
+from api.shadow.routes import MOST_DAYS, report_members
+from context.shadow.parts import ShadowPart, read_parts
 from context.shadow.report import PartReport, Share
-from models.clock import present
-from models.shadow import find_switch, set_switch
-from models.shadow_report import report_shadow
-from models.shadow_settings import shadow_settings
-from models.speculation import MadeAhead, made_ahead
+from models.database import database_now
+from models.learning.speculation import MadeAhead, made_ahead
+from models.shadow.reads import find_switch, set_switch
+from models.shadow.report import report_shadow
+from models.shadow.settings import shadow_settings
 
 app = typer.Typer(
     help="Compute parts without using them; see what they would save and lose.",
@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 
 Parts = Annotated[
-    list[str], typer.Option("--part", help=f"{', '.join(Part)} or all; may be given several times.")
+    list[str], typer.Option("--part", help=f"{', '.join(ShadowPart)} or all; may be given several times.")
 ]
 TenantName = Annotated[str, typer.Option("--tenant", help="Whose reads.")]
 DataDirectory = Annotated[Path, typer.Option("--data-dir", help="Where a stack of `afterturn up` may run.")]
@@ -63,7 +63,7 @@ def status(tenant: TenantName = FIRST_TENANT, data_dir: DataDirectory = DATA_DIR
     settings = shadow_settings()
     with operator_transaction(data_dir) as db:
         switch = find_switch(db, known_tenant(db, tenant), default=settings.shadow_parts)
-    for part in Part:
+    for part in ShadowPart:
         print(f"{part:<10} {'in shadow' if part in switch.parts else 'in use'}")
     since = (
         f"by its own switch since {switch.updated_at:%Y-%m-%d %H:%M}"
@@ -82,7 +82,7 @@ def report(
 ) -> None:
     """Show each part's savings, losses and verdict, and the use of work made ahead."""
     with operator_transaction(data_dir) as db:
-        owner, today = known_tenant(db, tenant), present(db).date()
+        owner, today = known_tenant(db, tenant), database_now(db).date()
         reports = report_shadow(db, owner, since=timedelta(days=days), limits=shadow_settings().limits)
         ahead = made_ahead(db, owner, first_day=today - timedelta(days=days - 1), last_day=today)
     if json:
@@ -187,19 +187,19 @@ _ROWS: Mapping[str, Callable[[PartReport], str]] = {
 }
 
 
-def _read(names: Sequence[str]) -> frozenset[Part]:
+def _read(names: Sequence[str]) -> frozenset[ShadowPart]:
     try:
         return read_parts(names)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-def _switch(tenant: str, data_dir: Path, parts: frozenset[Part], *, into_shadow: bool) -> None:
+def _switch(tenant: str, data_dir: Path, parts: frozenset[ShadowPart], *, into_shadow: bool) -> None:
     with operator_transaction(data_dir) as db:
         owner = known_tenant(db, tenant)
         before = find_switch(db, owner, default=shadow_settings().shadow_parts).parts
         now = before | parts if into_shadow else before - parts
         set_switch(db, owner, now)
-    named = ", ".join(part for part in Part if part in now) or "nothing"
+    named = ", ".join(part for part in ShadowPart if part in now) or "nothing"
     known_in_s = shadow_settings().shadow_cache_s
     print(f"{tenant}: in shadow: {named}; the API knows it within {known_in_s:g} s")

@@ -17,11 +17,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from afterturn.status_view import Frame, draw, draw_trouble
 from afterturn.stopping import Stopped, stop_signals
 from afterturn.target import DATA_DIRECTORY, use_running_stack
-from models.budget import budget_settings
-from models.caps_in_force import find_caps
-from models.metrics import Spend, sum_spend, take_snapshot
-from models.session import make_engine
+from models.database import make_engine
+from models.ledger.caps import budget_settings, find_caps
 from models.settings import database_settings
+from models.telemetry.snapshot import Spend, sum_spend, take_snapshot
 
 PIPED_WIDTH = 120
 SPEND_EVERY_S = 10.0

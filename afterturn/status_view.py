@@ -12,13 +12,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from models.caps_in_force import CapsInForce, SaidBy
-from models.counting import Counted
-from models.heartbeat import MODELS_IN_USE
-from models.metrics import ALIVE_S, Snapshot, Spend, WorkCount
-from models.provider import Gate, GateState
-from models.retention_run import LastRun
-from models.work import WorkKind
+from models.ledger.caps import CapsInForce, SaidBy
+from models.providers.circuit_breaker import Gate, GateState
+from models.retention.policy import LastRun
+from models.telemetry.counters import Counted
+from models.telemetry.snapshot import ALIVE_S, Snapshot, Spend, WorkCount
+from models.work.heartbeat import MODELS_IN_USE
+from models.work.queue import WorkKind
 
 ROLES = ("dispatcher", "worker", "beat")
 """Roles required for any work, in the order of a piece of work."""

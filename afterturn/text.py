@@ -14,14 +14,20 @@ from rich.table import Table
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
-from models.session import Transaction
-from models.text_columns import COLUMNS, count_cells
-from models.text_count import CountedCells, Unreadable, count_text
-from models.text_forgotten import find_uncleared, note_cleared
-from models.text_keys import TextUnavailableError
-from models.text_rotation import Transactions, change_rows, forget_text_key, list_text_tenants, rotate_keys
-from models.text_settings import seals, text_settings
-from models.text_shed import shed_unreadable
+from models.database import Transaction
+from models.encryption.forgotten import find_uncleared, note_cleared
+from models.encryption.keys import TextUnavailableError
+from models.encryption.settings import seals, text_settings
+from models.rekeying.audit import CountedCells, Unreadable, count_text
+from models.rekeying.columns import COLUMNS, count_cells
+from models.rekeying.purge import shed_unreadable
+from models.rekeying.rotation import (
+    Transactions,
+    change_rows,
+    forget_text_key,
+    list_text_tenants,
+    rotate_keys,
+)
 
 app = typer.Typer(
     help="Seal stored text, rotate its keys, open or forget it.", add_completion=False, no_args_is_help=True

@@ -11,11 +11,10 @@ from rich.table import Table
 from afterturn.operating import known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
-from models.budget import Caps, budget_settings
-from models.caps_in_force import SaidBy, find_caps
-from models.ledger import DayUsage, Spent, charged_today, spent_today
-from models.ledger_days import all_usage_by_day
-from models.tenant import name_tenants
+from models.ledger.by_day import all_usage_by_day
+from models.ledger.call import DayUsage, Spent, charged_today, spent_today
+from models.ledger.caps import Caps, SaidBy, budget_settings, find_caps
+from models.tenants.tenant import name_tenants
 
 MOST_TENANTS = 20
 """So many tenants' charges of today are shown, the highest first."""

@@ -9,14 +9,13 @@ import typer
 
 from afterturn.operating import known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
-from context.clip import one_line
-from models.clock import present
-from models.operating import RefusedSummary, count_stuck, drop_dead, list_refused, list_stuck, retry_now
-from models.parked_work import hasten_one
-from models.provider import GateState, end_wait, list_gates, reopen
-from models.session import Transaction
-from models.tenant import name_tenants
-from models.work import DueWork
+from context.text.clip import one_line
+from models.database import Transaction, database_now
+from models.providers.circuit_breaker import GateState, end_wait, list_gates, reopen
+from models.tenants.tenant import name_tenants
+from models.work.operator import RefusedSummary, count_stuck, drop_dead, list_refused, list_stuck, retry_now
+from models.work.queue import DueWork
+from models.work.waiting import hasten_one
 
 app = typer.Typer(
     help="Show work that was given up or waits; try it again, or drop it.",
@@ -41,7 +40,7 @@ def list_all(
     """Show models held back at present, given-up or waiting work, and refused summaries."""
     with operator_transaction(data_dir) as db:
         owner = _owner(db, tenant)
-        gates = list_gates(db, now=present(db))
+        gates = list_gates(db, now=database_now(db))
         stuck = list_stuck(db, owner, most=most)
         refused = list_refused(db, owner, most=most)
         names = name_tenants(db, {work.tenant_id for work in stuck} | {one.tenant_id for one in refused})
@@ -81,7 +80,7 @@ def retry(tenant: Tenant = None, data_dir: DataDir = DATA_DIRECTORY) -> None:
     """Ask every model again, and have all work of `list` done now; for after the cause was mended."""
     with operator_transaction(data_dir) as db:
         owner = _owner(db, tenant)
-        models = sum(reopen(db, gate.model) for gate in list_gates(db, now=present(db)))
+        models = sum(reopen(db, gate.model) for gate in list_gates(db, now=database_now(db)))
         print(f"models asked again: {models}, work tried again: {retry_now(db, owner)}")
 
 
@@ -94,7 +93,7 @@ def ask(
     with operator_transaction(data_dir) as db:
         waited = end_wait(db, model)
         is_tried = waited and hasten_one(db, model)
-        known = [gate.model for gate in list_gates(db, now=present(db)) if gate.until]
+        known = [gate.model for gate in list_gates(db, now=database_now(db)) if gate.until]
     if not waited:
         which = f"held back now: {', '.join(known)}" if known else "no model is"
         print(f"afterturn: {model} is not held back; {which}", file=sys.stderr)

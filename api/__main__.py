@@ -2,11 +2,11 @@
 
 import uvicorn
 
-from api.heads import BoundedHeads
+from api.http.head_limits import BoundedHeads
 from api.settings import api_settings
-from models.observe import configure_logging
+from models.address import or_exit
 from models.settings import require_settings
-from models.starting import or_exit
+from models.telemetry.logging import configure_logging
 
 
 def main() -> None:

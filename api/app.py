@@ -11,44 +11,33 @@ from fastapi_offline import FastAPIOffline
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import (
-    artifacts,
-    attachments,
-    budgets,
-    catalogs,
-    compress,
-    contexts,
-    erase,
-    errors,
-    health,
-    history,
-    history_limit,
-    metrics,
-    model_limits,
-    plans,
-    preflight_calls,
-    retention,
-    sessions,
-    shadow,
-    turns,
-    usage,
-)
-from api.answer_headers import GuardAnswers
-from api.description import describe_calls
+from api import model_limits, plans, usage
+from api.artifacts import attachments
+from api.artifacts import routes as artifacts
+from api.catalogs import budgets
+from api.catalogs import routes as catalogs
+from api.context import compress
+from api.context import routes as contexts
+from api.http import errors, health
+from api.http.middleware import GuardAnswers, NameRequests, TraceRequests
+from api.http.openapi import describe_calls
+from api.http.places import KeepPlaces, TenantPlaces
+from api.http.rate_limit import limits
+from api.http.request_times import MeasureRequests, RequestTimes
+from api.http.retry import NoteDeeds
 from api.inspector import routes as inspector
-from api.limits import limits
 from api.mcp.door import PATH, McpDoor
-from api.places import KeepPlaces, TenantPlaces
-from api.request_ids import NameRequests
-from api.request_times import MeasureRequests, RequestTimes
+from api.metrics import routes as metrics
+from api.preflight import routes as preflight_calls
+from api.sessions import erase, history, history_limit, retention
+from api.sessions import routes as sessions
 from api.settings import api_settings
-from api.traces import TraceRequests
-from api.tries import NoteDeeds
+from api.shadow import routes as shadow
+from api.turns import routes as turns
 from context.tokens import count_text
-from models.counting import flushing
 from models.settings import require_settings
-from models.tracing import close_traces, name_process
-from models.tracing_settings import tracing_settings
+from models.telemetry.counters import flushing
+from models.telemetry.tracing import close_traces, name_process, tracing_settings
 
 
 class ServerTiming:

@@ -11,13 +11,13 @@ from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask
 
-from api.call import BodyCall, Parameters
-from context.usage import read_report
-from models.limit import LIMIT_HOURS, has_lower_limit, outdo_limits
-from models.limit_shown import KnownLimit, list_limits
-from models.log import AcceptedTurn, NewTurn
-from models.row_security import keep_to
-from models.session import reading, transaction
+from api.http.call import BodyCall, Parameters
+from context.providers.usage import read_report
+from models.conversations.log import AcceptedTurn, NewTurn
+from models.database import read_transaction, transaction
+from models.providers.context_limit import LIMIT_HOURS, has_lower_limit, outdo_limits
+from models.providers.limit_report import KnownLimit, list_limits
+from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1", tags=["context"])
@@ -33,7 +33,7 @@ class WantedLimits(Parameters):
 def show_limits(call: BodyCall, wanted: Annotated[WantedLimits, Query()]) -> Response:
     """Answer with the windows learned from refusals or set by an operator, as far as in force."""
     tenant_id = call.caller("read").tenant_id
-    with reading() as db:
+    with read_transaction() as db:
         limits = list_limits(db, tenant_id, model=wanted.model)
     answer = {"limits": list(map(_members, limits)), "expire_after_hours": LIMIT_HOURS}
     return Response(orjson.dumps(answer), media_type="application/json")
@@ -72,7 +72,7 @@ def _raise_all(tenant_id: UUID, largest: dict[tuple[str, str], int]) -> None:
     keep_to(tenant_id)
     try:
         for (model, session_id), tokens in largest.items():
-            with reading() as db:
+            with read_transaction() as db:
                 is_outdone = has_lower_limit(db, tenant_id, model, tokens, session_id)
             if is_outdone:
                 with transaction() as db:

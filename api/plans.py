@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Request, Response, status
 from pydantic import Field
 
-from api.call import (
+from api.http.call import (
     Body,
     BodyCall,
     IdempotencyKey,
@@ -17,22 +17,22 @@ from api.call import (
     documented,
     hold_back,
 )
-from api.encoding import encode
-from api.errors import ProblemError, not_found
-from api.tries import committed
-from api.turnstile import CHANGES_NAMED_SESSION
-from api.waiting import wait_for_work
-from context.plans.features import IntentFeatures, intent_sha, read_features
-from context.plans.outcomes import Merged, Outcome, StepOutcome
-from context.plans.projection import project_plans
-from context.plans.types import PlanMode
+from api.http.encoding import encode
+from api.http.errors import ProblemError, not_found
+from api.http.retry import committed
+from api.http.turnstile import CHANGES_NAMED_SESSION
+from api.http.waiting import wait_for_work
+from context.tool_plans.features import IntentFeatures, intent_sha, read_features
+from context.tool_plans.outcomes import Merged, Outcome, StepOutcome
+from context.tool_plans.projection import project_plans
+from context.tool_plans.types import PlanMode
 from context.types import JsonObject
-from models.catalog import find_digest
-from models.conversation import hold_session
-from models.plan import Plan, PlanConflictError, PlanStatus, WantedPlan, find_plan, list_past, want_plan
-from models.plan_outcome import join_outcomes
-from models.session import Transaction, reading
-from models.work import DueWork, WorkKind, WorkState, find_work
+from models.catalogs.catalog import find_digest
+from models.conversations.session import hold_session
+from models.database import Transaction, read_transaction
+from models.plans.outcome import join_outcomes
+from models.plans.plan import Plan, PlanConflictError, PlanStatus, WantedPlan, find_plan, list_past, want_plan
+from models.work.queue import DueWork, WorkKind, WorkState, find_work
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 
@@ -169,7 +169,7 @@ def show_plan(plan_id: PlanId, call: BodyCall) -> Response:
 
 
 def _answer(tenant_id: UUID, plan_id: UUID, *, pending: int) -> Response:
-    with reading() as db:
+    with read_transaction() as db:
         plan = find_plan(db, tenant_id, plan_id)
         work = find_work(db, tenant_id, WorkKind.PLAN, str(plan_id)) if plan else None
     if plan is None:
@@ -295,8 +295,8 @@ def show_my_plans(call: BodyCall, asked: Annotated[PastPlans, Query()]) -> Respo
 def my_plans(
     tenant_id: UUID, *, user_id: str | None = None, catalog: str | None = None, most_groups: int = 20
 ) -> JsonObject:
-    """Project a tenant's newest plans; see `context.plans.projection`."""
-    with reading() as db:
+    """Project a tenant's newest plans; see `context.tool_plans.projection`."""
+    with read_transaction() as db:
         past = list_past(db, tenant_id, user_id=user_id, catalog=catalog, most=MOST_CONSIDERED)
     return project_plans(past, most_groups=most_groups)
 

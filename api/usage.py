@@ -10,15 +10,13 @@ import orjson
 from fastapi import APIRouter, Query, Response
 from pydantic import BeforeValidator, Field
 
-from api.call import BodyCall, Parameters
-from api.errors import ProblemError
-from models.budget import budget_settings, next_day
-from models.caps_in_force import CapsInForce, find_caps
-from models.clock import present
-from models.ledger import DayUsage, Spent, spent_today
-from models.ledger_days import all_usage_by_day
-from models.session import reading
-from models.speculation import made_ahead
+from api.http.call import BodyCall, Parameters
+from api.http.errors import ProblemError
+from models.database import database_now, read_transaction
+from models.learning.speculation import made_ahead
+from models.ledger.by_day import all_usage_by_day
+from models.ledger.call import DayUsage, Spent, spent_today
+from models.ledger.caps import CapsInForce, budget_settings, find_caps, next_day
 
 router = APIRouter(prefix="/v1", tags=["usage"])
 
@@ -61,8 +59,8 @@ def show_usage(call: BodyCall, days: Annotated[DayRange, Query()]) -> Response:
     saved.
     """
     caller = call.caller("read")
-    with reading() as db:
-        now = present(db)
+    with read_transaction() as db:
+        now = database_now(db)
         first, last = _range(days, now.date())
         rows = all_usage_by_day(db, caller.tenant_id, first_day=first, last_day=last)
         ahead = made_ahead(db, caller.tenant_id, first_day=first, last_day=last)

@@ -22,15 +22,15 @@ from dataclasses import dataclass
 from typing import Self
 
 from benchmarks.report import save
-from context.attribution import credit_speakers, read_credits
-from context.clip import one_line
-from context.prompts import SummaryInput
-from context.render import RenderedLine, participants, render_transcript
-from context.sections import Section, read_lines
-from context.sentences import split_sentences
+from context.conversation.transcript import RenderedLine, participants, render_transcript
+from context.summary.attribution import credit_speakers, read_credits
+from context.summary.extractive.summarize import summarize
+from context.summary.prompt import SummaryInput
+from context.summary.sections import Section, read_lines
+from context.text.clip import one_line
+from context.text.sentences import split_sentences
 from context.tokens.text import count_text
 from context.types import JsonObject, Message, Role
-from llm.extractive import summarize
 from tests.data import DATA, read_jsonl
 
 BUDGETS = (500, 1_000, 2_000, 4_000)

@@ -23,9 +23,9 @@ from afterturn.stack.roles import SERVERS, Role
 from afterturn.stack.stack import Stack
 from benchmarks.intake import rate, singles
 from benchmarks.report import save
-from models.session import Transaction
-from models.tenant import ensure_tenant
-from models.work import WorkKind, claim, finish, renew, want
+from models.database import Transaction
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, claim, enqueue, finish, renew
 
 BUSY = ("session", "due_work", "heartbeat", "provider_gate", "metric_count")
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)
@@ -118,7 +118,7 @@ _WORK_ID = text(
 
 def _live(step: Step, tenant_id: UUID, key: str) -> None:
     def ask(db: Transaction) -> Any:
-        want(db, tenant_id, WorkKind.SUMMARIZE, key)
+        enqueue(db, tenant_id, WorkKind.SUMMARIZE, key)
         found = db.execute(_WORK_ID, {"tenant_id": tenant_id, "key": key})
         return found.scalar_one()
 

@@ -15,10 +15,10 @@ from rich.table import Table
 
 from benchmarks.cache_replay import Pattern, Policy, Recording, Replay, Tally, read_recording
 from benchmarks.report import save
-from context.activation import IMMEDIATE, ActivationSettings
-from context.budget import Budget
-from context.compression import Thresholds
-from context.prompt_cache import cache_ttl_s
+from context.providers.prompt_cache import cache_ttl_s
+from context.summary.trigger import Thresholds
+from context.tokens.budget import Budget
+from context.window.activation import IMMEDIATE, ActivationSettings
 from tests.data import DATA, jsonl_files
 
 WINDOWS = (64_000, 128_000, 200_000)

@@ -9,13 +9,13 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from context.activation import ActivationSettings, Moment, choose_activation, prepare_thresholds
-from context.budget import Budget
-from context.compression import Cut, Load, Thresholds, find_trigger, plan_cut
-from context.prompt_cache import cache_ttl_s
+from context.conversation.turns import split_turns
+from context.providers.prompt_cache import cache_ttl_s
+from context.summary.trigger import Load, SummaryCut, Thresholds, find_trigger, plan_cut
 from context.tokens import count_message
-from context.turns import split_turns
+from context.tokens.budget import Budget
 from context.types import Message, Role
+from context.window.activation import ActivationSettings, Moment, choose_activation, prepare_thresholds
 from tests.data import read_jsonl
 
 Pattern = Callable[[int, float], float]
@@ -206,7 +206,7 @@ class Replay:
                 self._summarize(base, cut)
         self._activate(Moment(self.recording.model, 0, pressed=pressed))
 
-    def _summarize(self, base: _Notes, cut: Cut) -> None:
+    def _summarize(self, base: _Notes, cut: SummaryCut) -> None:
         self.tally.summaries += 1
         self.tally.summarizer_tokens += cut.tokens + base.tokens
         tokens = min(self.notes_tokens, (cut.tokens + base.tokens) // 2)

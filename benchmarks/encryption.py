@@ -19,7 +19,7 @@ from afterturn.operating import transaction_at
 from afterturn.stack.roles import SERVERS, Role
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
-from models.tenant import create_key, ensure_tenant
+from models.tenants.tenant import create_key, ensure_tenant
 
 KEYS = {"without": "", "with": f"bench:{base64.b64encode(bytes(range(32))).decode()}"}
 TURNS = 100

@@ -43,9 +43,9 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     with Stack() as stack, psycopg.connect(stack.at.database_url, autocommit=True) as database:
         os.environ["AFTERTURN_DATABASE_URL"] = stack.at.database_url
-        from models.session import transaction  # noqa: PLC0415 (settings are read when first needed)
-        from models.tenant import ensure_tenant  # noqa: PLC0415
-        from models.work import WorkKind, find_work, want  # noqa: PLC0415
+        from models.database import transaction  # noqa: PLC0415 (settings are read when first needed)
+        from models.tenants.tenant import ensure_tenant  # noqa: PLC0415
+        from models.work.queue import WorkKind, enqueue, find_work  # noqa: PLC0415
 
         with transaction() as db:
             tenant_id = ensure_tenant(db, "bench")
@@ -55,7 +55,7 @@ def main() -> None:
             """Have a session summarized that does not exist: the job ends at once, and says when."""
             asked = datetime.now(UTC)
             with transaction() as db:
-                want(db, tenant_id, WorkKind.SUMMARIZE, key, delay_s=delay_s, awaited=awaited)
+                enqueue(db, tenant_id, WorkKind.SUMMARIZE, key, delay_s=delay_s, awaited=awaited)
                 work = find_work(db, tenant_id, WorkKind.SUMMARIZE, key)
             if work is None:
                 raise RuntimeError("the work was not stored")

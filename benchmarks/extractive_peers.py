@@ -13,16 +13,16 @@ from functools import partial
 from statistics import fmean
 
 from benchmarks.recall import plain
-from context.language import main_language
-from context.prompts import SummaryInput
-from context.render import LineKind, RenderedLine, participants, render_transcript
-from context.sentences import split_sentences
+from context.conversation.transcript import LineKind, RenderedLine, participants, render_transcript
+from context.conversation.turns import split_turns
 from context.shadow.facts import compare_facts, holds, needs_of, texts_of
+from context.summary.extractive.summarize import summarize
+from context.summary.prompt import SummaryInput
+from context.text.language import main_language
+from context.text.sentences import split_sentences
+from context.text.terms import content_terms, index_terms
 from context.tokens.text import count_text
-from context.turns import split_turns
 from context.types import JsonObject, Message, Role
-from context.words import content_terms, index_terms
-from llm.extractive import summarize
 from tests.data import DATA, read_jsonl
 
 BUDGETS = {"qmsum": (500, 1_000, 2_000), "bfcl_memory": (1_000, 2_000, 3_500), "tau_airline": (300, 600)}

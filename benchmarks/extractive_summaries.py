@@ -15,15 +15,15 @@ from pathlib import Path
 from statistics import mean
 
 from benchmarks.extractive_peers import BUDGETS, MOST_SHARE, compare, print_comparison, to_message
-from context.gate import Covered, Draft, Verdict, covered_identifiers, judge_summary
-from context.identifiers import identifier_recall
-from context.language import main_language
-from context.prompts import SummaryInput
-from context.render import LineKind, RenderedLine, participants, render_transcript
+from context.conversation.transcript import LineKind, RenderedLine, participants, render_transcript
+from context.conversation.turns import split_turns
+from context.summary.extractive.summarize import summarize
+from context.summary.gate import Covered, Draft, GateVerdict, covered_identifiers, judge_summary
+from context.summary.prompt import SummaryInput
+from context.text.identifiers import identifier_recall
+from context.text.language import main_language
 from context.tokens.text import count_text
-from context.turns import split_turns
 from context.types import JsonObject, Message, Role
-from llm.extractive import summarize
 from tests.data import DATA, jsonl_files, read_jsonl
 
 ROLLINGS = (1, 5, 10)
@@ -36,7 +36,7 @@ SETS = {"pi_sessions": (6_000, 1_500), "tau_airline": (300, 700), "livemcp": (1_
 class Tally:
     """What was measured over one data set."""
 
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[GateVerdict] = field(default_factory=list)
     used: list[float] = field(default_factory=list)
     ratios: list[float] = field(default_factory=list)
     recalls: dict[int, list[float]] = field(default_factory=dict)
@@ -106,7 +106,7 @@ def roll(messages: Sequence[Message], least_tokens: int, budget_tokens: int, tal
 
 def _step(
     lines: tuple[RenderedLine, ...], previous: str | None, budget_tokens: int, tokens: int, tally: Tally
-) -> Verdict:
+) -> GateVerdict:
     language = main_language(line.text for line in lines if line.role is Role.USER)
     request = SummaryInput(lines, budget_tokens, language, previous, participants(lines))
     started = time.perf_counter()

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 
-from context.artifacts.kinds import kind_of
+from context.artifact_plans.by_rule import ArtifactQuery
+from context.artifact_plans.question import standing_question
+from context.artifacts.content import kind_of
 from context.artifacts.split import split_results
-from context.artifacts.toolcalls import read_calls
 from context.artifacts.types import ContentKind
+from context.conversation.calls import read_calls
 from context.extract import PassageIndex
 from context.focus import normalise
-from context.planning.deterministic import Wanted
-from context.planning.standing import standing_question
 from context.tokens.text import count_text
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
@@ -151,7 +151,7 @@ def mine(replays: Sequence[Replay]) -> Mined:
     for replay in replays:
         tools = {text.tool for text in replay.uploaded}
         for event in replay.events:
-            query = Wanted(standing_question([], event.said)).query
+            query = ArtifactQuery(standing_question([], event.said)).query
             key = normalise(query).key
             words.setdefault(key, query)
             for tool in tools:

@@ -21,16 +21,15 @@ from rich.table import Table
 
 from benchmarks.focus_data import DOCUMENT, Event, Mined, Replay, Text, mine, read_agents, read_meetings
 from benchmarks.report import save
+from context.artifact_plans.by_rule import ArtifactQuery, plan_by_rule
+from context.artifact_plans.execute import EXTRACT_TOKENS
+from context.artifact_plans.question import asks_for_all, standing_question
+from context.artifact_plans.relevance import compare_texts
 from context.artifacts.content import preview_of
 from context.artifacts.types import Artifact, ArtifactDecision, ArtifactType, ProcessingStrategy
 from context.extract import extract
 from context.extract.ranking import rank_pieces
 from context.focus import Focus, nearest, normalise
-from context.planning.compared import compare_texts
-from context.planning.deterministic import Wanted, plan_by_rule
-from context.planning.execute import EXTRACT_TOKENS
-from context.planning.standing import standing_question
-from context.planning.whole import asks_for_all
 from context.precompute.predict import (
     HITS,
     REPEATED,
@@ -146,7 +145,7 @@ class Run:
         here: dict[str, Text] = {}
         self._come(here, replay.uploaded, "", replay.half)
         for event in replay.events:
-            wanted = Wanted(standing_question([], event.said))
+            wanted = ArtifactQuery(standing_question([], event.said))
             if here:
                 self._ask(list(here.values()), wanted, event)
             self._come(here, event.came, wanted.query, replay.half)
@@ -189,7 +188,7 @@ class Run:
         self.ledger.tokens["read"] += read + cost.made_with - cost.input_tokens - summary
         self.ledger.tokens["written"] += summary
 
-    def _ask(self, texts: Sequence[Text], wanted: Wanted, event: Event) -> None:
+    def _ask(self, texts: Sequence[Text], wanted: ArtifactQuery, event: Event) -> None:
         known = {text.artifact_id: text for text in texts}
         focuses = self._focuses(texts, wanted)
         answered = {one for one in known if any(focuses[one].key == f.key for f in self._ready[one])}
@@ -211,7 +210,7 @@ class Run:
                 missed.append((decision, text))
         self._wish(missed, focuses, event)
 
-    def _focuses(self, texts: Sequence[Text], wanted: Wanted) -> dict[str, Focus]:
+    def _focuses(self, texts: Sequence[Text], wanted: ArtifactQuery) -> dict[str, Focus]:
         focus = normalise(wanted.query)
         return {text.artifact_id: GENERAL if asks_for_all(focus, "", text.index) else focus for text in texts}
 

@@ -15,11 +15,11 @@ from rich.table import Table
 
 from api.app import make_app
 from benchmarks.report import save
-from context.focus.normal import normalise
+from context.focus.normalise import normalise
 from context.preflight.classify import classify
 from context.priors.features import feature_keys
+from context.text.terms import index_terms
 from context.tokens import count_text
-from context.words import index_terms
 
 WORDS, IN_A_TEXT = 90_000, 8
 SYLLABLES = [

@@ -22,10 +22,10 @@ from pathlib import Path
 from benchmarks.extractive_summaries import to_messages
 from benchmarks.gate_data import Case, Talk, bad_cases, good_cases, read_talks
 from benchmarks.report import save
-from context.gate import DEFAULT_GATE, Covered, Draft, GateSettings, judge_summary
-from context.mending import mend_summary
-from context.pasted import users_language
-from context.render import render_transcript
+from context.conversation.transcript import render_transcript
+from context.summary.gate import DEFAULT_GATE, Covered, Draft, GateSettings, judge_summary
+from context.summary.mending import mend_summary
+from context.summary.pasted import users_language
 from context.tokens.text import count_text
 from context.types import JsonObject
 

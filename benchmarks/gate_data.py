@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from benchmarks.extractive_summaries import segments, to_messages
 from benchmarks.gate_talks import TALKS
-from context.gate import Covered
-from context.language import main_language
-from context.prompts import SummaryInput, summary_messages
-from context.render import participants, render_transcript
-from context.rules import find_rules
-from context.sections import Section, SummaryLine, read_lines, section_titles
+from context.conversation.transcript import participants, render_transcript
+from context.summary.extractive.summarize import summarize
+from context.summary.gate import Covered
+from context.summary.prompt import SummaryInput, summary_messages
+from context.summary.rules import find_rules
+from context.summary.sections import Section, SummaryLine, read_lines, section_titles
+from context.text.language import main_language
 from context.tokens.text import count_text
 from context.types import JsonObject, Role
-from llm.extractive import summarize
 from tests.data import DATA, read_jsonl
 
 SEGMENT_TOKENS = 1_500

@@ -27,14 +27,14 @@ from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
 from context.catalog.read import read_catalog
-from models import session
-from models.catalog import put_catalog
-from models.learning_settings import LearningSettings
-from models.prior import SetKind, list_sets
-from models.tenant import ensure_tenant
-from models.work import WorkKind, find_work, want
+from models import database as session
+from models.catalogs.catalog import put_catalog
+from models.learning.prior_set import SetKind, list_sets
+from models.learning.settings import LearningSettings
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, enqueue, find_work
 from tests.data import DATA, read_jsonl
-from workers.jobs.learn import CATALOG, learn
+from workers.jobs.learn.night import CATALOG, learn
 from workers.jobs.lifecycle import run_work
 from workers.settings import WorkerSettings
 
@@ -88,7 +88,7 @@ def learn_all(tenant_id: UUID, url: str, results: "multiprocessing.SimpleQueue[d
     os.environ["AFTERTURN_DATABASE_URL"] = url
     settings = LearningSettings()
     with session.transaction() as db:
-        want(db, tenant_id, WorkKind.LEARN, CATALOG + NAME)
+        enqueue(db, tenant_id, WorkKind.LEARN, CATALOG + NAME)
         work = find_work(db, tenant_id, WorkKind.LEARN, CATALOG + NAME)
     before_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     began, began_cpu = time.perf_counter(), time.process_time()
@@ -114,7 +114,7 @@ def measure(url: str, size: int) -> dict[str, Any]:
     process.start()
     found = results.get()
     process.join()
-    with session.reading() as db:
+    with session.read_transaction() as db:
         made = list_sets(db, tenant_id, kind=SetKind.RANKING)[0]
     return {"plans": size, **found, "set_kb": (made.bytes or 0) / 1024, "evaluation": made.evaluation}
 

@@ -22,13 +22,13 @@ from rich.table import Table
 
 from benchmarks.report import save
 from benchmarks.selecting import select_recall, stats_of
+from context.conversation.transcript import RenderLimits, render_transcript
 from context.recall.passages import Passage, make_passages
 from context.recall.ranking import Hit, find_ranges, weigh_terms
 from context.recall.selection import RecallBlock
-from context.render import RenderLimits, render_transcript
+from context.text.terms import query_terms
 from context.tokens.text import count_text
 from context.types import Message, Role
-from context.words import query_terms
 from tests.data import DATA, read_jsonl
 
 MAX_FACTS = 25

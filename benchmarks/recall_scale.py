@@ -25,15 +25,15 @@ from rich.table import Table
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from api.app import make_app
-from api.window.recall import RecallQuestion, recall
+from api.context.recall import RecallQuestion, recall
 from benchmarks.report import save
-from context.budget import Budget
-from models import session
-from models.conversation import find_session
-from models.session_state import SessionState
+from context.tokens.budget import Budget
+from models import database as session
+from models.conversations.session import find_session
+from models.conversations.session_state import SessionState
 from models.settings import RecallSettings, recall_settings
-from models.tenant import create_key, ensure_tenant
-from models.work import WorkKind, claim, find_work, want
+from models.tenants.tenant import create_key, ensure_tenant
+from models.work.queue import WorkKind, claim, enqueue, find_work
 from tests.data import DATA, read_jsonl
 from workers.jobs.recall import index_session
 
@@ -94,7 +94,7 @@ def index(tenant_id: UUID, session_id: str) -> float:
     """Index a session as workers do. Returns the seconds that it takes."""
     began = time.perf_counter()
     with session.transaction() as db:
-        want(db, tenant_id, WorkKind.RECALL, session_id)
+        enqueue(db, tenant_id, WorkKind.RECALL, session_id)
     while True:
         with session.transaction() as db:
             work = find_work(db, tenant_id, WorkKind.RECALL, session_id)
@@ -134,7 +134,7 @@ def measure(stack: Stack, questions: list[str]) -> dict[int, tuple[float, Sample
         for size, session_id in sessions.items():
             results[size] = (index(tenant_id, session_id), Samples())
         database.execute("vacuum analyze")
-    with TestClient(make_app()) as client, session.reading() as db:
+    with TestClient(make_app()) as client, session.read_transaction() as db:
         client.headers["Authorization"] = f"Bearer {key}"
         for number, question in enumerate([*questions[:WARM], *questions]):
             for size, session_id in sessions.items():

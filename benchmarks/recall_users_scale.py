@@ -28,9 +28,9 @@ from afterturn.stack.stack import Stack
 from api.app import make_app
 from benchmarks.recall_scale import MEETINGS, WARM, index, said
 from benchmarks.report import save
-from models import session
-from models.recall_user import switch_users
-from models.tenant import create_key, ensure_tenant
+from models import database as session
+from models.recall.user import switch_users
+from models.tenants.tenant import create_key, ensure_tenant
 from tests.data import read_jsonl
 
 MOST_RATIO = 1.3

@@ -18,18 +18,18 @@ from rich.table import Table
 
 from benchmarks.extractive_summaries import read_conversations, to_messages
 from benchmarks.report import save
-from context.assemble import build_messages
-from context.budget import Budget
-from context.language import main_language
-from context.message_counts import recounted
-from context.prompts import SummaryInput, summary_messages
-from context.render import participants, render_transcript
-from context.riding import ChatPrefix, find_ride, prefix_of, ride_messages
+from context.conversation.transcript import participants, render_transcript
+from context.conversation.turns import split_turns
+from context.summary.prompt import SummaryInput, summary_messages
+from context.text.language import main_language
 from context.tokens import count_message, measure_tools
-from context.turns import split_turns
+from context.tokens.budget import Budget
+from context.tokens.message_counts import recounted
 from context.types import JsonObject, Message, Role
-from context.window import WindowRequest, new_message
-from llm.door import load
+from context.window.assemble import build_messages
+from context.window.prefix_reuse import ChatPrefix, find_ride, prefix_of, ride_messages
+from context.window.types import WindowRequest, new_message
+from llm.litellm_client import load
 from llm.pricing import cost_usd, known_rates
 from llm.requests import Usage
 from llm.settings import Rates

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from context.words import index_terms
+from context.text.terms import index_terms
 
 _WORD = re.compile(r"[a-z0-9]+")
 

@@ -23,7 +23,7 @@ from afterturn.stack.roles import SERVERS, Role
 from afterturn.stack.stack import Stack
 from benchmarks.context_read import seed, server_ms
 from benchmarks.report import save
-from models.tenant import create_key, ensure_tenant
+from models.tenants.tenant import create_key, ensure_tenant
 
 MESSAGES = 1_000
 WARM_ROUNDS = 30

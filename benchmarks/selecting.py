@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from context.recall.passages import Passage
 from context.recall.ranking import RecallStats, weigh_terms
 from context.recall.selection import RecallBlock, choose_blocks
-from context.words import query_terms
+from context.text.terms import query_terms
 
 
 def stats_of(passages: Sequence[Passage], terms: Iterable[str]) -> RecallStats:

@@ -13,20 +13,20 @@ from typing import Any
 from benchmarks.extractive_summaries import read_conversations, to_messages
 from benchmarks.report import save
 from benchmarks.selecting import select_recall
-from context.language import main_language
+from context.conversation.transcript import participants, render_summary, render_transcript
+from context.conversation.turns import split_turns
 from context.preflight.classify import classify, is_follow_up
 from context.preflight.policy import FULL_MEMORY
 from context.preflight.types import Category, MemoryParams, Previous
-from context.prompts import SummaryInput
 from context.recall.passages import make_passages
-from context.recall.question import find_question
-from context.render import participants, render_summary, render_transcript
+from context.recall.ranking import find_question
 from context.shadow.facts import compare_facts, count_loss, needs_of, pack, texts_of
 from context.shadow.report import wilson
+from context.summary.extractive.summarize import summarize
+from context.summary.prompt import SummaryInput
+from context.text.language import main_language
 from context.tokens.text import count_text
-from context.turns import split_turns
 from context.types import Message, Role
-from llm.extractive import summarize
 from models.settings import recall_settings
 from tests.data import DATA
 

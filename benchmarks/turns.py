@@ -21,9 +21,9 @@ from sqlalchemy import Engine, create_engine
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
-from models.due import Turns, claim_next, look
-from models.tenant import ensure_tenant
-from models.work import WorkKind, want
+from models.tenants.tenant import ensure_tenant
+from models.work.due import Turns, claim_next, look
+from models.work.queue import WorkKind, enqueue
 
 NO_DISK = "-c synchronous_commit=off"
 TENANTS = (1, 100, 10_000)
@@ -78,13 +78,13 @@ def measure(engine: Engine, database_url: str, tenants: int, *, rows: int, round
     claim_ms = times_ms(rounds, lambda: claimed(engine, turns))
     with engine.begin() as db:
         newcomer = ensure_tenant(db, f"newcomer {tenants}")
-        want(db, newcomer, WorkKind.SUMMARIZE, "only")
+        enqueue(db, newcomer, WorkKind.SUMMARIZE, "only")
     before = next((n for n in range(MOST_PIECES) if claimed(engine, turns) == newcomer), None)
     prepare(database_url, tenants=tenants, rows=rows, later_s=3_600)
     with engine.begin() as db:
         lone = ensure_tenant(db, f"lone {tenants}")
         for number in range(rounds):
-            want(db, lone, WorkKind.SUMMARIZE, f"s{number}")
+            enqueue(db, lone, WorkKind.SUMMARIZE, f"s{number}")
     waiting_ms = times_ms(rounds, lambda: claimed(engine, turns))
     return {
         "tenants": tenants,

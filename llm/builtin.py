@@ -5,8 +5,8 @@ from uuid import uuid4
 
 from context.extract import PassageIndex, extract
 from context.precompute.prompt import ArtifactInput
+from context.summary.extractive import summarize as extractive
 from context.tokens.text import count_text
-from llm import extractive
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import EXTRACTIVE
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx
 
-from context.sanitize import clean_text
-from llm.door import Wire, load, use_wire
+from context.text.sanitize import clean_text
 from llm.failures import Cause, LlmFailure, failure_of
+from llm.litellm_client import Wire, load, use_wire
 from llm.requests import CompletionRequest, Usage
 from llm.settings import LlmSettings
 

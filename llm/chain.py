@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from context.errors import AfterturnError
 from llm.failures import FailureKind, LlmFailure
-from models.budget import BudgetDeniedError
-from models.provider import ProviderParkedError
-from models.provider_pace import ProviderPacedError
+from models.ledger.caps import BudgetDeniedError
+from models.providers.circuit_breaker import ProviderParkedError
+from models.providers.rate_limit import ProviderPacedError
 
 T = TypeVar("T")
 

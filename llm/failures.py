@@ -8,7 +8,7 @@ from enum import StrEnum
 from http import HTTPStatus
 
 from context.errors import AfterturnError
-from context.provider_errors import ErrorKind, classify
+from context.providers.errors import ErrorKind, classify
 from llm.scrub import MAX_DETAIL_CHARS, scrub
 
 MAX_RETRY_AFTER_S = 3600.0

@@ -14,22 +14,20 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from context.tokens.text import count_text
-from llm import builtin, door
+from llm import builtin
+from llm import litellm_client as door
+from llm.accounting import count_call, count_denial, find_price, judged_by, traced
 from llm.call import RawReply, ask
 from llm.chain import first_answer
-from llm.counting import count_call, count_denial
 from llm.failures import Cause, LlmFailure
-from llm.judged import find_price, judged_by
 from llm.pricing import FREE, Price, billed_usd, cost_usd
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import EXTRACTIVE, LlmSettings, llm_settings
-from llm.trace import traced
-from models.budget import BudgetDeniedError, Caps, budget_settings
-from models.clock import present
-from models.ledger import Reservation, Settlement, reserve, settle
-from models.provider import BreakerRules, admit, note_failure, note_success
-from models.provider_pace import ProviderPacedError, take_turn
-from models.session import Transaction, transaction
+from models.database import Transaction, database_now, transaction
+from models.ledger.call import Reservation, Settlement, reserve, settle
+from models.ledger.caps import BudgetDeniedError, Caps, budget_settings
+from models.providers.circuit_breaker import BreakerRules, admit, note_failure, note_success
+from models.providers.rate_limit import ProviderPacedError, take_turn
 
 log = structlog.get_logger()
 
@@ -62,7 +60,7 @@ class Gateway:
         caps: Caps,
         *,
         open_transaction: OpenTransaction = transaction,
-        now: Callable[[Transaction], datetime] = present,
+        now: Callable[[Transaction], datetime] = database_now,
     ) -> None:
         """Check that the caps can admit a call at all.
 

@@ -1,12 +1,13 @@
-"""Cost of a call: from known rates, or unknown. An unknown cost is never 0."""
+"""Prices of calls: known rates, imported lists, or unknown. An unknown price is never 0."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
-from context.profiles.types import ModelPrice, ProfileOverride
+from context.providers.profile_types import ModelPrice, ProfileOverride
+from llm.litellm_client import load
 from llm.requests import Usage
 from llm.settings import EXTRACTIVE, Rates
 
@@ -128,3 +129,60 @@ def billed_usd(litellm: ModuleType, model: str, usage: Usage, response_usage: ob
     except Exception:  # noqa: BLE001 - a price is not worth an answer, and the flat one is near
         return flat
     return min(sum((Decimal(str(half)) for half in halves), Decimal(0)), MOST_USD)
+
+
+_KINDS = frozenset({"chat", "responses", "completion"})
+
+_MOST_TOKENS = 2**31 - 1
+
+
+def read_price_map() -> list[ModelPrice]:
+    """Read the list of the installed litellm, without the network.
+
+    Returns:
+        Each model once, by id in lower case; models with neither price nor window are left out.
+    """
+    return price_list(load().model_cost)
+
+
+def price_list(model_cost: Mapping[str, Any]) -> list[ModelPrice]:
+    """Read a price list.
+
+    Args:
+        model_cost: Entries by model, as written by litellm: USD a token, 0 or missing when unknown.
+
+    Returns:
+        Prices a million tokens, ordered by id; of ids that differ only in case, the first stays.
+    """
+    found: dict[str, ModelPrice] = {}
+    for price in _known(model_cost):
+        found.setdefault(price.model, price)
+    return [found[model] for model in sorted(found)]
+
+
+def _known(model_cost: Mapping[str, Any]) -> Iterator[ModelPrice]:
+    for model, entry in model_cost.items():
+        if not isinstance(entry, Mapping) or entry.get("mode") not in _KINDS:
+            continue
+        price = ModelPrice(
+            model.strip().lower(),
+            _usd(entry.get("input_cost_per_token")),
+            _usd(entry.get("output_cost_per_token")),
+            _usd(entry.get("cache_read_input_token_cost")),
+            _window(entry.get("max_input_tokens") or entry.get("max_tokens")),
+        )
+        if price.input_usd is not None or price.context_window is not None:
+            yield price
+
+
+def _usd(per_token: object) -> Decimal | None:
+    """Read a price: 0 is unknown, since the operator declares really free models; above 1 is a slip."""
+    if isinstance(per_token, bool) or not isinstance(per_token, int | float) or not 0 < per_token <= 1:
+        return None
+    return (Decimal(str(per_token)) * _MILLION).quantize(Decimal("1e-10"))
+
+
+def _window(tokens: object) -> int | None:
+    if isinstance(tokens, bool) or not isinstance(tokens, int | float) or not 1 <= tokens <= _MOST_TOKENS:
+        return None
+    return int(tokens)

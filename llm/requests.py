@@ -7,7 +7,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from context.precompute.prompt import ArtifactInput
-from context.prompts import SummaryInput
+from context.summary.prompt import SummaryInput
 from context.types import JsonObject
 
 

@@ -1,4 +1,4 @@
-"""Scrubbing of a provider's error text for storing: a short line, no keys, no words of users."""
+"""Make a provider's error text fit to be stored: one short line, no keys, no words of users."""
 
 import os
 import re
@@ -6,8 +6,54 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from context.precompute.prompt import ArtifactInput, artifact_messages
-from context.prompts import SummaryInput, summary_messages
-from llm.provider_words import OF_PROVIDERS
+from context.summary.prompt import SummaryInput, summary_messages
+from context.text.stopwords import STOP_WORDS
+
+_LINES = (
+    "about above access account again allowed already and any api are argument array assistant attempt",
+    "audio authentication authorized available back bad badrequesterror balance base been before",
+    "billing body bytes call can cannot character characters check code completion completions",
+    "connection contain contains content context could credit credits data deployment did does down due",
+    "each empty end endpoint error errors exceed exceeded exceeds exception exist expected failed field",
+    "for format found from function get given got had has have header high host however http image",
+    "input insufficient internal internalservererror into invalid its json key large later least length",
+    "less like limit limits litellm load long make many match max maximum may message messages model",
+    "models more most must name need new none not null number object one only openai openaiexception",
+    "organization other our out output overloaded parameter parameters parse please policy prompt",
+    "property provided provider quota rate reached read reason received reduce refused request",
+    "requested requests required resource response result retry role schema see server service should",
+    "size still stop string support supported system temperature text than that the their them then",
+    "there this time timeout token tokens too tool tools top try type unable unknown unsupported",
+    "upgrade url use used user uses using valid value values was were when which will with would you",
+    "your active activate add added admin administrator agree amount anthropic anthropicexception apply",
+    "appears appropriate assigned attached attempted authenticationerror azure badly based bedrock being",
+    "both browser bytes cache caller calls cause caused check choose city class client close cloud cohere",
+    "combined comes configuration configure configured console consider contact containing copy correct",
+    "could create created credential credentials current currently dashboard date day days deactivated",
+    "deepseek default defined denied deprecated described description details different disabled docs",
+    "documentation during either email enable enabled ensure enter environment exactly example exhausted",
+    "expired export extra fail fails failure feature fewer file filter find first fix following forbidden",
+    "free gateway gemini generate generated generation google greater groq help higher hour hours identity",
+    "illegal included including incorrect increase index info information instance instead integer invoke",
+    "key keys kind language larger latest learn left level link list loaded location lower made making",
+    "malformed manage media memory method middle minute minutes missing mistral mode month moved multiple",
+    "names near negative network never next nothing numbers occurred off once online open operation option",
+    "optional options order original outside own page paid part pass passed pay payload payment per",
+    "permission permissions plan plans platform positive possible previous priority problem process",
+    "processed processing production project proper properly providers proxy purchase queue queued range",
+    "read ready recent region register remaining remove removed rename replace report reset responded",
+    "restricted retrieve retrying return returned review rights run running same scope second seconds",
+    "section secret select send sent session set setting settings short shorter single slow small smaller",
+    "soon specified specify specifying standard start state status stream structure submitted subscription",
+    "such support switch take takes team temporarily temporary text thinking those tier time timed times",
+    "together total traffic transient trial tried trying turn types under unauthorized understand",
+    "unexpected unsupported until update updated usage user users valid validate validation variable",
+    "variables verify version vertex via view vision visit wait website whether while window within without",
+    "workload wrong",
+)
+
+OF_PROVIDERS = frozenset(word for line in _LINES for word in line.split()) | STOP_WORDS["en"]
+
 
 MAX_DETAIL_CHARS = 300
 _KEY = re.compile(

@@ -10,8 +10,8 @@ from typing import Annotated, Self
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from context.profiles.types import MOST_USD
-from models.budget import Caps
+from context.providers.profile_types import MOST_USD
+from models.ledger.caps import Caps
 
 EXTRACTIVE = "extractive"
 """The built-in deterministic model: no key, no network, no price."""
@@ -68,52 +68,76 @@ class LlmSettings(BaseSettings):
     context_planner_model: str = Field(
         "",
         validation_alias=AliasChoices("CONTEXT_PLANNER_MODEL", "AFTERTURN_CONTEXT_PLANNER_MODEL"),
-        description=f"Plans and predicts; unset: {DEFAULT_MODEL}, or {EXTRACTIVE} without any provider key.",
+        description=f"Model for planning; default {DEFAULT_MODEL}, or {EXTRACTIVE} without a provider key.",
     )
     summarizer_model: str = Field(
         "",
         validation_alias=AliasChoices("SUMMARIZER_MODEL", "AFTERTURN_SUMMARIZER_MODEL"),
-        description=f"Writes summaries; unset: {DEFAULT_MODEL}, or {EXTRACTIVE} without any provider key.",
+        description=f"Model for summaries; default {DEFAULT_MODEL}, or {EXTRACTIVE} without a provider key.",
     )
-    summarizer_window_tokens: int = Field(128_000, ge=1_000, description="The summarizer's own window.")
-    summarizer_max_output_tokens: int = Field(4_000, ge=64, description="The most one summary may take.")
-    planner_window_tokens: int = Field(128_000, ge=1_000, description="The planner's own window.")
-    planner_max_output_tokens: int = Field(2_000, ge=64, description="The most one plan may take.")
+    summarizer_window_tokens: int = Field(
+        128_000, ge=1_000, description="Context window of the summarizer, in tokens."
+    )
+    summarizer_max_output_tokens: int = Field(4_000, ge=64, description="Most output tokens of one summary.")
+    planner_window_tokens: int = Field(
+        128_000, ge=1_000, description="Context window of the planner, in tokens."
+    )
+    planner_max_output_tokens: int = Field(2_000, ge=64, description="Most output tokens of one plan.")
 
-    llm_api_base: str | None = Field(None, description="An OpenAI-compatible server for every model.")
-    llm_api_key: SecretStr | None = Field(None, description="Its key; providers' own variables also count.")
+    llm_api_base: str | None = Field(
+        None, description="Address of an OpenAI-compatible server for all models."
+    )
+    llm_api_key: SecretStr | None = Field(
+        None, description="Key of that server; the providers' own variables also work."
+    )
     llm_fallback_models: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="Asked in this order when a model is down or parked; off by default."
+        (), description="Models asked in this order when a model is down or parked."
     )
-    llm_connect_timeout_s: float = Field(5, gt=0, description="The longest a connection may take.")
-    llm_deadline_base_s: float = Field(30, gt=0, description="What a call may take with an empty prompt.")
-    llm_deadline_per_1k_s: float = Field(0.5, ge=0, description="What 1,000 input tokens add to it.")
+    llm_connect_timeout_s: float = Field(5, gt=0, description="Seconds for connecting to a provider.")
+    llm_deadline_base_s: float = Field(30, gt=0, description="Base deadline of a model call, in seconds.")
+    llm_deadline_per_1k_s: float = Field(
+        0.5, ge=0, description="Seconds added to the deadline per 1,000 input tokens."
+    )
     llm_output_tokens_per_s: float = Field(
-        20, gt=0, description="How fast a slow model writes: the most that it may write adds its time."
+        20, gt=0, description="Output speed assumed for the deadline, in tokens per second."
     )
-    llm_deadline_max_s: float = Field(600, gt=0, description="The most a call may take, fallbacks included.")
-    llm_lost_after_s: float = Field(900, gt=0, description="Calls unsettled for longer were cut by a crash.")
+    llm_deadline_max_s: float = Field(
+        600, gt=0, description="Longest deadline of a model call with fallbacks, in seconds."
+    )
+    llm_lost_after_s: float = Field(
+        900, gt=0, description="Seconds after which an unsettled call counts as lost in a crash."
+    )
 
     llm_prices: dict[str, Rates] = Field(
         default_factory=dict,
-        description="JSON: a model's USD per million tokens; before the known ones, behind a tenant's.",
+        description="Prices as JSON, USD per million tokens by model; override imported prices, a tenant's "
+        "prices override these.",
     )
     llm_unknown_rates: Rates = Field(
         Rates(input=Decimal(3), output=Decimal(15)),
-        description="What the money caps count where a price is unknown; the ledger still says unknown.",
+        description="Prices assumed by caps for a model without known price; the ledger still records "
+        "unknown.",
     )
     llm_calls_per_minute: int = Field(
         0,
         ge=0,
         le=1_000_000,
-        description="How often each model is asked, by all workers together; 0: no bound.",
+        description="Most calls per minute and model over all workers; 0 disables the limit.",
     )
-    llm_park_s: float = Field(900, gt=0, description="How long a bad key or an empty account parks a model.")
-    llm_breaker_failures: int = Field(5, ge=1, description="Failures in a row that open the breaker.")
+    llm_park_s: float = Field(
+        900, gt=0, description="Seconds a model stays parked after a refused key or an empty account."
+    )
+    llm_breaker_failures: int = Field(
+        5, ge=1, description="Consecutive failures that open the circuit breaker."
+    )
     llm_breaker_open_s: float = Field(
-        30, gt=0, description="How long it opens first; doubles when it fails on."
+        30,
+        gt=0,
+        description="Seconds the circuit breaker stays open at first; doubles with each further failure.",
     )
-    llm_breaker_open_max_s: float = Field(600, gt=0, description="The longest it opens for such failures.")
+    llm_breaker_open_max_s: float = Field(
+        600, gt=0, description="Longest time the circuit breaker stays open, in seconds."
+    )
 
     @field_validator("llm_fallback_models", mode="before")
     @classmethod

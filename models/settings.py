@@ -5,14 +5,14 @@ from functools import lru_cache
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from context.activation import ActivationMode, ActivationSettings
-from context.compression import Thresholds
-from context.cool_down import cool_down_s
-from context.ids import MAX_TOOL_NAME_CHARS
+from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.config import PreflightConfig
+from context.summary.trigger import Thresholds
+from context.summary.versions import cool_down_s
+from context.window.activation import ActivationMode, ActivationSettings
 from models.address import Address
-from models.shadow_settings import shadow_settings
-from models.text_settings import text_settings
+from models.encryption.settings import text_settings
+from models.shadow.settings import shadow_settings
 
 
 class DatabaseSettings(BaseSettings):
@@ -22,17 +22,17 @@ class DatabaseSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    database_url: Address = Field("postgresql://localhost/afterturn", description="Where Postgres is.")
-    pool_size: int = Field(16, ge=1, description="Connections a process keeps open.")
-    pool_overflow: int = Field(24, ge=0, description="Connections it may add under load.")
-    pool_timeout_s: float = Field(5, gt=0, description="How long a call waits for a connection.")
+    database_url: Address = Field("postgresql://localhost/afterturn", description="Address of PostgreSQL.")
+    pool_size: int = Field(16, ge=1, description="Connections kept open per process.")
+    pool_overflow: int = Field(24, ge=0, description="Additional connections per process under load.")
+    pool_timeout_s: float = Field(5, gt=0, description="Seconds a call waits for a connection.")
     row_security: bool = Field(
-        default=False, description="Whether the database itself holds each call to its tenant's rows."
+        default=False, description="Enforce tenant isolation by row security in PostgreSQL."
     )
-    statement_timeout_ms: int = Field(15_000, ge=1, description="The longest a statement may run.")
-    lock_timeout_ms: int = Field(5_000, ge=1, description="The longest a statement waits for a lock.")
+    statement_timeout_ms: int = Field(15_000, ge=1, description="Statement timeout, in milliseconds.")
+    lock_timeout_ms: int = Field(5_000, ge=1, description="Lock timeout, in milliseconds.")
     idle_in_transaction_timeout_ms: int = Field(
-        15_000, ge=1, description="After this an idle transaction is ended: none may wait for a model."
+        15_000, ge=1, description="Timeout of an idle transaction, in milliseconds."
     )
 
 
@@ -49,44 +49,61 @@ class CompressionSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    summarize_message_count: int = Field(60, description="More raw messages than this call for a summary.")
-    summarize_window_share: float = Field(0.75, description="A fuller window than this calls for one.")
-    summarize_keep_messages: int = Field(20, description="The most recent messages that stay raw.")
-    summarize_keep_share: float = Field(0.3, description="The most of the window that stays raw.")
-    summarize_min_progress: float = Field(0.1, description="The share that a summary must save.")
+    summarize_message_count: int = Field(
+        60, description="Number of raw messages above which a summary is due."
+    )
+    summarize_window_share: float = Field(
+        0.75, description="Share of the window above which a summary is due."
+    )
+    summarize_keep_messages: int = Field(20, description="Newest messages kept raw.")
+    summarize_keep_share: float = Field(0.3, description="Largest share of the window kept raw.")
+    summarize_min_progress: float = Field(0.1, description="Smallest share of tokens a summary must save.")
     summarize_least_share: float = Field(
-        0.5, description="The share of the window below which no number of messages calls for a summary."
+        0.5, description="Share of the window below which the message count alone makes no summary due."
     )
     summarize_least_tokens: int = Field(
-        4_000, description="The tokens below which none does; short messages stay raw up to so many."
+        4_000,
+        description="Tokens below which the message count alone makes no summary due; short messages stay "
+        "raw up to this many tokens.",
     )
-    summarize_debounce_s: float = Field(1.0, ge=0, description="Turns within this time make one job.")
+    summarize_debounce_s: float = Field(
+        1.0, ge=0, description="Merge turns within this many seconds into one job."
+    )
     activation: ActivationMode = Field(
         ActivationMode.CACHE_AWARE,
-        description="Summaries wait for a cold prompt cache (cache-aware), or never (immediate).",
+        description="When a prepared summary takes effect: `cache-aware` waits for a cold prompt cache or "
+        "for pressure, `immediate` does not wait.",
     )
     summarize_prepare_at: float = Field(
-        0.5, description="How far from what stays raw (0) to a call for a summary (1) one is prepared."
+        0.5,
+        description="Point between the raw share (0) and the due threshold (1) from which a summary is "
+        "prepared ahead.",
     )
     prompt_cache_ttl_s: dict[str, float] = Field(
         default_factory=dict,
-        description="How long providers keep a prefix, as JSON, by family or start of a model's name.",
+        description="Seconds a provider caches a prefix, as JSON by family or start of the model name.",
     )
     summarize_rides_prefix: bool = Field(
         default=False,
-        description="Whether a summary by the chat's own model is asked for behind the chat's own prefix, "
-        "which its provider has cached; the chat's system prompt and tools are then stored.",
+        description="Request summaries behind the chat's own cached prefix if the chat's model is the "
+        "summarizer; stores the chat's system prompt and tools.",
     )
     summarize_ride_price_share: float = Field(
         0.5,
         ge=0,
         le=1,
-        description="What a cached token costs against another: a summary rides where that is cheaper.",
+        description="Price of a cached token as a share of an uncached token; the prefix is reused only if "
+        "the call gets cheaper.",
     )
     summarize_rest_s: float = Field(
-        60, ge=0, description="A session's rest after two refused summaries; then doubling."
+        60,
+        ge=0,
+        description="Seconds a session waits after two refused summaries; doubles after each further "
+        "refusal.",
     )
-    summarize_rest_max_s: float = Field(86_400, ge=0, description="The longest rest.")
+    summarize_rest_max_s: float = Field(
+        86_400, ge=0, description="Longest wait of a session after refused summaries, in seconds."
+    )
 
     @property
     def ride_price_share(self) -> float | None:
@@ -139,40 +156,47 @@ class RecallSettings(BaseSettings):
     )
 
     recall_max_facts: int = Field(
-        15, ge=0, description="The most blocks that a full window recalls; 0 for none."
+        15, ge=0, description="Most recalled blocks in a full window; 0 disables recall."
     )
-    recall_max_tokens: int = Field(500, ge=0, description="The most tokens of them together; 0 for none.")
+    recall_max_tokens: int = Field(
+        500, ge=0, description="Most tokens of recalled blocks in a full window; 0 disables recall."
+    )
     recall_max_share: float = Field(
         0.9,
         gt=0,
         le=1,
-        description="The share of a request's own budget that recall takes before older turns.",
+        description="Share of a request's `budget` given to recall before older turns.",
     )
     recall_window_share: float = Field(
-        0.5, gt=0, le=1, description="The same share of a window that no budget narrows."
+        0.5,
+        gt=0,
+        le=1,
+        description="Share of the window given to recall before older turns if the request has no `budget`.",
     )
     recall_free_share: float = Field(
-        0.25, ge=0, le=1, description="The share of the free room that recall takes where all else fits."
+        0.25, ge=0, le=1, description="Share of the free room given to recall if everything else fits."
     )
     recall_user_share: float = Field(
         0.25,
         ge=0,
         le=1,
-        description="The share of the room that the user's other sessions take where older turns do not fit.",
+        description="Share of the room for the user's other sessions if older turns do not fit.",
     )
     recall_user_most_tokens: int = Field(
-        1_000, ge=0, description="The most tokens of them in any window, where preflight wants no more."
+        1_000,
+        ge=0,
+        description="Most tokens of the user's other sessions in any window, unless preflight asks for more.",
     )
-    recall_most_tokens: int = Field(
-        4_000, ge=0, description="The most tokens that recall takes of any window, however large."
-    )
+    recall_most_tokens: int = Field(4_000, ge=0, description="Most tokens of recall in any window.")
     recall_least_score: float = Field(
         0.07,
         ge=0,
         le=2,
-        description="What the best passage must score, by the share of the question that the session knows.",
+        description="Least score of the best passage, as a share of the question's known words.",
     )
-    recall_timeout_ms: int = Field(200, ge=1, description="The longest that a statement of a search may run.")
+    recall_timeout_ms: int = Field(
+        200, ge=1, description="Timeout of a recall search statement, in milliseconds."
+    )
 
     @property
     def recall_is_on(self) -> bool:
@@ -194,25 +218,35 @@ class ArtifactSettings(BaseSettings):
     )
 
     artifact_split_chars: int = Field(
-        5_000, ge=500, description="A tool result of more characters leaves its message."
+        5_000, ge=500, description="Store a tool result longer than this, in characters, as an artifact."
     )
-    artifact_preview_chars: int = Field(600, ge=1, description="What of it stays there to be seen.")
-    artifact_debounce_s: float = Field(1.0, ge=0, description="Uses within this time make one job.")
-    artifact_summary_ttl_s: float = Field(30 * 86_400, gt=0, description="How long a summary of one is kept.")
-    artifact_cache_bytes: int = Field(64 * 2**20, ge=2**20, description="What a tenant's summaries may take.")
+    artifact_preview_chars: int = Field(
+        600, ge=1, description="Characters of the artifact kept in the message as a preview."
+    )
+    artifact_debounce_s: float = Field(
+        1.0, ge=0, description="Merge uses of an artifact within this many seconds into one job."
+    )
+    artifact_summary_ttl_s: float = Field(
+        30 * 86_400, gt=0, description="Seconds to keep an artifact summary."
+    )
+    artifact_cache_bytes: int = Field(
+        64 * 2**20, ge=2**20, description="Most bytes of artifact summaries per tenant."
+    )
     artifact_idle_s: float = Field(
-        86_400, ge=7_200, description="An artifact that nothing uses is dropped after this time."
+        86_400, ge=7_200, description="Seconds after which an unused artifact is deleted."
     )
-    attachment_max_bytes: int = Field(20 * 2**20, ge=1_024, description="The largest upload.")
-    attachment_max_chars: int = Field(5_000_000, ge=1_000, description="The longest text of an upload.")
-    pdf_max_pages: int = Field(2_000, ge=1, description="The most pages of a PDF.")
+    attachment_max_bytes: int = Field(20 * 2**20, ge=1_024, description="Largest upload, in bytes.")
+    attachment_max_chars: int = Field(
+        5_000_000, ge=1_000, description="Longest text of an upload, in characters."
+    )
+    pdf_max_pages: int = Field(2_000, ge=1, description="Most pages of a PDF.")
     pdf_max_stream_bytes: int = Field(
-        64 * 2**20, ge=2**20, description="What one compressed part of a PDF may grow to."
+        64 * 2**20, ge=2**20, description="Largest decompressed stream of a PDF, in bytes."
     )
     pdf_memory_bytes: int = Field(
-        768 * 2**20, ge=128 * 2**20, description="The memory of the process that reads a PDF."
+        768 * 2**20, ge=128 * 2**20, description="Memory limit of the PDF reader process, in bytes."
     )
-    pdf_timeout_s: float = Field(20, gt=0, description="The longest that a PDF is read.")
+    pdf_timeout_s: float = Field(20, gt=0, description="Most seconds for reading one PDF.")
 
     @model_validator(mode="after")
     def _bounds_agree(self) -> "ArtifactSettings":
@@ -241,28 +275,31 @@ class CatalogSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    catalog_max_entries: int = Field(20_000, ge=1, description="The most tools and pipelines of a catalog.")
-    catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="The largest catalog, as it is sent.")
+    catalog_max_entries: int = Field(20_000, ge=1, description="Most tools and pipelines in a catalog.")
+    catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="Largest catalog as sent, in bytes.")
     catalog_max_description_chars: int = Field(
-        32_000, ge=1, description="The longest description of a catalog's entry."
+        32_000, ge=1, description="Longest description of a catalog entry, in characters."
     )
     catalog_max_name_chars: int = Field(
         MAX_TOOL_NAME_CHARS,
         ge=1,
         le=MAX_TOOL_NAME_CHARS,
-        description="The longest name of a tool or pipeline in a catalog.",
+        description="Longest name of a tool or pipeline in a catalog, in characters.",
     )
-    catalog_keep_versions: int = Field(50, ge=1, description="Versions of a catalog that stay readable.")
+    catalog_keep_versions: int = Field(50, ge=1, description="Versions of a catalog kept readable.")
     catalog_former_versions: int = Field(
-        3, ge=0, description="Earlier versions whose lost tools are named where nothing serves as well."
+        3,
+        ge=0,
+        description="Earlier versions searched for removed tools when no current tool serves an intent as "
+        "well.",
     )
     catalog_reserve_tokens: int = Field(
-        2_000, ge=0, description="What a prompt takes beside a catalog and an intent, where nobody says."
+        2_000, ge=0, description="Default tokens reserved in a prompt beside the catalog and the intent."
     )
     catalog_cache_bytes: int = Field(
-        32 * 2**20, ge=0, description="Catalogs that a process keeps parsed, by the size of their text."
+        32 * 2**20, ge=0, description="Size of the cache of parsed catalogs per process, in bytes of text."
     )
-    profile_cache_s: float = Field(5.0, ge=0, description="How old a model's profile may be.")
+    profile_cache_s: float = Field(5.0, ge=0, description="Seconds to cache a model profile.")
 
 
 @lru_cache
@@ -278,33 +315,37 @@ class PreflightSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    preflight_enabled: bool = Field(default=True, description="Whether new messages are classified at all.")
-    preflight_tool_filtering: bool = Field(default=True, description="Whether tools are removed by category.")
-    preflight_memory_tuning: bool = Field(default=True, description="Whether recall follows the category.")
+    preflight_enabled: bool = Field(default=True, description="Classify new messages.")
+    preflight_tool_filtering: bool = Field(default=True, description="Filter tools by category.")
+    preflight_memory_tuning: bool = Field(default=True, description="Adjust recall to the category.")
     preflight_thinking_tuning: bool = Field(
-        default=True, description="Whether the level of thought follows it."
+        default=True, description="Adjust the thinking level to the category."
     )
-    preflight_prompt_annotation: bool = Field(default=True, description="Whether the answer has a hint.")
+    preflight_prompt_annotation: bool = Field(default=True, description="Return a hint with the answer.")
     preflight_always_include: tuple[str, ...] = Field(
-        ("message",), description="Tools that are never removed, as JSON."
+        ("message",), description="Tools never filtered out, as JSON."
     )
     preflight_complex_threshold: int = Field(
-        300, ge=1, le=100_000, description="A longer message than this is complex, in characters."
+        300, ge=1, le=100_000, description="Characters above which a message counts as complex."
     )
-    preflight_fallback_to_full: bool = Field(default=True, description="Whether all tools pass when unsure.")
+    preflight_fallback_to_full: bool = Field(
+        default=True, description="Keep all tools when the category is unsure."
+    )
     preflight_min_confidence: float = Field(
-        0.4, ge=0, le=1, description="Less confidence than this is unsure."
+        0.4, ge=0, le=1, description="Confidence below which a category is unsure."
     )
     preflight_record_share: float = Field(
-        1.0, ge=0, le=1, description="The share of decisions that is recorded, never with their text."
+        1.0, ge=0, le=1, description="Share of decisions recorded, without message text."
     )
-    preflight_keep_days: int = Field(30, ge=1, description="How long recorded decisions are kept.")
+    preflight_keep_days: int = Field(30, ge=1, description="Days to keep recorded decisions.")
     preflight_relabel: bool = Field(
         default=False,
-        description="Whether a model looks at unsure messages afterwards; it costs a call each.",
+        description="Let a model relabel unsure messages later; costs one call per message.",
     )
-    preflight_relabel_delay_s: float = Field(5.0, ge=0, description="How long it waits for the turn.")
-    preflight_cache_s: float = Field(2.0, ge=0, description="How old a tenant's policy may be.")
+    preflight_relabel_delay_s: float = Field(
+        5.0, ge=0, description="Seconds to wait for the turn before relabeling."
+    )
+    preflight_cache_s: float = Field(2.0, ge=0, description="Seconds to cache a tenant's policy.")
 
     @property
     def policy(self) -> PreflightConfig:

@@ -9,7 +9,7 @@ from celery import Celery
 from kombu import Queue
 from kombu.exceptions import ChannelError, OperationalError
 
-from models.due import Due
+from models.work.due import Due
 from workers.kinds import ISOLATION, QUEUES, ROUTES
 from workers.schedule import RUNG_AT, TaskName
 

@@ -11,19 +11,19 @@ from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.exc import SQLAlchemyError
 
 from llm.settings import llm_settings
-from models.due import look
-from models.heartbeat import QUEUES_HELD
-from models.observe import configure_logging
-from models.parked_work import release_parked
-from models.session import reading, transaction
+from models.address import or_exit
+from models.database import read_transaction, transaction
 from models.settings import database_settings, require_settings
-from models.starting import or_exit
-from models.tracing import close_traces, name_process
-from models.work import WAKE_CHANNEL, WorkKind
+from models.telemetry.logging import configure_logging
+from models.telemetry.tracing import close_traces, name_process
+from models.work.due import look
+from models.work.heartbeat import QUEUES_HELD
+from models.work.queue import WAKE_CHANNEL, WorkKind
+from models.work.waiting import release_parked
 from workers.app import app
 from workers.bells import Bells, keep_short, ring_for
-from workers.observe import show_life
 from workers.settings import WorkerSettings, worker_settings
+from workers.telemetry import show_life
 
 log = structlog.get_logger()
 
@@ -36,7 +36,7 @@ def dispatch_once(bells: Bells, settings: WorkerSettings) -> int:
 
     Nothing is marked: a lost bell is rung again at the next look, as long as work is due.
     """
-    with reading() as db:
+    with read_transaction() as db:
         due = look(db, list(WorkKind), isolated=True, most=settings.bells_ahead)
     return sum(ring_for(due, bells, most=settings.bells_ahead).values())
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from models.due import Next
-from models.work import Claim
+from models.work.due import Next
+from models.work.queue import Claim
 from workers.settings import WorkerSettings
 
 SETTLED_S = 1.0

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models.work import WorkKind
+from models.work.queue import WorkKind
 from workers.schedule import TaskName
 
 ROUTES = {

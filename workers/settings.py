@@ -16,48 +16,58 @@ class WorkerSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    broker_url: Address = Field("redis://127.0.0.1:6379/0", description="Redis or Valkey, for bells only.")
-    lease_s: float = Field(20, gt=0, description="A lease that nobody renews is free after this.")
-    renew_s: float = Field(5, gt=0, description="How often a worker renews its lease.")
-    poll_s: float = Field(0.25, gt=0, description="How often the dispatcher looks for due work.")
+    broker_url: Address = Field(
+        "redis://127.0.0.1:6379/0", description="Redis or Valkey for wake-up messages (bells)."
+    )
+    lease_s: float = Field(20, gt=0, description="Seconds after which an unrenewed lease expires.")
+    renew_s: float = Field(5, gt=0, description="Seconds between renewals of a lease.")
+    poll_s: float = Field(0.25, gt=0, description="Seconds between looks of the dispatcher for due work.")
     bells_ahead: int = Field(
         4,
         ge=1,
         le=50,
-        description="The most bells that wait in a queue: so many free processes wake at a poll.",
+        description="Most bells waiting in a queue.",
     )
-    drain_pieces: int = Field(100, ge=1, description="After so many pieces of work a worker listens again.")
-    drain_s: float = Field(10, gt=0, description="After this, too, between two pieces of work.")
+    drain_pieces: int = Field(
+        100, ge=1, description="Pieces of work after which a worker listens for bells again."
+    )
+    drain_s: float = Field(10, gt=0, description="Seconds after which a worker listens for bells again.")
     tenant_shares: dict[str, Annotated[int, Field(ge=1, le=1_000)]] = Field(
-        {}, description="Pieces of work in a turn of a tenant, by its name, as JSON; others get one."
+        {}, description="Pieces of background work per tenant and round, as JSON by tenant name; default one."
     )
-    max_crashes: int = Field(3, ge=1, description="Work that killed so many workers is dead.")
+    max_crashes: int = Field(3, ge=1, description="Worker crashes after which work is dead.")
     max_losses: int = Field(
-        10, ge=1, description="Work whose whole pool went away so often while it ran is dead."
+        10, ge=1, description="Losses with the whole worker pool after which work is dead."
     )
-    max_attempts: int = Field(5, ge=1, description="Work that failed so often by itself is dead.")
-    backoff_s: float = Field(2, gt=0, description="The wait after the first failure; it doubles.")
-    backoff_max_s: float = Field(300, gt=0, description="The longest wait after a failure.")
+    max_attempts: int = Field(5, ge=1, description="Failed attempts after which work is dead.")
+    backoff_s: float = Field(
+        2, gt=0, description="Seconds before the first retry; doubles with each failure."
+    )
+    backoff_max_s: float = Field(300, gt=0, description="Longest wait before a retry, in seconds.")
     slow_pause_s: float = Field(
-        60, gt=0, description="The least wait after a statement that the database took too long for."
+        60, gt=0, description="Shortest wait before a retry after a statement timeout, in seconds."
     )
     put_off_s: float = Field(
-        120, gt=0, description="How long a worker tries to put work off while the database is away."
+        120, gt=0, description="Seconds a worker tries to reschedule work while the database is away."
     )
     dead_rest_s: float = Field(
-        900, ge=0, description="Dead work that is wanted again is tried once more after this."
+        900,
+        ge=0,
+        description="Seconds after which dead work may be tried again when a new turn needs the work.",
     )
-    task_soft_limit_s: int = Field(1_500, ge=1, description="After this a piece of work is asked to stop.")
-    task_hard_limit_s: int = Field(1_560, ge=1, description="After this its process is killed.")
-    visibility_timeout_s: int = Field(1_800, ge=1, description="Kombu redelivers a message after this.")
+    task_soft_limit_s: int = Field(1_500, ge=1, description="Soft time limit of a piece of work, in seconds.")
+    task_hard_limit_s: int = Field(
+        1_560, ge=1, description="Hard time limit of a piece of work, in seconds; the process is killed."
+    )
+    visibility_timeout_s: int = Field(
+        1_800, ge=1, description="Seconds after which the broker redelivers an unacknowledged message."
+    )
     cap_look_s: float = Field(
-        60, gt=0, description="How often work that waits for a cap is looked at: has it room by now?"
+        60, gt=0, description="Seconds between checks of work waiting for a spending cap."
     )
-    model_look_s: float = Field(
-        5, gt=0, description="How often work that waits for a model is looked at: may it be asked by now?"
-    )
-    plan_wait_s: float = Field(900, gt=0, description="A plan that nobody could make for longer is given up.")
-    tick_s: float = Field(20, gt=0, description="How often beat has the queues looked after.")
+    model_look_s: float = Field(5, gt=0, description="Seconds between checks of work waiting for a model.")
+    plan_wait_s: float = Field(900, gt=0, description="Seconds after which an unmade plan is given up.")
+    tick_s: float = Field(20, gt=0, description="Seconds between ticks of the scheduler.")
 
     @model_validator(mode="after")
     def _pairs_agree(self) -> Self:
@@ -78,11 +88,14 @@ class PrecomputeSettings(BaseSettings):
         env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
     )
 
-    artifact_focuses: int = Field(4, ge=1, le=20, description="The most focuses that are guessed.")
-    artifact_wishes: int = Field(8, ge=1, le=100, description="The most summaries of one run.")
-    artifact_summary_tokens: int = Field(500, ge=50, description="The most tokens of one summary.")
+    artifact_focuses: int = Field(4, ge=1, le=20, description="Most focuses predicted per artifact.")
+    artifact_wishes: int = Field(8, ge=1, le=100, description="Most artifact summaries made in one run.")
+    artifact_summary_tokens: int = Field(500, ge=50, description="Most tokens of one artifact summary.")
     artifact_input_tokens: int = Field(
-        24_000, ge=500, description="What is read for one summary; of more, the passages that bear on it."
+        24_000,
+        ge=500,
+        description="Most input tokens for one artifact summary; of a longer artifact only relevant "
+        "passages are read.",
     )
 
     @model_validator(mode="after")

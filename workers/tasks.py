@@ -11,40 +11,39 @@ from celery.exceptions import SoftTimeLimitExceeded
 from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.exc import SQLAlchemyError
 
-from context.gate import GateSettings
+from context.summary.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import llm_settings
-from models.budget import budget_settings
-from models.clock import present
-from models.dead_work import redrive
-from models.due import Next, Turns, claim_next, find_shares
-from models.learning_settings import learning_settings
-from models.retention_run import OPERATOR, RETENTION
-from models.retention_settings import retention_settings
-from models.session import reading, transaction
+from models.database import database_now, read_transaction, transaction
+from models.learning.settings import learning_settings
+from models.ledger.caps import budget_settings
+from models.retention.policy import OPERATOR, RETENTION
+from models.retention.settings import retention_settings
 from models.settings import artifact_settings, compression_settings, recall_settings
-from models.shadow_settings import shadow_settings
-from models.tenant import ensure_tenant
-from models.work import Claim, WorkKind, want
+from models.shadow.settings import shadow_settings
+from models.tenants.tenant import ensure_tenant
+from models.work.due import Next, Turns, claim_next, find_shares
+from models.work.operator import redrive
+from models.work.queue import Claim, WorkKind, enqueue
 from workers.app import app, asked_to_stop, node, recycled
 from workers.bells import Bells
 from workers.drain import Ear, drain
 from workers.events import Piece, Sender, piece_events
-from workers.jobs.context_plan import plan_contexts
-from workers.jobs.learn import ask_for_the_night, learn
+from workers.jobs.artifact_plan import plan_contexts
+from workers.jobs.learn.night import ask_for_the_night, learn
 from workers.jobs.lifecycle import Handler, do_work, rules_of
-from workers.jobs.plan import make_plan
 from workers.jobs.precompute import precompute_artifact
+from workers.jobs.preflight_labels import relabel_session
 from workers.jobs.recall import index_session
-from workers.jobs.relabel import relabel_session
 from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, CAPS, sweep
+from workers.jobs.tool_plan import make_plan
 from workers.kinds import ROUTES, served_by
 from workers.limits import time_limits
-from workers.observe import settings_in_use, show_life
 from workers.schedule import RUNG_AT, TaskName
 from workers.settings import WorkerSettings, precompute_settings, worker_settings
+from workers.telemetry import settings_in_use, show_life
 
 log = structlog.get_logger()
 
@@ -118,7 +117,7 @@ def hear(queue: str, rung_at: datetime | None) -> str:
 
     try:
         if settings.tenant_shares:
-            with reading() as db:
+            with read_transaction() as db:
                 _turns.shares = find_shares(db, settings.tenant_shares)
         drained = drain(
             _ear, take, lambda held: _do(held, handlers, settings), settings, is_over=asked_to_stop
@@ -180,9 +179,9 @@ def tick() -> str:
     with transaction() as db:
         operator = ensure_tenant(db, OPERATOR)
         redrive(db, operator)
-        want(db, operator, WorkKind.SWEEP, "tables")
-        want(db, operator, WorkKind.SWEEP, CAPS, delay_s=worker_settings().cap_look_s)
-        ask_for_the_night(db, operator, present(db), learning_settings())
-        want(db, operator, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
-        want(db, operator, WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)
+        enqueue(db, operator, WorkKind.SWEEP, "tables")
+        enqueue(db, operator, WorkKind.SWEEP, CAPS, delay_s=worker_settings().cap_look_s)
+        ask_for_the_night(db, operator, database_now(db), learning_settings())
+        enqueue(db, operator, WorkKind.SWEEP, ARTIFACTS, delay_s=ARTIFACTS_EVERY_S)
+        enqueue(db, operator, WorkKind.SWEEP, RETENTION, delay_s=retention_settings().retain_every_s)
     return "asked for what is regular"

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
+from context.conversation.turns import parse_turn_boundaries, split_steps
 from context.errors import InvalidInputError
-from context.turns import parse_turn_boundaries, split_steps
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import describe
 

@@ -4,13 +4,13 @@ from typing import Any, TypeVar
 
 from pydantic import Field, ValidationError
 
-from api.artifacts import MOST_FOCUS_CHARS
-from api.call import Body
-from api.history import MAX_SEQ
-from api.intake import MAX_WINDOW, MIN_WINDOW
+from api.artifacts.routes import MOST_FOCUS_CHARS
+from api.http.call import Body
+from api.http.validation import validation_error
+from api.sessions.history import MAX_SEQ
 from api.settings import api_settings
-from api.validation import validation_error
-from context.sanitize import clean_json
+from api.turns.intake import MAX_WINDOW, MIN_WINDOW
+from context.text.sanitize import clean_json
 from context.types import JsonObject
 
 MAX_INTENT_CHARS = 100_000

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.call import Call, reader
+from api.http.call import Call, reader
 from api.mcp.message import refusal
 from api.mcp.visit import finish
 from api.settings import api_settings

@@ -4,10 +4,10 @@ import json
 
 import structlog
 
-from api.errors import fault, problem_of, unavailable
+from api.http.errors import fault, problem_of, unavailable
 from context.errors import AfterturnError
 from context.types import JsonObject
-from models.error_facts import facts_of
+from models.errors import facts_of
 
 log = structlog.get_logger()
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from api import budgets, plans
+from api import plans
+from api.catalogs import budgets
 from api.mcp.visit import Visit
 
 

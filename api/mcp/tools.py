@@ -8,11 +8,13 @@ from typing import Any
 from fastapi import Response
 from pydantic import BaseModel
 
-from api import artifacts, catalogs, contexts, history
-from api.call import Body, check_id
-from api.catalog_cache import catalogs as loaded_catalogs
-from api.encoding import encode
-from api.errors import ProblemError, not_found
+from api.artifacts import routes as artifacts
+from api.catalogs import routes as catalogs
+from api.catalogs.catalog_cache import catalogs as loaded_catalogs
+from api.context import routes as contexts
+from api.http.call import Body, check_id
+from api.http.encoding import encode
+from api.http.errors import ProblemError, not_found
 from api.mcp.answers import ArtifactAnswer, ContextAnswer, ExpandAnswer, FindAnswer, RankAnswer
 from api.mcp.arguments import (
     ArtifactArguments,
@@ -22,9 +24,10 @@ from api.mcp.arguments import (
     RankArguments,
 )
 from api.mcp.visit import Visit
+from api.sessions import history
 from context.artifacts.content import is_artifact_id
+from context.catalog.compact import short_description
 from context.catalog.definitions import NO_ARGUMENTS, tool_definition
-from context.catalog.steps import short_description
 from context.catalog.types import Entry
 from context.types import JsonObject, Wire
 

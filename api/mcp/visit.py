@@ -7,8 +7,8 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.types import Scope
 
-from api.call import Call
-from api.encoding import encode
+from api.http.call import Call
+from api.http.encoding import encode
 from context.types import JsonObject
 
 _LATER = "afterturn.later"

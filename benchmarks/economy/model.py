@@ -6,8 +6,8 @@ import signal
 import sys
 from dataclasses import replace
 
+from context.conversation.transcript import TRANSCRIPT_TAG
 from context.precompute.prompt import DOCUMENT_TAG
-from context.render import TRANSCRIPT_TAG
 from context.types import JsonObject
 from llm.scripted import Recorded, ScriptedServer
 from llm.scripted.prompt import prompt_text

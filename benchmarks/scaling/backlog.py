@@ -62,13 +62,13 @@ def measure_queue(stack: Stack, sizes: list[int]) -> list[QueueCost]:
 
 
 def _measure(database: psycopg.Connection, tenant_id: UUID, size: int) -> QueueCost:
-    from models.due import Turns, claim_next, look  # noqa: PLC0415
-    from models.metrics import take_snapshot  # noqa: PLC0415
-    from models.session import reading, transaction  # noqa: PLC0415
-    from models.work import WorkKind, want  # noqa: PLC0415
+    from models.database import read_transaction, transaction  # noqa: PLC0415
+    from models.telemetry.snapshot import take_snapshot  # noqa: PLC0415
+    from models.work.due import Turns, claim_next, look  # noqa: PLC0415
+    from models.work.queue import WorkKind, enqueue  # noqa: PLC0415
 
     def look_once() -> None:
-        with reading() as db:
+        with read_transaction() as db:
             look(db, list(WorkKind), isolated=True, most=4)
 
     turns = Turns()
@@ -81,10 +81,10 @@ def _measure(database: psycopg.Connection, tenant_id: UUID, size: int) -> QueueC
 
     def want_one() -> None:
         with transaction() as db:
-            want(db, tenant_id, WorkKind.SUMMARIZE, f"new {size} {next(keys)}", delay_s=3600)
+            enqueue(db, tenant_id, WorkKind.SUMMARIZE, f"new {size} {next(keys)}", delay_s=3600)
 
     def watch() -> None:
-        with reading() as db:
+        with read_transaction() as db:
             take_snapshot(db, now=datetime.now(UTC))
 
     look_ms, want_ms, claim_ms = (median_ms(ROUNDS, once) for once in (look_once, want_one, claim_one))

@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Protocol
 
 from benchmarks.recall import plain
+from context.conversation.transcript import RenderLimits, render_transcript
 from context.recall.passages import Passage, make_passages
-from context.render import RenderLimits, render_transcript
 from context.shadow.facts import holds, texts_of
 from context.tokens.text import count_text
 from context.types import JsonObject, Message, Role, Wire

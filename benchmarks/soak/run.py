@@ -23,7 +23,7 @@ from benchmarks.soak.pool import more_workers
 from benchmarks.soak.samples import Sample, Sampler, Watched
 from benchmarks.soak.search import highest_flat_rate
 from benchmarks.soak.shown import show_line
-from models.tenant import SCOPES, create_key, ensure_tenant
+from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER, Role.BEAT)
 OWN_WORKERS = 2
@@ -119,7 +119,7 @@ def settings(model_url: str) -> dict[str, str]:
 def make_tenants(stack: Stack, plan: Plan, book: Book, began: float) -> list[list[Tenant]]:
     """Some tenants for each client, each with a key."""
     os.environ["AFTERTURN_DATABASE_URL"] = stack.at.database_url
-    from models.session import transaction  # noqa: PLC0415 (its settings are read when it is first used)
+    from models.database import transaction  # noqa: PLC0415 (its settings are read when it is first used)
 
     made = []
     for client in range(plan.clients):

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from context.artifacts.content import artifact_id_of, preview_of
-from context.artifacts.kinds import kind_of
+from context.artifacts.content import artifact_id_of, kind_of, preview_of
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
 from context.tokens import EncodingName, count_text
 

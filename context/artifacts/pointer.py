@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
-from context.artifacts.reference import POINTER_TAG, PREVIEW_MARK
-from context.artifacts.tags import disarm
 from context.artifacts.types import ContentKind
+from context.text.tags import disarm
+from context.wire.artifact_reference import POINTER_TAG, PREVIEW_MARK
 
 _CLOSING = f"</{POINTER_TAG}>"
 _UNSAFE = re.compile(r"[^\w.:/@+-]+")

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from context.artifacts.reference import pointer_words
-from context.calls import looks_failed
-from context.contents import reports_failure
+from context.conversation.calls import looks_failed
 from context.types import JsonObject, Message, Wire
+from context.wire.artifact_reference import pointer_words
+from context.wire.parts import reports_failure
 
 _TEXT_KEYS = ("text", "stdout", "stderr")
 

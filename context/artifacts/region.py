@@ -1,10 +1,75 @@
-"""Region of a window for artifacts: each with a label, all of it data."""
+"""The region of a window that shows artifacts: written, and read back."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
-from context.artifacts.reading import How, Reading, UsedArtifact
-from context.artifacts.tags import ITEM_TAG, REGION_TAG, attribute, disarm
-from context.artifacts.types import ArtifactType
+from context.artifacts.types import Artifact, ArtifactType, ProcessingStrategy
+from context.text.tags import ITEM_TAG, REGION_TAG, attribute, disarm
+
+
+class ReadingForm(StrEnum):
+    """Kinds of readings."""
+
+    FULL = "full"
+    EXACT = "exact"
+    NEAR = "near"
+    EXTRACT = "extract"
+
+
+STRATEGY_OF = {
+    ReadingForm.FULL: ProcessingStrategy.INCLUDE_FULL,
+    ReadingForm.EXACT: ProcessingStrategy.SUMMARIZE,
+    ReadingForm.NEAR: ProcessingStrategy.SUMMARIZE,
+    ReadingForm.EXTRACT: ProcessingStrategy.RAG_EXTRACT,
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text shown in place of an artifact.
+
+    Attributes:
+        how: The whole, a summary for the very focus, a summary for a near focus, or an extract.
+        text: The text.
+        tokens: The cost, >= 0, in the count of the budget.
+        focus: The focus of a summary; empty for the general summary.
+        similarity: Similarity between a near focus and the wanted focus, 0 to 1; 1 for other readings.
+        call_ids: The model calls behind the text, for their cost.
+        places: The places of an extract's passages, such as `lines 10-24`.
+        tokens_wide: The cost in the second count; None if not counted.
+        is_partial: True if a summary was made of passages chosen for its focus, not of the whole.
+        other_summarizer: True if the model or prompt behind the summary is no longer the current choice.
+    """
+
+    how: ReadingForm
+    text: str
+    tokens: int
+    focus: str = ""
+    similarity: float = 1.0
+    call_ids: Sequence[str] = ()
+    places: Sequence[str] = ()
+    tokens_wide: int | None = None
+    is_partial: bool = False
+    other_summarizer: bool = False
+
+
+@dataclass(frozen=True)
+class UsedArtifact:
+    """An artifact as shown by a window.
+
+    Attributes:
+        artifact: The artifact.
+        reading: The reading shown; text disarmed.
+        tokens: The cost with the label, >= 0.
+        stale_by: The message whose call changed the artifact's subject; None if nothing changed.
+    """
+
+    artifact: Artifact
+    reading: Reading
+    tokens: int = 0
+    stale_by: int | None = None
+
 
 _MAX_SOURCE_CHARS = 200
 _MAX_FOCUS_CHARS = 300
@@ -67,9 +132,9 @@ def closing() -> str:
 
 def _what(reading: Reading, noun: str, size_chars: int) -> str:
     focus = disarm(attribute(reading.focus, _MAX_FOCUS_CHARS))
-    if reading.how is How.FULL:
+    if reading.how is ReadingForm.FULL:
         return f"The whole {noun}."
-    if reading.how is How.EXTRACT:
+    if reading.how is ReadingForm.EXTRACT:
         places = attribute("; ".join(reading.places[:_MAX_PLACES]), _MAX_FOCUS_CHARS)
         where = f" From {places}{' and more' if len(reading.places) > _MAX_PLACES else ''}." if places else ""
         return (
@@ -79,7 +144,7 @@ def _what(reading: Reading, noun: str, size_chars: int) -> str:
     chosen = "chosen for this; the rest is left out"
     of = f"passages of the {noun}, {chosen}" if reading.is_partial else f"the whole {noun}"
     summary = f"A summary of {of} ({size_chars} characters in all), {made_for}."
-    if reading.how is How.EXACT:
+    if reading.how is ReadingForm.EXACT:
         return summary
     if reading.similarity == 1.0 and reading.other_summarizer:
         return f"{summary} An earlier or another model made it than makes such summaries now."

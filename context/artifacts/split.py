@@ -5,16 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from context.artifacts.content import PREVIEW_CHARS, artifact_id_of, count_lines, preview_of
-from context.artifacts.kinds import kind_of
+from context.artifacts.content import PREVIEW_CHARS, artifact_id_of, count_lines, kind_of, preview_of
 from context.artifacts.pointer import Described, write_continuation, write_pointer
 from context.artifacts.positions import ResultTexts, read_results, rewrite_results
-from context.artifacts.reference import Reference, read_pointer
 from context.artifacts.subjects import UNKNOWN_SUBJECT, Subject, subject_of
-from context.artifacts.toolcalls import NO_CALLS, ToolCall
 from context.artifacts.types import Artifact, ArtifactType, ContentKind
+from context.conversation.calls import NO_CALLS, ToolCall
 from context.tokens import Count, EncodingName, count_text, measure_message
 from context.types import JsonObject, Message
+from context.wire.artifact_reference import Reference, read_pointer
 
 _JOINT = "\n"
 """Separator between several texts of a result."""

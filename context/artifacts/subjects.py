@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from context.artifacts.shell import read_command
-from context.artifacts.verbs import (
+from context.artifacts.subject_words import (
     ABOUT,
     CALLERS,
     INNER_ARGUMENTS,
@@ -26,8 +25,9 @@ from context.artifacts.verbs import (
     SAYING_NOTHING,
     SOMETIMES_WRITES,
     WRITES,
+    read_command,
 )
-from context.sanitize import decode_inner
+from context.text.sanitize import decode_inner
 
 _FIELD = "\n"
 _MAX_KEY_CHARS = 400

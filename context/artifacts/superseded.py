@@ -7,7 +7,7 @@ from enum import StrEnum
 from context.artifacts.subjects import Subject
 
 
-class Reason(StrEnum):
+class SupersededReason(StrEnum):
     """Why a reading is worth less than others."""
 
     READ_AGAIN = "read-again"
@@ -40,7 +40,7 @@ class Superseded:
         by_seq: The place of the later call's result; the last of several.
     """
 
-    reason: Reason
+    reason: SupersededReason
     by_seq: int
 
 
@@ -98,11 +98,11 @@ class _Later:
         if subject.key and not subject.writes:
             again = self._read_again(subject)
             if again is not None:
-                return Superseded(Reason.READ_AGAIN, again)
+                return Superseded(SupersededReason.READ_AGAIN, again)
             if subject.key in self._changes:
-                return Superseded(Reason.CHANGED, self._changes[subject.key])
+                return Superseded(SupersededReason.CHANGED, self._changes[subject.key])
         if access.artifact_id in self._contents:
-            return Superseded(Reason.REPEATED, self._contents[access.artifact_id or ""])
+            return Superseded(SupersededReason.REPEATED, self._contents[access.artifact_id or ""])
         return None
 
     def _read_again(self, subject: Subject) -> int | None:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from context.catalog.tools import tool_name
-from context.contents import PartKind, read_parts
 from context.types import JsonObject, Message, Wire
 from context.wire.pairing import fit_name
+from context.wire.parts import PartKind, read_parts
 
 _SINGLE = re.compile(
     r"(?:web_search|web_fetch|file_search|code_interpreter|code_execution|image_generation|computer|bash|shell"

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from context.catalog.ladder import Ladder
-from context.catalog.size import CatalogBudget, Size
+from context.catalog.compact import Ladder
 from context.catalog.spread import spread_ids
-from context.catalog.types import Catalog
+from context.catalog.types import Catalog, CatalogBudget, Size
 from context.errors import AfterturnError
 from context.types import JsonObject
 
@@ -124,7 +123,7 @@ class Rungs(Protocol):
 
 
 @dataclass(frozen=True)
-class Choice:
+class FittedEntries:
     """Shown entries and their level."""
 
     places: tuple[int, ...]
@@ -145,7 +144,9 @@ def compact_catalog(catalog: Catalog | Ladder, budget: CatalogBudget) -> Fitted:
     ladder = catalog if isinstance(catalog, Ladder) else Ladder(catalog)
     every = range(ladder.entries)
     level = _first_level(ladder, every, budget, "")
-    return _fitted(ladder, Choice(tuple(every), ladder.levels - 1 if level is None else level, ""), None)
+    return _fitted(
+        ladder, FittedEntries(tuple(every), ladder.levels - 1 if level is None else level, ""), None
+    )
 
 
 def fit_catalog(
@@ -206,7 +207,7 @@ def choose(
     pinned: int,
     top_n: int | None,
     note: Callable[[int], str],
-) -> Choice | None:
+) -> FittedEntries | None:
     """Choose the shown entries and their level.
 
     Args:
@@ -241,10 +242,10 @@ def choose(
     return _at(rungs, order[:pinned], budget, "")
 
 
-def _at(rungs: Rungs, kept: Sequence[int], budget: CatalogBudget, note: str) -> Choice | None:
+def _at(rungs: Rungs, kept: Sequence[int], budget: CatalogBudget, note: str) -> FittedEntries | None:
     places = tuple(sorted(kept))
     level = _first_level(rungs, places, budget, note)
-    return None if level is None else Choice(places, level, note)
+    return None if level is None else FittedEntries(places, level, note)
 
 
 def _first_level(rungs: Rungs, places: Sequence[int], budget: CatalogBudget, note: str) -> int | None:
@@ -259,7 +260,7 @@ def _order(places: Mapping[str, int], ranked_ids: Sequence[str], pinned: Collect
     return stay + [places[entry_id] for entry_id in known if entry_id not in pinned]
 
 
-def _fitted(ladder: Ladder, choice: Choice, gap_warning: str | None) -> Fitted:
+def _fitted(ladder: Ladder, choice: FittedEntries, gap_warning: str | None) -> Fitted:
     before = ladder.whole
     after = ladder.size(choice.places, choice.level, choice.note)
     hidden = ladder.entries - len(choice.places)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from context.catalog.fields import Fields
 from context.catalog.project import FIELDS, digest_of
 from context.catalog.types import Catalog, Entry, EntryKind
+from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.errors import InvalidInputError
-from context.ids import MAX_TOOL_NAME_CHARS
 from context.types import JsonObject
 
 PACK_KEYS = ("packs", "tools")

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from context.catalog.fit import CatalogOverBudgetError, Choice, Compaction, choose
+from context.catalog.compact import short_description
+from context.catalog.fit import CatalogOverBudgetError, Compaction, FittedEntries, choose
 from context.catalog.project import canonical_json
 from context.catalog.schemas import describe, without_notes
-from context.catalog.size import CatalogBudget, Size
-from context.catalog.steps import short_description
+from context.catalog.types import CatalogBudget, Size
 from context.tokens.tools import Declaration, count_frame
 from context.types import JsonObject
 
@@ -185,7 +185,7 @@ def fit_tools(
     return _fitted(ladder, choice, offered)
 
 
-def _fitted(ladder: ToolLadder, choice: Choice, offered: Sequence[int]) -> FittedTools:
+def _fitted(ladder: ToolLadder, choice: FittedEntries, offered: Sequence[int]) -> FittedTools:
     before = ladder.size(offered, 0)
     after = ladder.size(choice.places, choice.level)
     shown = set(choice.places)

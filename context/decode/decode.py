@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Iterator
 
+from context.decode.reader import NotJsonError, read_strict
+from context.decode.scan import Found, TextWalk, by_trust, walk
 from context.decode.shape import has_shape
-from context.decode.strict import NotJsonError, read_strict
-from context.decode.types import Accept, DecodeCause, Decoded, How, Part, Repair
-from context.decode.walk import Found, Walk, by_trust, walk
-from context.refusals import REFUSALS
+from context.decode.types import Accept, AnswerPlace, DecodeCause, Decoded, Part, ReplyRepair
+from context.text.refusals import REFUSALS
 
 _FILTERED = frozenset(
     {"content_filter", "safety", "refusal", "prohibited_content", "blocklist", "recitation"}
@@ -73,12 +73,15 @@ def _failed(cause: DecodeCause, detail: str) -> Decoded:
 def _whole(text: str, accepts: _Accepts) -> Decoded | None:
     """Read the whole text as JSON, or the inside of a fence around the whole text."""
     wrapped = _WRAPPER.match(text)
-    for how, inner in ((How.RAW, text), (How.FENCE, wrapped[2].strip(_MARGINS) if wrapped else "")):
+    for how, inner in (
+        (AnswerPlace.RAW, text),
+        (AnswerPlace.FENCE, wrapped[2].strip(_MARGINS) if wrapped else ""),
+    ):
         try:
-            value, end, repairs = read_strict(inner) if inner else (None, -1, frozenset[Repair]())
+            value, end, repairs = read_strict(inner) if inner else (None, -1, frozenset[ReplyRepair]())
         except NotJsonError:
             continue
-        if end == len(inner) and not repairs - {Repair.CLEANED}:
+        if end == len(inner) and not repairs - {ReplyRepair.CLEANED}:
             for taken in _layers(value):
                 if accepts(taken):
                     return Decoded(taken, how=how, repairs=tuple(sorted(repairs)))
@@ -126,19 +129,19 @@ def _best(found: list[Found], accepts: _Accepts) -> Decoded | None:
     for item in by_trust(found):
         for taken in _layers(item.value):
             if accepts(taken):
-                how = How.FENCE if item.fenced else How.CANDIDATE
+                how = AnswerPlace.FENCE if item.fenced else AnswerPlace.CANDIDATE
                 return Decoded(taken, how=how, repairs=tuple(sorted(item.repairs)))
     return None
 
 
 def _joined(found: list[Found], values: list[object], accepts: _Accepts) -> Decoded | None:
     if len(values) > 1 and accepts(values):
-        repairs = frozenset[Repair]().union(*(item.repairs for item in found)) | {Repair.JOINED}
-        return Decoded(values, how=How.CANDIDATE, repairs=tuple(sorted(repairs)))
+        repairs = frozenset[ReplyRepair]().union(*(item.repairs for item in found)) | {ReplyRepair.JOINED}
+        return Decoded(values, how=AnswerPlace.CANDIDATE, repairs=tuple(sorted(repairs)))
     return None
 
 
-def _failure(text: str, walked: Walk, *, was_cut: bool) -> Decoded:
+def _failure(text: str, walked: TextWalk, *, was_cut: bool) -> Decoded:
     if was_cut or walked.cut_off:
         return _failed(DecodeCause.TRUNCATED, "the reply ends before its answer does")
     if not walked.answered or _ONLY_FENCES.match(text):

@@ -21,7 +21,7 @@ class DecodeCause(StrEnum):
     MALFORMED = "malformed"
 
 
-class How(StrEnum):
+class AnswerPlace(StrEnum):
     """Place of the answer in the reply."""
 
     RAW = "raw"
@@ -29,7 +29,7 @@ class How(StrEnum):
     CANDIDATE = "candidate"
 
 
-class Repair(StrEnum):
+class ReplyRepair(StrEnum):
     """Repair of a reply; a repaired answer is less certain."""
 
     TRAILING_COMMA = "trailing-comma"
@@ -62,8 +62,8 @@ class Decoded:
 
     value: object = None
     cause: DecodeCause | None = None
-    how: How | None = None
-    repairs: tuple[Repair, ...] = ()
+    how: AnswerPlace | None = None
+    repairs: tuple[ReplyRepair, ...] = ()
     detail: str = ""
 
     @property

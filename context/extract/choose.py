@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from context.artifacts.types import ContentKind
 from context.extract.index import PassageIndex
-from context.extract.ranking import Ranking, rank_pieces
-from context.extract.salience import STEPS, prior_of
+from context.extract.ranking import PieceRanking, rank_pieces
+from context.extract.weights import STEPS, prior_of
 
 MARK_TOKENS = 4
 """Approximate cost of the mark of a new place, in tokens."""
@@ -61,7 +61,7 @@ def choose(index: PassageIndex, query: str, *, budget_tokens: int, text: str = "
     ranking = rank_pieces(index, query, text if taste.learns else "")
     if not ranking.scores:
         return choose_outline(index, budget_tokens=budget_tokens)
-    return _Choice(index, _values(index, ranking, taste), ranking, taste, budget_tokens).fill()
+    return _PieceChoice(index, _values(index, ranking, taste), ranking, taste, budget_tokens).fill()
 
 
 def choose_outline(index: PassageIndex, *, budget_tokens: int) -> list[int]:
@@ -87,7 +87,7 @@ def choose_outline(index: PassageIndex, *, budget_tokens: int) -> list[int]:
         values.update((at, _outline_value(index, at) / 4) for at in inside[:_PER_STRETCH])
         values[best] = 2.0 + _outline_value(index, best)
     values[0] = 4.0
-    return _Choice(index, values, Ranking({}, {}, {}), _PROSE, budget_tokens).fill()
+    return _PieceChoice(index, values, PieceRanking({}, {}, {}), _PROSE, budget_tokens).fill()
 
 
 def _outline_value(index: PassageIndex, at: int) -> float:
@@ -102,7 +102,7 @@ def _taste(index: PassageIndex) -> _Taste:
     return _TALK if index.kind in {ContentKind.TEXT, ContentKind.HTML, ContentKind.MARKDOWN} else _RECORDS
 
 
-def _values(index: PassageIndex, ranking: Ranking, taste: _Taste) -> dict[int, float]:
+def _values(index: PassageIndex, ranking: PieceRanking, taste: _Taste) -> dict[int, float]:
     """Return the value of each piece for the question; in prose, also the weight in the whole text."""
     if not index.is_prose:
         return {at: score for at, score in ranking.scores.items() if score >= taste.least}
@@ -112,7 +112,7 @@ def _values(index: PassageIndex, ranking: Ranking, taste: _Taste) -> dict[int, f
 
 
 @dataclass
-class _Choice:
+class _PieceChoice:
     """Greedy choice of the piece with the most value for its cost, until nothing fits.
 
     The value of a piece falls with the pieces taken, and its cost falls when a neighbour is taken; both are
@@ -121,7 +121,7 @@ class _Choice:
 
     index: PassageIndex
     values: Mapping[int, float]
-    ranking: Ranking
+    ranking: PieceRanking
     taste: _Taste
     left: int
     taken: list[int] = field(default_factory=list)

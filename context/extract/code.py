@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from context.extract.spans import (
     NO_FRAME,
-    Cut,
+    CutText,
     Frame,
     Piece,
     Sizes,
@@ -36,7 +36,7 @@ class _Line(NamedTuple):
     depth: int
 
 
-def cut_code(text: str, sizes: Sizes) -> Cut:
+def cut_code(text: str, sizes: Sizes) -> CutText:
     """Cut code into whole functions and classes; the head of a large unit is the frame of the parts."""
     knife = _Knife(text, sizes)
     knife.block(_lines(text), NO_FRAME, 0)
@@ -47,7 +47,7 @@ class _Knife:
     """Cutter of a block into units, and of large units into smaller units."""
 
     def __init__(self, text: str, sizes: Sizes) -> None:
-        self.cut = Cut([], [])
+        self.cut = CutText([], [])
         self._text = text
         self._sizes = sizes
 

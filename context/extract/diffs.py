@@ -2,7 +2,18 @@
 
 import re
 
-from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, Span, lines_of, pack, prose, split_long
+from context.extract.spans import (
+    NO_FRAME,
+    CutText,
+    Frame,
+    Piece,
+    Sizes,
+    Span,
+    lines_of,
+    pack,
+    prose,
+    split_long,
+)
 
 _FILE = re.compile(r"diff --|Index: |--- \S")
 _HEADER_GOES_ON = re.compile(
@@ -12,21 +23,21 @@ _HUNK = re.compile(r"@@ |@@@ ")
 _LONGEST_HEADER = 400
 
 
-def cut_diff(text: str, sizes: Sizes) -> Cut:
+def cut_diff(text: str, sizes: Sizes) -> CutText:
     """Cut a diff into hunks, small hunks of one file together; a large hunk's first line is a frame."""
-    knife = _Knife(text, sizes)
+    knife = _HunkCollector(text, sizes)
     for line in lines_of(text):
         knife.take(line)
     return knife.close()
 
 
-class _Knife:
+class _HunkCollector:
     """Collects the lines of a header, a hunk or other text until the next begins."""
 
     def __init__(self, text: str, sizes: Sizes) -> None:
         self._text = text
         self._sizes = sizes
-        self._cut = Cut([], [])
+        self._cut = CutText([], [])
         self._kind = "text"
         self._part: list[Span] = []
         self._small: list[Span] = []
@@ -40,7 +51,7 @@ class _Knife:
             self._kind = begins
         self._part.append(line)
 
-    def close(self) -> Cut:
+    def close(self) -> CutText:
         """Return the pieces cut."""
         self._end_part()
         self._flush()

@@ -9,13 +9,11 @@ from hashlib import blake2b
 from itertools import accumulate
 
 from context.artifacts.types import ContentKind
-from context.extract.kinds import cut_text
-from context.extract.rows import Rows
-from context.extract.salience import narrative, topical
 from context.extract.spans import NO_FRAME, Frame, Piece
-from context.extract.stored import read_index, write_index
+from context.extract.split import cut_text
+from context.extract.store import Rows, read_index, write_index
 from context.extract.talk import is_transcript
-from context.extract.terms import find_postings
+from context.extract.weights import find_postings, narrative, topical
 from context.tokens.text import count_text
 
 _PROSE = (ContentKind.TEXT, ContentKind.MARKDOWN, ContentKind.HTML)

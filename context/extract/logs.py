@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import islice
 
-from context.extract.spans import Cut, Piece, Sizes, Span, is_blank, lines_of, pack, split_long
+from context.extract.spans import CutText, Piece, Sizes, Span, is_blank, lines_of, pack, split_long
 
 _STAMP = re.compile(
     r"[\[(<]?(?:\d{4}-\d{2}-\d{2}|\d{2,4}/\d{1,2}/\d{1,4}|\d{1,2}:\d{2}:\d{2}|\d{9,13}[.,:\s\]]"
@@ -26,7 +26,7 @@ _REPEATS = 2
 """Least number of repetitions to fold an entry."""
 
 
-def cut_log(text: str, sizes: Sizes) -> Cut:
+def cut_log(text: str, sizes: Sizes) -> CutText:
     """Cut a log between entries.
 
     Args:
@@ -52,7 +52,7 @@ def cut_log(text: str, sizes: Sizes) -> Cut:
             Piece(entry[0], min(entry[1], entry[0] + sizes.whole), repeats=repeats, last_repeat=last)
         )
         seen[_key(text, entry)] = (repeats, 0)
-    return Cut([*pieces, *_loose_pieces(text, loose, sizes)], [])
+    return CutText([*pieces, *_loose_pieces(text, loose, sizes)], [])
 
 
 def _loose_pieces(text: str, loose: list[Span], sizes: Sizes) -> list[Piece]:

@@ -1,17 +1,108 @@
-"""Markdown: sections under headings, tables with header rows, fenced code whole."""
+"""Cut Markdown texts into passages along their blocks and headings."""
 
+import re
 from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
 
-from context.extract.markdown_blocks import Block, BlockKind, read_blocks
-from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, Span, lines_of, pack, prose, split_long
+from context.extract.spans import (
+    NO_FRAME,
+    CutText,
+    Frame,
+    Piece,
+    Sizes,
+    Span,
+    is_blank,
+    lines_of,
+    pack,
+    prose,
+    split_long,
+)
 
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|\Z)")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ROW = re.compile(r"[ \t]{0,8}\|")
 _LONGEST_HEADING = 300
+
+
+class BlockKind(StrEnum):
+    """Kinds of blocks."""
+
+    HEADING = "heading"
+    FENCE = "fence"
+    TABLE = "table"
+    TEXT = "text"
+
+
+class MarkdownBlock(NamedTuple):
+    """A block of Markdown.
+
+    Attributes:
+        kind: The kind of block.
+        start: The start.
+        end: The end.
+        level: The level of a heading, from 1; else 0.
+    """
+
+    kind: BlockKind
+    start: int
+    end: int
+    level: int = 0
+
+
+def read_blocks(text: str) -> Iterator[MarkdownBlock]:
+    """Yield the blocks of a text; an unclosed fence goes to the end."""
+    block: MarkdownBlock | None = None
+    fence = ""
+    for line in lines_of(text):
+        if fence and block:
+            block = block._replace(end=line[1])
+            if text[line[0] : line[1]].lstrip(" ").startswith(fence):
+                yield block
+                block, fence = None, ""
+            continue
+        if block and block.kind is BlockKind.TEXT and _is_underline(text, line):
+            level = 1 if "=" in text[line[0] : line[1]] else 2
+            yield block._replace(kind=BlockKind.HEADING, end=line[1], level=level)
+            block = None
+            continue
+        kind = _kind(text, line)
+        if block and kind is not block.kind:
+            yield block
+            block = None
+        if kind is BlockKind.HEADING:
+            heading = _HEADING.match(text, *line)
+            yield MarkdownBlock(kind, *line, len(heading[1]) if heading else 1)
+        elif kind:
+            block = block._replace(end=line[1]) if block else MarkdownBlock(kind, *line)
+            found = _FENCE.match(text, *line)
+            fence = found[1] if found else ""
+    if block:
+        yield block
+
+
+def _kind(text: str, line: Span) -> BlockKind | None:
+    if is_blank(text, line):
+        return None
+    if _HEADING.match(text, *line):
+        return BlockKind.HEADING
+    if _FENCE.match(text, *line):
+        return BlockKind.FENCE
+    return BlockKind.TABLE if _ROW.match(text, *line) else BlockKind.TEXT
+
+
+def _is_underline(text: str, line: Span) -> bool:
+    """Say whether a line of `=` or `-` is short enough to make a heading of the text above."""
+    return line[1] - line[0] < _LONGEST_HEADING and _UNDERLINE.match(text, *line) is not None
+
+
 _HEADER_ROWS = 2
 
 
-def cut_markdown(text: str, sizes: Sizes) -> Cut:
+def cut_markdown(text: str, sizes: Sizes) -> CutText:
     """Cut Markdown by headings, paragraphs, tables and fences."""
-    knife = _Knife(text, sizes)
+    knife = _SectionJoiner(text, sizes)
     for block in read_blocks(text):
         knife.take(block)
     knife.flush()
@@ -21,7 +112,7 @@ def cut_markdown(text: str, sizes: Sizes) -> Cut:
 class _Heading:
     """An open heading, made into a frame when a piece needs it."""
 
-    def __init__(self, block: Block, parent: "_Heading | None") -> None:
+    def __init__(self, block: MarkdownBlock, parent: "_Heading | None") -> None:
         self.level = block.level
         self.parent = parent
         self._span = block.start, min(block.end, block.start + _LONGEST_HEADING)
@@ -36,18 +127,18 @@ class _Heading:
         return self._frame
 
 
-class _Knife:
+class _SectionJoiner:
     """Joiner of small blocks of a section, and of tiny sections under a common heading."""
 
     def __init__(self, text: str, sizes: Sizes) -> None:
-        self.cut = Cut([], [])
+        self.cut = CutText([], [])
         self._text = text
         self._sizes = sizes
         self._heading: _Heading | None = None
         self._above: _Heading | None = None
         self._loose: list[Span] = []
 
-    def take(self, block: Block) -> None:
+    def take(self, block: MarkdownBlock) -> None:
         """Add a block."""
         span = block.start, block.end
         if block.kind is BlockKind.HEADING:
@@ -68,7 +159,7 @@ class _Knife:
         self._loose = []
         self._above = self._heading
 
-    def _open(self, block: Block) -> None:
+    def _open(self, block: MarkdownBlock) -> None:
         parent = self._heading
         while parent is not None and parent.level >= block.level:
             parent = parent.parent

@@ -8,7 +8,7 @@ from itertools import pairwise
 from context.artifacts.types import ContentKind
 from context.extract.index import PassageIndex
 from context.recall.ranking import REACH_TOKENS, Hit, RecallStats, score_passages, weigh_terms
-from context.words import index_terms, query_terms
+from context.text.terms import index_terms, query_terms
 
 _REACH = {
     ContentKind.CODE: 200,
@@ -37,7 +37,7 @@ _SHORTEST_LEARNED = 3
 
 
 @dataclass(frozen=True)
-class Ranking:
+class PieceRanking:
     """The pieces relevant to a question.
 
     Attributes:
@@ -51,7 +51,7 @@ class Ranking:
     weights: Mapping[str, float]
 
 
-def rank_pieces(index: PassageIndex, query: str, text: str = "") -> Ranking:
+def rank_pieces(index: PassageIndex, query: str, text: str = "") -> PieceRanking:
     """Score the pieces of an artifact by a question.
 
     Args:
@@ -67,7 +67,7 @@ def rank_pieces(index: PassageIndex, query: str, text: str = "") -> Ranking:
     stats = RecallStats(len(index.pieces), {term: len(found) for term, found in places.items()})
     weights = weigh_terms(terms, stats)
     if not weights:
-        return Ranking({}, {}, {})
+        return PieceRanking({}, {}, {})
     held = _held(places, weights)
     near = (
         range(len(index.pieces)) if len(index.pieces) <= _SCORED_WHOLE else _around(held, len(index.pieces))
@@ -77,7 +77,7 @@ def rank_pieces(index: PassageIndex, query: str, text: str = "") -> Ranking:
     if text:
         scores = _Learner(index, near, hits, weights).add(scores, text)
     best = max(scores)
-    return Ranking(
+    return PieceRanking(
         {place: score / best for place, score in zip(near, scores, strict=True) if score > 0}, held, weights
     )
 

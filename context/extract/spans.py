@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from context.graphemes import floor_border
+from context.text.clip import floor_border
 
 Span = tuple[int, int]
 """Start and end of a part of a text."""
@@ -66,7 +66,7 @@ class Piece(NamedTuple):
     last_repeat: int = 0
 
 
-class Cut(NamedTuple):
+class CutText(NamedTuple):
     """A text cut into pieces.
 
     Attributes:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from context.extract.spans import NO_FRAME, Cut, Frame, Piece, Sizes, Span, is_blank, lines_of, split_long
+from context.extract.spans import NO_FRAME, CutText, Frame, Piece, Sizes, Span, is_blank, lines_of, split_long
 
 _DIVIDERS = (",", "\t", ";", "|")
 _NUMBER = re.compile(r"\s*+[\"']?[-+$\u20ac\u00a3]?\d[\d.,:/% -]*+[\"']?\s*+\Z")
@@ -14,7 +14,7 @@ _MOST_JOINED = 200
 _LONGEST_HEADER = 600
 
 
-def cut_table(text: str, sizes: Sizes) -> Cut:
+def cut_table(text: str, sizes: Sizes) -> CutText:
     """Cut a table between rows; the header is the frame of all rows, and row 1 comes after the header."""
     rows = _rows(text)
     first, second = next(rows, None), next(rows, None)
@@ -27,7 +27,7 @@ def cut_table(text: str, sizes: Sizes) -> Cut:
         held = [] if has_rule else [second]
     frame = 0 if frames else NO_FRAME
     pieces = _groups(chain(held, rows), sizes)
-    return Cut(
+    return CutText(
         [part for piece in pieces for part in _parts(text, piece._replace(frame=frame), sizes)], frames
     )
 

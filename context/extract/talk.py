@@ -6,7 +6,7 @@ from itertools import islice
 
 from context.extract.spans import (
     NO_FRAME,
-    Cut,
+    CutText,
     Frame,
     Piece,
     Sizes,
@@ -27,10 +27,10 @@ _SPOKEN_SHARE = 0.4
 _MOST_NAMES = 0.5
 
 
-def cut_talk(text: str, sizes: Sizes) -> Cut:
+def cut_talk(text: str, sizes: Sizes) -> CutText:
     """Cut a text by its speakers, or without speakers by paragraphs and sentences."""
     if not is_transcript(text):
-        return Cut([Piece(a, b) for a, b in prose(text, (0, len(text)), sizes.target)], [])
+        return CutText([Piece(a, b) for a, b in prose(text, (0, len(text)), sizes.target)], [])
     frames: list[Frame] = []
     pieces: list[Piece] = []
     short: list[Span] = []
@@ -42,7 +42,7 @@ def cut_talk(text: str, sizes: Sizes) -> Cut:
         short.clear()
         pieces += _long_turn(text, turn, frames, sizes)
     pieces += [Piece(a, b) for a, b in pack(short, sizes.target)]
-    return Cut(pieces, frames)
+    return CutText(pieces, frames)
 
 
 def is_transcript(text: str) -> bool:

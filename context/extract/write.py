@@ -10,7 +10,7 @@ from context.errors import InvalidInputError
 from context.extract.choose import choose
 from context.extract.index import PassageIndex
 from context.extract.spans import Span
-from context.graphemes import floor_border
+from context.text.clip import floor_border
 from context.tokens.text import count_text
 
 _GAP = "\u2026"
@@ -20,7 +20,7 @@ _LINE_CHARS = 2_000
 _MOST_TRIES = 8
 
 
-class Unit(StrEnum):
+class CountUnit(StrEnum):
     """Units of a place."""
 
     LINE = "line"
@@ -44,7 +44,7 @@ class Place:
 
     start: int
     end: int
-    unit: Unit
+    unit: CountUnit
     first: int = 0
     last: int = 0
     path: str = ""
@@ -63,7 +63,7 @@ class Place:
     @property
     def mark(self) -> str:
         """The same in few tokens: of lines the first alone, since the others are seen."""
-        return f"[L{self.first}]" if self.unit is Unit.LINE else f"[{self.label}]"
+        return f"[L{self.first}]" if self.unit is CountUnit.LINE else f"[{self.label}]"
 
     def __str__(self) -> str:
         return self.label
@@ -114,15 +114,15 @@ def extract(
         raise InvalidInputError("index", "belongs to another text", text_chars=len(text))
     if sum(index.tokens) <= budget_tokens and (tokens := count(text)) <= budget_tokens:
         return _whole(text, index, tokens)
-    return _fit(_Writer(text, index, count), query, budget_tokens)
+    return _fit(_ExtractWriter(text, index, count), query, budget_tokens)
 
 
 def _whole(text: str, index: PassageIndex, tokens: int) -> Extract:
     lines = text.count("\n") + 1
-    return Extract(text, tokens, (Place(0, len(text), Unit.LINE, 1, lines),) if index.pieces else ())
+    return Extract(text, tokens, (Place(0, len(text), CountUnit.LINE, 1, lines),) if index.pieces else ())
 
 
-def _fit(writer: "_Writer", query: str, budget_tokens: int) -> Extract:
+def _fit(writer: "_ExtractWriter", query: str, budget_tokens: int) -> Extract:
     """Choose, write and count; drop the least valuable pieces until the budget fits."""
     chosen = choose(writer.index, query, budget_tokens=budget_tokens, text=writer.text)
     for _ in range(_MOST_TRIES):
@@ -149,7 +149,7 @@ def _without_last(index: PassageIndex, chosen: Sequence[int], tokens: int, budge
     return kept
 
 
-class _Writer:
+class _ExtractWriter:
     """Writer of chosen pieces of one text."""
 
     def __init__(self, text: str, index: PassageIndex, count: Callable[[str], int]) -> None:
@@ -195,12 +195,14 @@ class _Writer:
         a, b = self.index.pieces[first], self.index.pieces[last]
         stop = b.end if end is None else end
         if a.path:
-            return Place(a.start, stop, Unit.PATH, path=a.path if first == last else f"{a.path} - {b.path}")
+            return Place(
+                a.start, stop, CountUnit.PATH, path=a.path if first == last else f"{a.path} - {b.path}"
+            )
         if a.first:
-            return Place(a.start, stop, Unit.ROW, a.first, b.last)
+            return Place(a.start, stop, CountUnit.ROW, a.first, b.last)
         if self._has_lines:
-            return Place(a.start, stop, Unit.LINE, lines.number(a.start), lines.number(stop - 1))
-        return Place(a.start, stop, Unit.CHARACTER, a.start, stop)
+            return Place(a.start, stop, CountUnit.LINE, lines.number(a.start), lines.number(stop - 1))
+        return Place(a.start, stop, CountUnit.CHARACTER, a.start, stop)
 
     def _frames(self, block: Sequence[int], shown: set[int]) -> list[str]:
         """Return the frames of a block, unless already shown, or inside the block."""

@@ -1,7 +1,7 @@
 """Focus: a reader's question about an artifact, and equality of two questions."""
 
-from context.focus.cache import CacheKey, SizeClass, size_class
-from context.focus.normal import GENERAL_KEY, Focus, focus_key, normalise
+from context.focus.key import CacheKey, SizeClass, size_class
+from context.focus.normalise import GENERAL_KEY, Focus, focus_key, normalise
 from context.focus.similarity import NEAR_THRESHOLD, nearest, similarity
 
 __all__ = [

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import NamedTuple
 
-from context.words import fold_word, run_words, written_runs
+from context.text.terms import fold_word, run_words, written_runs
 
 _NOT = re.compile(r"(?:(?<=ca)n|n)['\u2019]t\b|(?<=\bcan)not\b", re.IGNORECASE)
 _DENYING_SIGN = re.compile(r"!=+|<>|=/=|(?<![\w)\]])!(?=\w)")

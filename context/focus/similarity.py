@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from context.focus.little import ASKING, EVERY, OWNERS, PARTICLES, SOFT, SOME
-from context.focus.normal import DUE, Focus
+from context.focus.normalise import DUE, Focus
 from context.focus.stems import stem
+from context.focus.words import ASKING, EVERY, OWNERS, PARTICLES, SOFT, SOME
 
 NEAR_THRESHOLD = 0.7
 """Least similarity for serving another question's answer. Chosen by measurement, in the decision on focus."""

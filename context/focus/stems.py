@@ -7,8 +7,8 @@ answer of another.
 import re
 from functools import lru_cache
 
-from context.focus.little import ENDINGS
-from context.words import index_terms
+from context.focus.words import ENDINGS
+from context.text.terms import index_terms
 
 _SHORTEST = 4
 _LETTERS = re.compile("[a-z]+")

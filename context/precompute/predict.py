@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from context.focus import Focus, normalise
-from context.sections import Section, read_sections
-from context.words import query_terms
+from context.summary.sections import Section, read_sections
+from context.text.terms import query_terms
 
 MAX_FOCUS_CHARS = 1_000
 OPEN_POINTS = 2

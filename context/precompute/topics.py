@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from context.artifacts.types import ContentKind
 from context.extract import PassageIndex
 from context.focus import focus_key
-from context.focus.little import ASKING, EVERY, GENERAL, SOME, little_words
-from context.words import fold_word, written_runs
+from context.focus.words import ASKING, EVERY, GENERAL, SOME, little_words
+from context.text.terms import fold_word, written_runs
 
 MOST_CHARS = 200_000
 """Most characters of a text searched for phrases."""

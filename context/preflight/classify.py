@@ -5,17 +5,15 @@ from dataclasses import replace
 
 from context.preflight.config import PreflightConfig
 from context.preflight.decide import RECALLS, decide
-from context.preflight.followup import FollowUp, find_follow_up
-from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY
+from context.preflight.followup import FollowUp, find_follow_up, is_all_small_talk, is_more_than_small_talk
+from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, WEIGHTS
 from context.preflight.signs import Signs, find_signs
-from context.preflight.small_talk import is_all_small_talk, is_more_than_small_talk
 from context.preflight.tools import named_tools
-from context.preflight.types import Evidence, Kind, Preflight, Previous, Weights
-from context.preflight.weights import WEIGHTS
+from context.preflight.types import Evidence, LearnedWeights, Preflight, Previous, RequestKind
 from context.preflight.wrappers import without_wrappers
 
 _DEFAULT_CONFIG = PreflightConfig()
-_NEUTRAL = Weights()
+_NEUTRAL = LearnedWeights()
 _CASUAL = frozenset(name for name in WEIGHTS if name.startswith("casual."))
 
 
@@ -24,11 +22,11 @@ def classify(
     *,
     attachments: Sequence[str] = (),
     previous: Previous | None = None,
-    kind: Kind = Kind.USER,
+    kind: RequestKind = RequestKind.USER,
     tools: Sequence[str] | None = None,
     pinned: Collection[str] = (),
     config: PreflightConfig = _DEFAULT_CONFIG,
-    weights: Weights = _NEUTRAL,
+    weights: LearnedWeights = _NEUTRAL,
     policy_version: int = 0,
 ) -> Preflight:
     """Classify a message; the time is linear in its length.
@@ -46,7 +44,7 @@ def classify(
         weights: The learned weights of the tenant, the user and the session.
         policy_version: The version of `config`, kept with the decision.
     """
-    if kind is not Kind.USER or not config.enabled:
+    if kind is not RequestKind.USER or not config.enabled:
         return _pass_through(f"kind.{kind}" if config.enabled else "policy.disabled", policy_version)
     signs = find_signs(without_wrappers(message), attachments=attachments, own=config.own_words)
     evidence = read_evidence(signs)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.errors import InvalidInputError
-from context.ids import MAX_TOOL_NAME_CHARS
+from context.preflight.lexicon.finder import UNSPACED, WORD, Lexicon, fold
 from context.preflight.policy import KNOWN_TOOLS, THINKING
-from context.preflight.terms import UNSPACED, WORD, Lexicon, fold
 from context.preflight.types import Category, ThinkingLevel
 
 MAX_PATTERNS = 200

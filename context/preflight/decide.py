@@ -4,21 +4,20 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
+from context.preflight.annotate import write_hint
 from context.preflight.config import PreflightConfig
 from context.preflight.followup import FRESH, FollowUp, weight_after
-from context.preflight.hint import write_hint
-from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, MEMORY, TOOLS, highest, widest
+from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, MEMORY, TOOLS, WEIGHTS, highest, widest
 from context.preflight.tools import choose_tools, wanted_tools
 from context.preflight.types import (
     Category,
     Evidence,
+    LearnedWeights,
     MemoryParams,
     Preflight,
     Previous,
     ThinkingLevel,
-    Weights,
 )
-from context.preflight.weights import WEIGHTS
 
 RECOGNIZED = 1.0
 TOO_UNSURE = "rule.too_unsure"
@@ -36,7 +35,7 @@ _PROFILE_WEIGHT = 0.2
 _DOUBT_FROM = 0.5
 _ORDER = tuple(Category)
 _FOLLOW_UPS = {kind: f"follow_up.{kind}" for kind in FollowUp}
-_NEUTRAL = Weights()
+_NEUTRAL = LearnedWeights()
 RECALLS = "session.recalls"
 """Sign of a session with turns known only to recall, or with something recalled."""
 
@@ -53,7 +52,7 @@ def decide(
     tools: Sequence[str] | None,
     pinned: Collection[str],
     config: PreflightConfig,
-    weights: Weights = _NEUTRAL,
+    weights: LearnedWeights = _NEUTRAL,
     policy_version: int = 0,
 ) -> Preflight:
     """Decide the subject of a message and the consequences.
@@ -121,7 +120,7 @@ def _asks_beside_memory(
     return asks and is_task and Category.MEMORY not in categories and not _is_off(config)
 
 
-def _score(evidence: Evidence, config: PreflightConfig, weights: Weights) -> Scores:
+def _score(evidence: Evidence, config: PreflightConfig, weights: LearnedWeights) -> Scores:
     """Score every category by signs, the policy's own words, and learned weights."""
     sums = _add_up(evidence.features, is_long=evidence.chars > config.complex_threshold)
     scores = dict(zip(_ORDER, sums, strict=True))
@@ -151,7 +150,7 @@ def _add_up(features: Mapping[str, int], *, is_long: bool) -> list[float]:
     return [max(one, 0.0) for one in sums]
 
 
-def _learned(category: Category, score: float, weights: Weights) -> float:
+def _learned(category: Category, score: float, weights: LearnedWeights) -> float:
     factor = min(max(weights.factors.get(category, 1.0), _LEAST_FACTOR), _MOST_FACTOR)
     return score * factor + _PROFILE_WEIGHT * min(max(weights.profile.get(category, 0.0), 0.0), 1.0)
 

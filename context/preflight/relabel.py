@@ -3,11 +3,11 @@
 import re
 from collections.abc import Mapping
 
-from context.clip import clip
 from context.decode import decode_json
 from context.preflight.types import Category
+from context.text.clip import clip
+from context.text.tags import escape_tags
 from context.types import JsonObject
-from context.wrappers import escape_tags
 
 RELABEL_PROMPT_VERSION = "relabel-1"
 MAX_CHARS = 4_000

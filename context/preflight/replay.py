@@ -7,13 +7,13 @@ from enum import StrEnum
 
 from context.preflight.config import PreflightConfig
 from context.preflight.decide import decide
-from context.preflight.types import Category, Evidence, Preflight, Previous, Weights
+from context.preflight.types import Category, Evidence, LearnedWeights, Preflight, Previous
 
 MOST_HARM = 0.03
 """Largest share of turns with tool calls in which a policy may block a call before it counts as harmful."""
 
 NO_CATEGORY = "none"
-_NEUTRAL = Weights()
+_NEUTRAL = LearnedWeights()
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PastDecision:
     used: Sequence[str] | None
 
 
-class Verdict(StrEnum):
+class ReplayVerdict(StrEnum):
     """Verdicts of a replay on a policy."""
 
     HARMFUL = "harmful"
@@ -75,14 +75,16 @@ class Replay:
         return self.harmed / self.with_calls if self.with_calls else 0.0
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ReplayVerdict:
         """Verdict on the policy; unknown without a turn with tool calls."""
         if not self.with_calls:
-            return Verdict.UNKNOWN
-        return Verdict.HARMFUL if self.harm > MOST_HARM else Verdict.SAFE
+            return ReplayVerdict.UNKNOWN
+        return ReplayVerdict.HARMFUL if self.harm > MOST_HARM else ReplayVerdict.SAFE
 
 
-def replay(past: Iterable[PastDecision], config: PreflightConfig, *, weights: Weights = _NEUTRAL) -> Replay:
+def replay(
+    past: Iterable[PastDecision], config: PreflightConfig, *, weights: LearnedWeights = _NEUTRAL
+) -> Replay:
     """Repeat past decisions under another policy.
 
     Words added by a policy are found in new messages only, because the record holds no text.

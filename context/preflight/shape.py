@@ -3,7 +3,7 @@
 
 import re
 
-from context.preflight.terms import Found
+from context.preflight.lexicon.finder import Found
 
 SHORT_CHARS = 20
 MIDDLE_CHARS = 150

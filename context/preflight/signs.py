@@ -6,12 +6,12 @@ from unicodedata import category
 
 from context.preflight.lexicon.east_asian import CHINESE, JAPANESE, KOREAN
 from context.preflight.lexicon.english import WORDS as ENGLISH
+from context.preflight.lexicon.finder import UNSPACED, WORD, Found, Lexicon, fold
 from context.preflight.lexicon.french_portuguese import FRENCH, PORTUGUESE
 from context.preflight.lexicon.german_spanish import GERMAN, SPANISH
 from context.preflight.lexicon.russian_arabic import ARABIC, RUSSIAN
 from context.preflight.shape import BRIEF_CHARS, PERSONAL_CHARS, find_shape
-from context.preflight.terms import UNSPACED, WORD, Found, Lexicon, fold
-from context.stopwords import STOP_WORDS
+from context.text.stopwords import STOP_WORDS
 
 READ_CHARS = 1_600
 """Characters read of a message; of a longer message the first three quarters, and a last quarter."""

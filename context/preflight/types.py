@@ -30,7 +30,7 @@ class ThinkingLevel(StrEnum):
 THINKING_ORDER = tuple(ThinkingLevel)
 
 
-class Kind(StrEnum):
+class RequestKind(StrEnum):
     """Origins of a request; only a user's message is classified."""
 
     USER = "user"
@@ -75,7 +75,7 @@ class Previous:
 
 
 @dataclass(frozen=True)
-class Weights:
+class LearnedWeights:
     """Learned weights of a tenant, a user and a session; the default has learned nothing.
 
     Attributes:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from context.preflight.config import PreflightConfig
 from context.preflight.replay import MOST_HARM, PastDecision, replay
-from context.preflight.types import Category, Weights
+from context.preflight.types import Category, LearnedWeights
 from context.priors.types import CorruptPriorsError
 
 STEPS = (0.6, 0.8, 1.0, 1.15, 1.3)
@@ -48,7 +48,7 @@ def grade_factors(
     past: Sequence[PastDecision], config: PreflightConfig, factors: Mapping[Category, float]
 ) -> CategoryQuality:
     """Run a policy with factors over past decisions."""
-    found = replay(past, config, weights=Weights(factors=factors))
+    found = replay(past, config, weights=LearnedWeights(factors=factors))
     saving = found.hidden_now / found.offered if found.offered else 0.0
     return CategoryQuality(found.decisions, found.with_calls, found.harm, saving)
 

@@ -34,7 +34,7 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class EvaluationVerdict:
     """Decision about activating a set, with the reason in words and numbers."""
 
     is_better: bool
@@ -65,7 +65,9 @@ def grade_rankings(
     return Quality(len(firsts), sum(firsts) / len(firsts), sum(fews) / len(fews))
 
 
-def judge_set(candidate: Quality, lexical: Quality, active: Quality | None, *, least_plans: int) -> Verdict:
+def judge_set(
+    candidate: Quality, lexical: Quality, active: Quality | None, *, least_plans: int
+) -> EvaluationVerdict:
     """Decide whether a set is better than words alone and than the active set.
 
     Args:
@@ -78,22 +80,26 @@ def judge_set(candidate: Quality, lexical: Quality, active: Quality | None, *, l
         The verdict; a set merely as good as the active set is rejected.
     """
     if candidate.plans < least_plans:
-        return Verdict(
+        return EvaluationVerdict(
             is_better=False,
             reason=f"{candidate.plans} held-out plans prove nothing; {least_plans} are needed",
         )
     if candidate.score <= lexical.score + LEAST_GAIN:
-        return Verdict(is_better=False, reason=f"no better than words alone: {_compare(candidate, lexical)}")
+        return EvaluationVerdict(
+            is_better=False, reason=f"no better than words alone: {_compare(candidate, lexical)}"
+        )
     if candidate.recall_at_5 < lexical.recall_at_5 - LEAST_GAIN:
-        return Verdict(
+        return EvaluationVerdict(
             is_better=False, reason=f"loses tools that words alone find: {_compare(candidate, lexical)}"
         )
     if active is not None and candidate.score <= active.score + LEAST_GAIN:
-        return Verdict(
+        return EvaluationVerdict(
             is_better=False, reason=f"no better than the set in force: {_compare(candidate, active)}"
         )
     beaten = "words alone" if active is None else "the set in force and words alone"
-    return Verdict(is_better=True, reason=f"better than {beaten}: {_compare(candidate, active or lexical)}")
+    return EvaluationVerdict(
+        is_better=True, reason=f"better than {beaten}: {_compare(candidate, active or lexical)}"
+    )
 
 
 def _compare(ours: Quality, other: Quality) -> str:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from itertools import chain, pairwise
 from operator import xor
 
-from context.words import content_terms
+from context.text.terms import content_terms
 
 MAX_CHARS = 4_000
 """Most characters read of an intent, from both ends: the middle of a long intent is mostly pasted text."""
@@ -24,7 +24,7 @@ _MIX = 0x2545F4914F6CDD1D
 _MIX_ALL = 0x9E3779B97F4A7C15
 
 
-class Kind(IntEnum):
+class FeatureKind(IntEnum):
     """Kind of a feature; the last bits of its key."""
 
     WORD = 0
@@ -34,7 +34,7 @@ class Kind(IntEnum):
 
 
 KIND_MASK = (1 << _KIND_BITS) - 1
-_PAIR, _EXACT, _CATEGORY = int(Kind.PAIR), int(Kind.EXACT), int(Kind.CATEGORY)
+_PAIR, _EXACT, _CATEGORY = int(FeatureKind.PAIR), int(FeatureKind.EXACT), int(FeatureKind.CATEGORY)
 
 
 def feature_keys(intent: str, category: str = "") -> list[int]:

@@ -5,11 +5,16 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context.priors.features import KIND_MASK, Kind, feature_keys, feature_names, name_hash
+from context.priors.features import KIND_MASK, FeatureKind, feature_keys, feature_names, name_hash
 from context.priors.prior_set import PriorSet
 from context.priors.types import NO_PRIORS, PRIOR_SCALE, Priors
 
-KIND_WEIGHTS = {Kind.WORD: 1.0, Kind.PAIR: 0.5, Kind.EXACT: 1.0, Kind.CATEGORY: 0.5}
+KIND_WEIGHTS = {
+    FeatureKind.WORD: 1.0,
+    FeatureKind.PAIR: 0.5,
+    FeatureKind.EXACT: 1.0,
+    FeatureKind.CATEGORY: 0.5,
+}
 LEAST_DOUBT, MOST_DOUBT = 0.15, 1.0
 """Range of a word's weight against tools never seen with the word; higher for a less tried catalog."""
 BASE_STRENGTH = 0.7
@@ -26,7 +31,7 @@ LEAST_RELIABILITY = 0.5
 MOST_REASONS = 3
 _LEAST_REASON = 0.3
 
-_WEIGHT_OF_KIND = [KIND_WEIGHTS[Kind(kind)] for kind in range(KIND_MASK + 1)]
+_WEIGHT_OF_KIND = [KIND_WEIGHTS[FeatureKind(kind)] for kind in range(KIND_MASK + 1)]
 
 
 @dataclass(frozen=True)

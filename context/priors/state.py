@@ -1,13 +1,54 @@
-"""Counts so far: co-occurrences of intent features and tools."""
+"""The state of priors: counts that decay, and their stored bytes."""
 
+import math
+from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
+from typing import Any, NamedTuple
 
-from context.ids import MAX_TOOL_NAME_CHARS
-from context.priors.decay import date_weight
-from context.priors.features import KIND_MASK, Kind, feature_keys
-from context.priors.types import JoinedPlan
+from context.conversation.ids import MAX_TOOL_NAME_CHARS
+from context.priors.codec import pack, unpack
+from context.priors.features import KEY_BITS, KIND_MASK, FeatureKind, feature_keys
+from context.priors.types import CorruptPriorsError, JoinedPlan
+
+STEPS = 256
+"""Steps of a weight within its half-life; sums of millions of weights are exact in a float."""
+
+
+class Dated(NamedTuple):
+    """The weight of a day: `mantissa * 2 ** octave`.
+
+    Attributes:
+        octave: The day's half-life, counted from 1970.
+        mantissa: The weight within the half-life, in [1, 2), a multiple of 1/256.
+    """
+
+    octave: int
+    mantissa: float
+
+
+@lru_cache(maxsize=4_096)
+def date_weight(day: int, half_life_days: float) -> Dated:
+    """Weigh a day against a fixed point in time.
+
+    The ratio of two days' weights is the ratio given by decay, at any later time. Decay to a later time
+    divides both weights by the same power of two, without changing a digit of a sum. The order of counting
+    plans or merging parts of a history makes no difference.
+
+    Args:
+        day: In days since 1970.
+        half_life_days: Days until a weight is halved, > 0.
+
+    Returns:
+        The weight, rounded to less than 0.2 %.
+    """
+    half_lives = day / half_life_days
+    octave = int(half_lives // 1)
+    mantissa = round(2 ** (half_lives - octave) * STEPS) / STEPS
+    return Dated(octave, mantissa)
+
 
 DEFAULT_HALF_LIFE_DAYS = 60.0
 MAX_PAIRS = 300_000
@@ -237,7 +278,80 @@ def prune(state: State, max_pairs: int = MAX_PAIRS) -> None:
 
 _SHARES_MASK = 0xFFF
 _SHARES = [
-    (0.5 if feature & KIND_MASK == Kind.EXACT else 1.0) * (1.0 + feature * 1e-5)
+    (0.5 if feature & KIND_MASK == FeatureKind.EXACT else 1.0) * (1.0 + feature * 1e-5)
     for feature in range(_SHARES_MASK + 1)
 ]
 """Factor by the last bits of a feature: the kind's share, plus a small term to break ties."""
+
+
+MAGIC, VERSION = b"APST", 1
+_TYPE_CODES = "QdQdddqd"
+
+
+def state_to_bytes(state: State) -> bytes:
+    """Pack counts without any loss of digits."""
+    header = {
+        "half_life_days": state.half_life_days,
+        "octave": state.octave,
+        "names": state.names,
+        "plans": state.plans,
+        "roster": state.roster,
+    }
+    columns: list[array[Any]] = []
+    for pairs in (state.good, state.bad):
+        keys = sorted(pairs)
+        columns += [array("Q", keys), array("d", [pairs[key] for key in keys])]
+    days = sorted(state.days)
+    columns += [array("d", state.tool_good), array("d", state.tool_bad)]
+    columns += [array("q", days), array("d", [state.days[day] for day in days])]
+    return pack(MAGIC, VERSION, header, columns)
+
+
+def state_from_bytes(data: bytes) -> State:
+    """Unpack counts.
+
+    Raises:
+        CorruptPriorsError: The bytes are not counts, or their parts do not fit together.
+    """
+    header, columns = unpack(data, MAGIC, VERSION, _TYPE_CODES)
+    good, good_weights, bad, bad_weights, tool_good, tool_bad, days, day_weights = columns
+    names = header["names"] if isinstance(header.get("names"), list) else []
+    sizes = (
+        len(good) == len(good_weights)
+        and len(bad) == len(bad_weights)
+        and len(days) == len(day_weights)
+        and len(names) == len(tool_good) == len(tool_bad) <= MAX_TOOLS
+    )
+    weights = (*good_weights, *bad_weights, *tool_good, *tool_bad, *day_weights)
+    if not sizes or not _is_header(header) or not all(math.isfinite(one) and one >= 0 for one in weights):
+        raise CorruptPriorsError("the parts of the counts do not fit together")
+    most = 1 << (KEY_BITS + TOOL_BITS)
+    if any(key >= most or key & TOOL_MASK >= len(names) for key in (*good, *bad)):
+        raise CorruptPriorsError("a count is of a tool that is not there")
+    return State(
+        half_life_days=float(header["half_life_days"]),
+        octave=header["octave"],
+        names=names,
+        good=dict(zip(good, good_weights, strict=True)),
+        bad=dict(zip(bad, bad_weights, strict=True)),
+        tool_good=list(tool_good),
+        tool_bad=list(tool_bad),
+        days=dict(zip(days, day_weights, strict=True)),
+        plans=header["plans"],
+        roster=header["roster"],
+    )
+
+
+def _is_header(header: Mapping[str, Any]) -> bool:
+    half_life, roster = header.get("half_life_days"), header.get("roster")
+    return (
+        isinstance(half_life, int | float)
+        and half_life > 0
+        and isinstance(header.get("octave"), int)
+        and isinstance(header.get("plans"), int)
+        and isinstance(header.get("names"), list)
+        and all(isinstance(name, str) for name in header["names"])
+        and len(set(header["names"])) == len(header["names"])
+        and isinstance(roster, dict)
+        and all(day is None or isinstance(day, int) for day in roster.values())
+    )

@@ -4,13 +4,13 @@ import heapq
 import math
 from collections.abc import Mapping, Sequence
 
-from context.language import UNKNOWN, detect_language
-from context.ranking.asking import tool_terms
-from context.ranking.explain import find_impact, surface_words
 from context.ranking.fields import Field
 from context.ranking.index import RankingIndex
 from context.ranking.intent import Intent
+from context.ranking.scoring import find_impact, surface_words
 from context.ranking.types import GapVerdict
+from context.ranking.words import tool_terms
+from context.text.language import UNKNOWN, detect_language
 
 LEAST_FIT = 0.59
 """Least fit of the best entry; below, the entry has less than about a single word of the intent."""

@@ -1,4 +1,4 @@
-"""Index of a catalog: for each term, the entries with the term and its impact."""
+"""Index the entries of a catalog, or the tools of a request, for ranking."""
 
 import math
 from array import array
@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from context.catalog.types import Catalog, Entry
-from context.ranking.fields import Field, group_of, read_fields
+from context.catalog.types import Catalog, Entry, EntryKind
+from context.ranking.fields import DEFAULT, Field, FieldWeights, group_of, read_fields
 from context.ranking.lexicon import Expansion, fit_lexicon
 from context.ranking.types import Ranked
-from context.ranking.weights import DEFAULT, Weights
-from context.words import content_terms, index_terms
+from context.text.terms import content_terms, index_terms
+from context.types import JsonObject
 
 NO_GROUP = -1
 
@@ -66,10 +66,10 @@ class RankingIndex:
     lexicon: Mapping[str, tuple[Expansion, ...]]
     groups: tuple[tuple[int, ...], ...]
     group_of: Sequence[int]
-    weights: Weights
+    weights: FieldWeights
 
 
-def build_index(catalog: Catalog, *, weights: Weights = DEFAULT) -> RankingIndex:
+def build_index(catalog: Catalog, *, weights: FieldWeights = DEFAULT) -> RankingIndex:
     """Index a catalog for ranking.
 
     Args:
@@ -98,7 +98,9 @@ def _field_terms(entry: Entry) -> dict[Field, list[str]]:
     return {field: index_terms(text) for field, text in read_fields(entry).items()}
 
 
-def _build_postings(entries: Sequence[Mapping[Field, list[str]]], weights: Weights) -> dict[str, Postings]:
+def _build_postings(
+    entries: Sequence[Mapping[Field, list[str]]], weights: FieldWeights
+) -> dict[str, Postings]:
     usual = _usual_lengths(entries)
     found: dict[str, list[tuple[int, float, int]]] = defaultdict(list)
     for place, fields in enumerate(entries):
@@ -161,3 +163,27 @@ def _place_groups(groups: Sequence[Sequence[int]], *, size: int) -> Sequence[int
         for place in places:
             group_of[place] = group
     return group_of
+
+
+def index_tools(tools: Sequence[JsonObject]) -> RankingIndex:
+    """Index tool definitions, for repeated rankings of the same tools.
+
+    Args:
+        tools: Definitions in any wire format; nameless tools are left out.
+    """
+    return build_index(Catalog(tuple(entry for entry in map(_read_tool, tools) if entry.entry_id)))
+
+
+def _read_tool(tool: JsonObject) -> Entry:
+    inner = tool.get("function")
+    body = inner if isinstance(inner, Mapping) else tool
+    name = body.get("name")
+    description = body.get("description")
+    schema = next((body[key] for key in ("parameters", "input_schema", "inputSchema") if key in body), None)
+    return Entry(
+        entry_id=name if isinstance(name, str) else "",
+        kind=EntryKind.PACK,
+        name=name if isinstance(name, str) else "",
+        description=description if isinstance(description, str) else "",
+        input_schema=dict(schema) if isinstance(schema, Mapping) else None,
+    )

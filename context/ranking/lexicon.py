@@ -7,7 +7,7 @@ from functools import cache
 
 from context.ranking.synonyms import FILE_KINDS, SYNONYMS, TOPICS
 from context.ranking.translations import TRANSLATIONS
-from context.words import index_terms
+from context.text.terms import index_terms
 
 SYNONYM_WEIGHT = 0.45
 TOPIC_WEIGHT = 0.5

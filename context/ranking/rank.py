@@ -1,17 +1,43 @@
-"""Ranking of a catalog's entries for an intent."""
+"""Rank the entries of a catalog for an intent, by words and by priors."""
 
 from collections.abc import Mapping, Sequence
 
-from context.priors.types import TELLING, Priors
-from context.ranking.combine import combine_scores
-from context.ranking.entries import RankedEntries
-from context.ranking.explain import explain_entries
+from context.priors.types import PRIOR_SCALE, TELLING, Priors
 from context.ranking.gap import judge_gap
 from context.ranking.index import RankingIndex
-from context.ranking.intent import read_intent
-from context.ranking.scoring import score_entries
-from context.ranking.spelling import correct_intent
-from context.ranking.types import Ranked, Ranking
+from context.ranking.intent import correct_intent, read_intent
+from context.ranking.scoring import explain_entries, score_entries
+from context.ranking.types import Ranked, RankedEntries, Ranking
+
+
+def combine_scores(
+    lexical: Sequence[float], priors: Mapping[int, float], novelty: Mapping[int, float]
+) -> list[float]:
+    """Combine the lexical scores of entries with their priors.
+
+    Without priors the scores are the lexical scores. If history supports some entries, entries too new for
+    history are raised too, in proportion to their matching words, so that new entries are not pushed out.
+
+    Args:
+        lexical: Lexical score of each entry, >= 0.
+        priors: History scores by place, each in [0, 1], already shrunk for missing evidence.
+        novelty: Share of the best prior for a new entry, by place, each in (0, 1].
+
+    Returns:
+        The final scores, each at least its lexical score.
+    """
+    scores = list(lexical)
+    if not priors:
+        return scores
+    for place, prior in priors.items():
+        scores[place] += PRIOR_SCALE * prior
+    best = max(lexical, default=0.0)
+    if best > 0.0:
+        rise = PRIOR_SCALE * max(priors.values()) / best
+        for place, share in novelty.items():
+            scores[place] = max(scores[place], lexical[place] * (1.0 + share * rise))
+    return scores
+
 
 UNSURE_MARGIN = 0.4
 """Least lead of the first entry over the second, as a share of its score, for a sure choice."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate
 
-from context.render import LineKind, RenderedLine, RenderLimits
-from context.words import index_terms
+from context.conversation.transcript import LineKind, RenderedLine, RenderLimits
+from context.text.terms import index_terms
 
 PASSAGE_TOKENS = 50
 """Target size of a passage: a short message stays whole, a long message is cut between sentences."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 
-class Part(StrEnum):
+class ShadowPart(StrEnum):
     """A part with a shadow mode."""
 
     SUMMARIES = "summaries"
@@ -13,18 +13,18 @@ class Part(StrEnum):
     EXTRACTS = "extracts"
 
 
-EVERY_PART: frozenset[Part] = frozenset(Part)
+EVERY_PART: frozenset[ShadowPart] = frozenset(ShadowPart)
 
 TOGETHER = "together"
 """Name of all parts in shadow at once, if several."""
 
 
-def applied_beside(shadowed: Collection[Part]) -> frozenset[Part]:
+def applied_beside(shadowed: Collection[ShadowPart]) -> frozenset[ShadowPart]:
     """List the parts outside of shadow, in normal use."""
     return EVERY_PART - frozenset(shadowed)
 
 
-def trials(shadowed: Collection[Part]) -> Mapping[str, frozenset[Part]]:
+def trials(shadowed: Collection[ShadowPart]) -> Mapping[str, frozenset[ShadowPart]]:
     """List the trials for a tenant: each shadow part alone, and all together.
 
     Args:
@@ -34,11 +34,11 @@ def trials(shadowed: Collection[Part]) -> Mapping[str, frozenset[Part]]:
         Parts used for the trial window, by trial name; empty without shadow parts.
     """
     served = applied_beside(shadowed)
-    alone = {str(part): served | {part} for part in Part if part in shadowed}
+    alone = {str(part): served | {part} for part in ShadowPart if part in shadowed}
     return {**alone, TOGETHER: EVERY_PART} if len(alone) > 1 else alone
 
 
-def read_parts(names: Collection[str]) -> frozenset[Part]:
+def read_parts(names: Collection[str]) -> frozenset[ShadowPart]:
     """Read names of parts; `all` stands for every part.
 
     Raises:
@@ -46,7 +46,7 @@ def read_parts(names: Collection[str]) -> frozenset[Part]:
     """
     if "all" in names:
         return EVERY_PART
-    unknown = sorted(set(names) - set(Part))
+    unknown = sorted(set(names) - set(ShadowPart))
     if unknown:
-        raise ValueError(f"there is no part {unknown[0]!r}: choose from {', '.join(Part)}, all")
-    return frozenset(map(Part, names))
+        raise ValueError(f"there is no part {unknown[0]!r}: choose from {', '.join(ShadowPart)}, all")
+    return frozenset(map(ShadowPart, names))

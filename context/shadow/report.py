@@ -4,15 +4,15 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 
-from context.shadow.parts import TOGETHER, Part
+from context.shadow.parts import TOGETHER, ShadowPart
 
 _Z = 1.959963984540054
 """Normal quantile of a 95 % interval."""
 
-_MAKES_WINDOWS = frozenset({Part.SUMMARIES, Part.EXTRACTS, TOGETHER})
+_MAKES_WINDOWS = frozenset({ShadowPart.SUMMARIES, ShadowPart.EXTRACTS, TOGETHER})
 """Parts with an effect on a window's history; the others change its tools."""
 
-_MAKES_TOOLS = frozenset({Part.FILTERING, Part.CATALOG, TOGETHER})
+_MAKES_TOOLS = frozenset({ShadowPart.FILTERING, ShadowPart.CATALOG, TOGETHER})
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ShadowLimits:
     """Limits for switching a part on.
 
     Attributes:
@@ -127,7 +127,7 @@ def wilson(found: int, of: int) -> Share | None:
     return Share(share, min(low, share), max(high, share))
 
 
-def report_part(tally: Tally, limits: Limits) -> PartReport:
+def report_part(tally: Tally, limits: ShadowLimits) -> PartReport:
     """Judge a part by the unfavourable end of each interval: an unsure result is not good enough.
 
     Args:
@@ -141,7 +141,7 @@ def report_part(tally: Tally, limits: Limits) -> PartReport:
     return PartReport(tally, lost, blocked, not reasons, verdict)
 
 
-def _reasons(tally: Tally, limits: Limits, lost: Share | None, blocked: Share | None) -> list[str]:
+def _reasons(tally: Tally, limits: ShadowLimits, lost: Share | None, blocked: Share | None) -> list[str]:
     if tally.judged < limits.min_reads:
         return [f"not enough reads: {tally.judged} of {limits.min_reads}"]
     found = []

@@ -1,10 +1,9 @@
 """Shaping of Anthropic messages for a provider, step by step."""
 
-from context.shape.fitting import Fitting, few_marks, put, without_marks
 from context.shape.pictures import note_of
-from context.shape.rules import Rule
+from context.shape.rules import Fitting, ShapeRule, few_marks, put, without_marks
 from context.types import JsonObject, Wire
-from context.wire.anthropic import is_answer, is_call
+from context.wire.anthropic.facts import is_answer, is_call
 from context.wire.neutral import LossKind
 from context.wire.pairing import fit_name
 
@@ -40,11 +39,11 @@ def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
     if bare is body or not isinstance(bare, dict):
         return body
     if fit.is_stored:
-        fit.apply(Rule.CACHE_MARKS)
+        fit.apply(ShapeRule.CACHE_MARKS)
         return bare
     few = few_marks(body)
     if few is not body:
-        fit.apply(Rule.CACHE_MARKS)
+        fit.apply(ShapeRule.CACHE_MARKS)
     return few
 
 
@@ -58,7 +57,9 @@ def _thinking(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
         return blocks
     kept = [block for block in blocks if not _lacks_signature(block)]
     if len(kept) < len(blocks):
-        fit.apply(Rule.UNSIGNED_THINKING, LossKind.REASONING, "thinking without its signature was left out")
+        fit.apply(
+            ShapeRule.UNSIGNED_THINKING, LossKind.REASONING, "thinking without its signature was left out"
+        )
     return kept
 
 
@@ -80,7 +81,7 @@ def _own_calls(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
     ]
     if len(kept) < len(blocks):
         why = "a tool run by another provider was left out"
-        fit.apply(Rule.FOREIGN_REASONING, LossKind.CONTENT, why)
+        fit.apply(ShapeRule.FOREIGN_REASONING, LossKind.CONTENT, why)
     return kept
 
 
@@ -91,7 +92,7 @@ def _trailing(blocks: list[JsonObject], fit: Fitting) -> list[JsonObject]:
     kept = list(blocks)
     while kept and kept[-1].get("type") in THINKING:
         kept.pop()
-    fit.apply(Rule.TRAILING_THINKING, LossKind.REASONING, "thinking that led to nothing was left out")
+    fit.apply(ShapeRule.TRAILING_THINKING, LossKind.REASONING, "thinking that led to nothing was left out")
     return kept
 
 
@@ -102,5 +103,5 @@ def _named(block: JsonObject, fit: Fitting) -> JsonObject:
     fitted = fit_name(name, Wire.ANTHROPIC)
     if fitted == name:
         return block
-    fit.apply(Rule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
+    fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
     return put(block, "name", fitted)

@@ -4,17 +4,16 @@ import json
 import re
 from collections.abc import Iterator
 
-from context.sanitize import decode_inner
-from context.shape.fitting import Fitting, few_marks, is_blank, put, without, without_marks
 from context.shape.pictures import note_of
-from context.shape.rules import Rule
+from context.shape.rules import Fitting, ShapeRule, few_marks, is_blank, put, without, without_marks
 from context.shape.target import CHAT_PARTS
+from context.text.sanitize import decode_inner
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Wire
-from context.wire.from_openai import read_part, words_beside
 from context.wire.media import note_for
-from context.wire.neutral import LossKind, Media, dump
-from context.wire.openai import says_nothing
+from context.wire.neutral import LossKind, NeutralMedia, dump
+from context.wire.openai.facts import says_nothing
+from context.wire.openai.read import read_part, words_beside
 from context.wire.pairing import fit_name
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
@@ -45,7 +44,7 @@ def _marks(body: JsonObject, fit: Fitting) -> JsonObject:
         return body
     kept = few_marks(body) if not fit.is_stored and fit.target.takes_marks else bare
     if kept is not body:
-        fit.apply(Rule.CACHE_MARKS)
+        fit.apply(ShapeRule.CACHE_MARKS)
     return kept
 
 
@@ -61,7 +60,9 @@ def _reasoning(body: JsonObject, fit: Fitting) -> JsonObject:
     if re.search(r"deepseek-(?:r1|reasoner)", fit.target.model.lower()) and not body.get("tool_calls"):
         bare = without(body, ("reasoning_content",))
         if bare is not body:
-            fit.apply(Rule.SPENT_REASONING, LossKind.REASONING, "reasoning of earlier answers was left out")
+            fit.apply(
+                ShapeRule.SPENT_REASONING, LossKind.REASONING, "reasoning of earlier answers was left out"
+            )
         body = bare
     return body
 
@@ -87,7 +88,9 @@ def _with_leave(body: JsonObject, fit: Fitting) -> JsonObject:
     if not calls or re.search(r"gemini-(?:[3-9]|\d\d)", fit.target.model.lower()) is None:
         return body
     leave = {"google": {"thought_signature": "skip_thought_signature_validator"}}
-    fit.apply(Rule.REFUSED_REASONING if fit.is_refused and not fit.is_foreign else Rule.FOREIGN_REASONING)
+    fit.apply(
+        ShapeRule.REFUSED_REASONING if fit.is_refused and not fit.is_foreign else ShapeRule.FOREIGN_REASONING
+    )
     return {**body, "tool_calls": [{**calls[0], "extra_content": leave}, *calls[1:]]}
 
 
@@ -106,7 +109,7 @@ def _signed_alone(body: JsonObject, fit: Fitting) -> JsonObject:
         kept = [block for block in blocks if not (isinstance(block, dict) and _lacks_signature(block))]
         if len(kept) < len(blocks):
             fit.apply(
-                Rule.UNSIGNED_THINKING, LossKind.REASONING, "thinking without its signature was left out"
+                ShapeRule.UNSIGNED_THINKING, LossKind.REASONING, "thinking without its signature was left out"
             )
             body = {**body, key: kept} if kept else without(body, (key,))
     return body
@@ -127,9 +130,9 @@ def _spoken(body: JsonObject, fit: Fitting) -> JsonObject:
     words = words_beside(body)
     bare = without(body, beside)
     is_blank_content = says_nothing(without(bare, ("tool_calls", "function_call")))
-    fit.apply(Rule.PART_KIND)
+    fit.apply(ShapeRule.PART_KIND)
     if body.get("audio") and not words:
-        fit.apply(Rule.PART_KIND, LossKind.MEDIA, "the audio was left out")
+        fit.apply(ShapeRule.PART_KIND, LossKind.MEDIA, "the audio was left out")
     return {**bare, "content": words or None} if is_blank_content else bare
 
 
@@ -147,17 +150,17 @@ def _parts(body: JsonObject, fit: Fitting) -> JsonObject:
 def _fit_part(part: JsonObject, fit: Fitting) -> Iterator[JsonObject]:
     kind = part.get("type")
     if is_blank(part):
-        fit.apply(Rule.EMPTY_TEXT)
+        fit.apply(ShapeRule.EMPTY_TEXT)
     elif kind == "refusal" and fit.target.family is not ModelFamily.OPENAI:
-        fit.apply(Rule.PART_KIND)
+        fit.apply(ShapeRule.PART_KIND)
         yield {"type": "text", "text": str(part.get("refusal") or "")}
     elif kind == "image_url" and isinstance(part["image_url"], str) and not fit.target.takes_addresses:
-        fit.apply(Rule.PART_KIND)
+        fit.apply(ShapeRule.PART_KIND)
         yield {**part, "image_url": {"url": part["image_url"]}}
     elif kind in fit.target.parts or not _is_foreign_part(str(kind), fit):
         yield part
     elif kind in {"thinking", "redacted_thinking"}:
-        fit.apply(Rule.PART_KIND, LossKind.REASONING, "thinking inside the content was left out whole")
+        fit.apply(ShapeRule.PART_KIND, LossKind.REASONING, "thinking inside the content was left out whole")
     else:
         yield _as_words(part, fit)
 
@@ -176,17 +179,19 @@ def _as_words(part: JsonObject, fit: Fitting) -> JsonObject:
     """Write a part of another provider as a commonly known file, or as a note."""
     kind = str(part.get("type"))
     if isinstance(part.get("text"), str):
-        fit.apply(Rule.PART_KIND)
+        fit.apply(ShapeRule.PART_KIND)
         return {"type": "text", "text": part["text"]}
     known = (
-        next((each for each in read_part(part) if isinstance(each, Media)), None) if kind in _FILES else None
+        next((each for each in read_part(part) if isinstance(each, NeutralMedia)), None)
+        if kind in _FILES
+        else None
     )
     if known is not None and known.data and "file" in fit.target.parts:
-        fit.apply(Rule.PART_KIND)
+        fit.apply(ShapeRule.PART_KIND)
         url = f"data:{known.mime or 'application/octet-stream'};base64,{known.data}"
         return {"type": "file", "file": {"filename": known.name or "document.pdf", "file_data": url}}
     name = kind.removesuffix("_url")
-    fit.apply(Rule.PART_KIND, LossKind.MEDIA, f"the {name[:40]} became a note")
+    fit.apply(ShapeRule.PART_KIND, LossKind.MEDIA, f"the {name[:40]} became a note")
     return {"type": "text", "text": note_for(known) if known else f"[{name[:40]} not shown]"}
 
 
@@ -198,7 +203,7 @@ def _calls(body: JsonObject, fit: Fitting) -> JsonObject:
     if not isinstance(calls, list):
         return body
     if not calls:
-        fit.apply(Rule.EMPTY_CALLS)
+        fit.apply(ShapeRule.EMPTY_CALLS)
         return without(body, ("tool_calls",))
     fitted = [_fit_call(call, fit) if isinstance(call, dict) else call for call in calls]
     if all(a is b for a, b in zip(fitted, calls, strict=True)):
@@ -210,10 +215,10 @@ def _fit_call(call: JsonObject, fit: Fitting) -> JsonObject:
     if isinstance(call.get("custom"), dict) and fit.target.family is not ModelFamily.OPENAI:
         call = _as_function(call, fit)
     if not call.get("type") and isinstance(call.get("function"), dict):
-        fit.apply(Rule.CALL_SHAPE)
+        fit.apply(ShapeRule.CALL_SHAPE)
         call = {**call, "type": "function"}
     if "index" in call:
-        fit.apply(Rule.CALL_SHAPE)
+        fit.apply(ShapeRule.CALL_SHAPE)
         call = without(call, ("index",))
     for shape in ("function", "custom"):
         inner = call.get(shape)
@@ -226,7 +231,7 @@ def _as_function(call: JsonObject, fit: Fitting) -> JsonObject:
     """Write a free-form call, known to OpenAI only, as a function call with its text under `input`."""
     callee = call["custom"]
     arguments = dump({"input": callee.get("input") or ""})
-    fit.apply(Rule.CALL_SHAPE, LossKind.ARGUMENTS, "a free-form call's text went under 'input'")
+    fit.apply(ShapeRule.CALL_SHAPE, LossKind.ARGUMENTS, "a free-form call's text went under 'input'")
     function = {"name": callee.get("name"), "arguments": arguments}
     return {**without(call, ("custom",)), "type": "function", "function": function}
 
@@ -234,7 +239,7 @@ def _as_function(call: JsonObject, fit: Fitting) -> JsonObject:
 def _fit_callee(callee: JsonObject, fit: Fitting, *, is_json: bool) -> JsonObject:
     name = callee.get("name")
     if isinstance(name, str) and name and (fitted := fit_name(name, Wire.OPENAI)) != name:
-        fit.apply(Rule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
+        fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
         callee = {**callee, "name": fitted}
     if not is_json:
         return callee
@@ -245,14 +250,14 @@ def _fit_callee(callee: JsonObject, fit: Fitting, *, is_json: bool) -> JsonObjec
 def _fit_arguments(arguments: object, fit: Fitting) -> str:
     """Write arguments as JSON object text for all servers; OpenAI accepts any text."""
     if not isinstance(arguments, str):
-        fit.apply(Rule.ARGUMENTS)
+        fit.apply(ShapeRule.ARGUMENTS)
         return "{}" if arguments is None else dump(arguments)
     if not arguments.strip():
-        fit.apply(Rule.ARGUMENTS)
+        fit.apply(ShapeRule.ARGUMENTS)
         return "{}"
     if fit.target.takes_unknown_arguments or _is_object(arguments):
         return arguments
-    fit.apply(Rule.ARGUMENTS, LossKind.ARGUMENTS, "arguments that are no JSON object went under 'input'")
+    fit.apply(ShapeRule.ARGUMENTS, LossKind.ARGUMENTS, "arguments that are no JSON object went under 'input'")
     return json.dumps({"input": arguments}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -269,10 +274,10 @@ def _empty(body: JsonObject, fit: Fitting) -> JsonObject:
     if role == "assistant" and body.get("tool_calls"):
         is_odd = content == [] or (content == "" and fit.target.family is not ModelFamily.OPENAI)
         if is_odd:
-            fit.apply(Rule.EMPTY_CONTENT)
+            fit.apply(ShapeRule.EMPTY_CONTENT)
             return {**body, "content": None}
     elif content == [] and role in {"tool", "function"}:
-        fit.apply(Rule.EMPTY_CONTENT)
+        fit.apply(ShapeRule.EMPTY_CONTENT)
         return {**body, "content": ""}
     return body
 
@@ -282,11 +287,11 @@ def _name(body: JsonObject, fit: Fitting) -> JsonObject:
     if not isinstance(name, str) or role in {"tool", "function"}:
         return body
     if fit.target.family is ModelFamily.MISTRAL:
-        fit.apply(Rule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was written before the words")
+        fit.apply(ShapeRule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was written before the words")
         return _spoken_by(without(body, ("name",)), name)
     if not name or _NAME.fullmatch(name):
         return body if name else without(body, ("name",))
-    fit.apply(Rule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was shaped for this format")
+    fit.apply(ShapeRule.MESSAGE_NAME, LossKind.SPEAKER, "the speaker's name was shaped for this format")
     fitted = _NOT_IN_NAME.sub("_", name)[:64]
     return {**body, "name": fitted}
 
@@ -303,7 +308,7 @@ def _spoken_by(body: JsonObject, name: str) -> JsonObject:
 def _role(body: JsonObject, fit: Fitting) -> JsonObject:
     if body.get("role") != "developer" or fit.target.family is ModelFamily.OPENAI:
         return body
-    fit.apply(Rule.DEVELOPER_ROLE)
+    fit.apply(ShapeRule.DEVELOPER_ROLE)
     return {**body, "role": "system"}
 
 
@@ -315,7 +320,9 @@ def _fields(body: JsonObject, fit: Fitting) -> JsonObject:
     if not extra:
         return body
     if any(body[key] for key in extra):
-        fit.apply(Rule.KNOWN_FIELDS, LossKind.FIELDS, "fields that the provider does not know were left out")
+        fit.apply(
+            ShapeRule.KNOWN_FIELDS, LossKind.FIELDS, "fields that the provider does not know were left out"
+        )
     return without(body, extra)
 
 

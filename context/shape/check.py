@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from context.shape.chat import REASONING_FIELDS
-from context.shape.fitting import is_blank, parts_of
 from context.shape.pictures import pictures_of
+from context.shape.rules import is_blank, parts_of
 from context.shape.target import CHAT_PARTS, Target
 from context.tokens.families import ModelFamily
 from context.tokens.media import Media, MediaKind
 from context.types import JsonObject, Wire
-from context.wire.from_openai import words_beside
-from context.wire.openai import says_nothing
+from context.wire.openai.facts import says_nothing
+from context.wire.openai.read import words_beside
 from context.wire.pairing import fit_name
-from context.wire.responses import item_type
+from context.wire.responses.facts import item_type
 
 MAX_MARKS = 4
 """Most cache marks in a request, by Anthropic's limit."""

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 from context.shape.blocks import fit_blocks
 from context.shape.chat import fit_chat
-from context.shape.fitting import Fitting
 from context.shape.ids import is_legacy, new_ids, rename
 from context.shape.items import fit_item
-from context.shape.rules import Rule
+from context.shape.rules import Fitting, ShapeRule
 from context.shape.target import Target
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Message, Role, Wire
@@ -43,9 +42,9 @@ def fit_message(message: Message, fit: Fitting) -> Message | None:
     names = new_ids(message, fit.target)
     if names:
         body = rename(message.body, names, message.wire)
-        fit.apply(Rule.CALL_ID, LossKind.CALL_ID, "the call and its answer got a new id")
+        fit.apply(ShapeRule.CALL_ID, LossKind.CALL_ID, "the call and its answer got a new id")
         if is_legacy(names):
-            fit.apply(Rule.CALL_SHAPE)
+            fit.apply(ShapeRule.CALL_SHAPE)
         message = replace(
             message,
             raw=dump(body),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from context.shape.target import Target
 from context.types import JsonObject, Message, Wire
-from context.wire.openai import legacy_id
+from context.wire.openai.facts import legacy_id
 from context.wire.pairing import shape_name
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-from context.shape.fitting import Fitting, is_blank, parts_of, put, without
 from context.shape.pictures import note_of
-from context.shape.rules import Rule
+from context.shape.rules import Fitting, ShapeRule, is_blank, parts_of, put, without
 from context.types import JsonObject, Wire
 from context.wire.neutral import LossKind, dump
 from context.wire.pairing import fit_name
-from context.wire.responses import ROLES, is_answer_type, item_type
+from context.wire.responses.facts import ROLES, is_answer_type, item_type
 
 _ID_STARTS = {
     "message": "msg",
@@ -61,7 +60,7 @@ def _ids(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
     is_user = kind == "message" and body.get("role") != "assistant"
     if not fit.drops_reasoning and (is_user or item_id.startswith(start)) and len(item_id) <= MAX_ID_CHARS:
         return body
-    fit.apply(Rule.ITEM_ID)
+    fit.apply(ShapeRule.ITEM_ID)
     return without(body, ("id",))
 
 
@@ -86,10 +85,10 @@ def _message(body: JsonObject, fit: Fitting) -> JsonObject:
 def _part(part: JsonObject, text: str, fit: Fitting) -> JsonObject | None:
     """Set the text kind required by the speaker's role; blank texts are left out."""
     if is_blank(part):
-        fit.apply(Rule.EMPTY_TEXT)
+        fit.apply(ShapeRule.EMPTY_TEXT)
         return None
     if part.get("type") in {"text", "input_text", "output_text"} and part["type"] != text:
-        fit.apply(Rule.PART_KIND)
+        fit.apply(ShapeRule.PART_KIND)
         return {**part, "type": text}
     return part
 
@@ -99,14 +98,14 @@ def _call(body: JsonObject, kind: str, fit: Fitting) -> JsonObject:
     if kind in {"function_call", "custom_tool_call"} and isinstance(name, str):
         fitted = fit_name(name, Wire.RESPONSES)
         if fitted != name:
-            fit.apply(Rule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
+            fit.apply(ShapeRule.TOOL_NAME, LossKind.TOOL_NAME, "the tool's name was shaped for this format")
             body = put(body, "name", fitted)
     arguments = body.get("arguments")
     if kind == "function_call" and not isinstance(arguments, str):
-        fit.apply(Rule.ARGUMENTS)
+        fit.apply(ShapeRule.ARGUMENTS)
         body = {**body, "arguments": "{}" if arguments is None else dump(arguments)}
     if kind == "function_call_output" and body.get("output") == []:
-        fit.apply(Rule.EMPTY_CONTENT)
+        fit.apply(ShapeRule.EMPTY_CONTENT)
         body = {**body, "output": ""}
     return body
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from context.shape.rules import Rule
+from context.shape.rules import ShapeRule
 from context.shape.target import Target
 from context.tokens import EMPTY, Count, measure_message
 from context.tokens.families import ModelFamily
@@ -29,7 +29,7 @@ class Ordered:
 
     items: list[str]
     added: Count = EMPTY
-    rules: set[Rule] = field(default_factory=set)
+    rules: set[ShapeRule] = field(default_factory=set)
 
 
 def order_roles(items: Sequence[str], target: Target, *, has_system: bool) -> Ordered:
@@ -75,7 +75,7 @@ class _Walk:
 
     def _as_user(self, body: JsonObject) -> JsonObject:
         """Write a later instruction as a user's message, with a note on its origin."""
-        self.ordered.rules.add(Rule.SYSTEM_ITEM)
+        self.ordered.rules.add(ShapeRule.SYSTEM_ITEM)
         self.ordered.added += measure_message({"role": "user", "content": SYSTEM_NOTE})
         content = body.get("content")
         if isinstance(content, str):
@@ -88,13 +88,13 @@ class _Walk:
         if not self.target.is_strict:
             self._append(body, text)
         elif role == "user" and last in {"tool", "function"}:
-            self._add({"role": "assistant", "content": BRIDGE}, Rule.USER_AFTER_TOOL)
+            self._add({"role": "assistant", "content": BRIDGE}, ShapeRule.USER_AFTER_TOOL)
             self._append(body, text)
         elif role == last and role in {"user", "assistant"}:
             self.bodies[-1], self.texts[-1] = _merged(self.bodies[-1], body), None
-            self.ordered.rules.add(Rule.ALTERNATING_ROLES)
+            self.ordered.rules.add(ShapeRule.ALTERNATING_ROLES)
         elif role == "assistant" and last == "system":
-            self._add({"role": "user", "content": BEGINNING}, Rule.ALTERNATING_ROLES)
+            self._add({"role": "user", "content": BEGINNING}, ShapeRule.ALTERNATING_ROLES)
             self._append(body, text)
         else:
             self._append(body, text)
@@ -103,7 +103,7 @@ class _Walk:
         self.bodies.append(body)
         self.texts.append(text)
 
-    def _add(self, body: JsonObject, rule: Rule) -> None:
+    def _add(self, body: JsonObject, rule: ShapeRule) -> None:
         self._append(body, None)
         self.ordered.rules.add(rule)
         self.ordered.added += measure_message(body)
@@ -136,15 +136,15 @@ def _end(ordered: Ordered, target: Target) -> None:
     if target.family is ModelFamily.MISTRAL and target.wire is Wire.OPENAI:
         if body.get("prefix") is not True:
             ordered.items[-1] = dump({**body, "prefix": True})
-            ordered.rules.add(Rule.TRAILING_ASSISTANT)
+            ordered.rules.add(ShapeRule.TRAILING_ASSISTANT)
     elif target.refuses_prefill or target.is_strict:
         user = {"role": "user", "content": GO_ON}
         ordered.items.append(dump(user))
         ordered.added += measure_message(user)
-        ordered.rules.add(Rule.TRAILING_ASSISTANT)
+        ordered.rules.add(ShapeRule.TRAILING_ASSISTANT)
     elif target.family is ModelFamily.ANTHROPIC and (bare := _without_last_blank(body)) is not body:
         ordered.items[-1] = dump(bare)
-        ordered.rules.add(Rule.TRAILING_ASSISTANT)
+        ordered.rules.add(ShapeRule.TRAILING_ASSISTANT)
 
 
 def _without_last_blank(body: JsonObject) -> JsonObject:

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from context.certificate import Exclusion
-from context.shape.fitting import Fitting
-from context.shape.rules import Rule
-from context.shape.target import Limits
+from context.shape.rules import Fitting, ShapeRule
+from context.shape.target import RequestLimits
 from context.tokens.media import Media, MediaKind
 from context.tokens.pieces import media_of
 from context.types import JsonObject, Message, Wire
@@ -51,11 +50,11 @@ class Limited:
 
     messages: Sequence[Message]
     excluded: tuple[Exclusion, ...] = ()
-    rules: frozenset[Rule] = frozenset()
+    rules: frozenset[ShapeRule] = frozenset()
 
 
 def limit_pictures(
-    messages: Sequence[Message], limits: Limits, recount: Callable[[Message], Message]
+    messages: Sequence[Message], limits: RequestLimits, recount: Callable[[Message], Message]
 ) -> Limited:
     """Keep a window within the target's limits on images and bytes.
 
@@ -73,7 +72,7 @@ def limit_pictures(
     gone = _choose(pictures, limits, sum(map(_size, messages)) + _MARGIN_BYTES)
     if not gone:
         return Limited(messages)
-    by_message: dict[int, dict[int, Rule]] = {}
+    by_message: dict[int, dict[int, ShapeRule]] = {}
     for picture, rule in gone.items():
         by_message.setdefault(picture.index, {})[picture.place] = rule
     kept = list(messages)
@@ -120,32 +119,32 @@ def _size(message: Message) -> int:
     return len(message.raw) if message.raw.isascii() else len(message.raw.encode("utf-8", "surrogatepass"))
 
 
-def _choose(pictures: Sequence[Picture], limits: Limits, size: int) -> dict[Picture, Rule]:
+def _choose(pictures: Sequence[Picture], limits: RequestLimits, size: int) -> dict[Picture, ShapeRule]:
     """Choose the pictures to remove, oldest first, a limit at a time."""
-    gone: dict[Picture, Rule] = {}
+    gone: dict[Picture, ShapeRule] = {}
     old = [picture for picture in pictures if not picture.is_new]
     for picture in old:
         is_long = limits.image_chars is not None and picture.chars > limits.image_chars + 200
         if picture.is_image and (is_long or picture.is_wider(limits.side)):
-            gone[picture] = Rule.IMAGE_SIZE
+            gone[picture] = ShapeRule.IMAGE_SIZE
     images = [picture for picture in pictures if picture.is_image and picture not in gone]
     if limits.images is not None:
-        gone.update(dict.fromkeys(_oldest(images, len(images) - limits.images), Rule.IMAGE_NUMBER))
+        gone.update(dict.fromkeys(_oldest(images, len(images) - limits.images), ShapeRule.IMAGE_NUMBER))
     images = [picture for picture in images if picture not in gone]
     if limits.many is not None and len(images) > limits.many:
         wide = [picture for picture in images if picture.is_wider(limits.many_side)]
         extra = len(images) - limits.many
         if any(picture.is_new for picture in wide):
-            gone.update(dict.fromkeys(_oldest(images, extra), Rule.IMAGE_NUMBER))
+            gone.update(dict.fromkeys(_oldest(images, extra), ShapeRule.IMAGE_NUMBER))
         else:
             # Either no wide one is left, or no more images than may be wide.
-            gone.update(dict.fromkeys(wide[:extra], Rule.IMAGE_SIZE))
+            gone.update(dict.fromkeys(wide[:extra], ShapeRule.IMAGE_SIZE))
     size -= sum(picture.chars for picture in gone)
     for picture in old:
         if limits.request_bytes is None or size <= limits.request_bytes:
             break
         if picture not in gone and picture.chars > _SMALL_CHARS:
-            gone[picture] = Rule.REQUEST_BYTES
+            gone[picture] = ShapeRule.REQUEST_BYTES
             size -= picture.chars
     return gone
 
@@ -158,7 +157,7 @@ def _oldest(images: Sequence[Picture], number: int) -> list[Picture]:
     return [picture for picture in images if not picture.is_new][: max(number, 0)]
 
 
-def _with_notes(message: Message, places: dict[int, Rule]) -> Message:
+def _with_notes(message: Message, places: dict[int, ShapeRule]) -> Message:
     seen = iter(range(len(pictures_of(message.body))))
 
     def change(part: JsonObject) -> JsonObject:
@@ -181,7 +180,7 @@ def note_of(part: JsonObject, fit: Fitting) -> JsonObject:
     media = media_of(part)
     if media is None:
         return part
-    fit.apply(Rule.PART_KIND, LossKind.MEDIA, f"the {media.kind} became a note")
+    fit.apply(ShapeRule.PART_KIND, LossKind.MEDIA, f"the {media.kind} became a note")
     kind = "output_text" if fit.target.wire is Wire.RESPONSES else "text"
     return {"type": kind, "text": note(media)}
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from context.profiles.names import model_ids
+from context.providers.model_names import model_ids
 from context.tokens.families import ModelFamily, family_of
 from context.types import Wire
 
@@ -15,7 +15,7 @@ _ANY_LENGTH = 100_000
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """Limits of a request beside its tokens; None for no known limit.
 
     Attributes:
@@ -53,7 +53,7 @@ class Target:
     family: ModelFamily
     maker: str
     host: str
-    limits: Limits
+    limits: RequestLimits
 
     @cached_property
     def is_strict(self) -> bool:
@@ -191,37 +191,37 @@ def maker_of(model: str) -> str:
     return found[0] if found else name
 
 
-def _limits(family: ModelFamily, host: str, name: str) -> Limits:
+def _limits(family: ModelFamily, host: str, name: str) -> RequestLimits:
     if re.search(_NO_IMAGES, name):
-        return Limits(images=0)
+        return RequestLimits(images=0)
     if host == "groq":
-        return Limits(images=5, request_bytes=20 * MB)
+        return RequestLimits(images=5, request_bytes=20 * MB)
     if family is ModelFamily.ANTHROPIC:
         return _claude(host, name)
-    limits = _LIMITS.get(family, Limits())
+    limits = _LIMITS.get(family, RequestLimits())
     if host == "azure" and family is ModelFamily.OPENAI:
-        return Limits(images=50, request_bytes=limits.request_bytes)
+        return RequestLimits(images=50, request_bytes=limits.request_bytes)
     if host == "bedrock":
-        return Limits(limits.images, request_bytes=20 * MB)
+        return RequestLimits(limits.images, request_bytes=20 * MB)
     return limits
 
 
-def _claude(host: str, name: str) -> Limits:
+def _claude(host: str, name: str) -> RequestLimits:
     is_wide = re.search(r"-4[-.](?:[6-9]|\d\d)|claude-(?:[a-z]+-)?[5-9]\b", name) is not None
     images = 20 if host == "bedrock" else 600 if is_wide else 100
     size = {"bedrock": 20, "vertex_ai": 30, "vertex": 30}.get(host, 32) * MB
     chars = 5 * 1_024 * 1_024
-    return Limits(images, many=20, many_side=2_000, side=8_000, image_chars=chars, request_bytes=size)
+    return RequestLimits(images, many=20, many_side=2_000, side=8_000, image_chars=chars, request_bytes=size)
 
 
 _NO_IMAGES = r"deepseek(?!.*(?:vl|ocr))|gpt-3\.5|\bo1-mini|\bo3-mini"
 """Models for text only."""
 
 _LIMITS = {
-    ModelFamily.OPENAI: Limits(images=500, request_bytes=50 * MB),
-    ModelFamily.GOOGLE: Limits(images=3_600, request_bytes=20 * MB),
-    ModelFamily.MISTRAL: Limits(images=8, image_chars=14 * MB),
-    ModelFamily.AMAZON: Limits(request_bytes=25 * MB),
-    ModelFamily.QWEN: Limits(image_chars=10 * MB),
-    ModelFamily.XAI: Limits(image_chars=27 * MB),
+    ModelFamily.OPENAI: RequestLimits(images=500, request_bytes=50 * MB),
+    ModelFamily.GOOGLE: RequestLimits(images=3_600, request_bytes=20 * MB),
+    ModelFamily.MISTRAL: RequestLimits(images=8, image_chars=14 * MB),
+    ModelFamily.AMAZON: RequestLimits(request_bytes=25 * MB),
+    ModelFamily.QWEN: RequestLimits(image_chars=10 * MB),
+    ModelFamily.XAI: RequestLimits(image_chars=27 * MB),
 }

@@ -1,10 +1,18 @@
 """Token counts: stored once in two encodings, converted to each model's own tokens at every request."""
 
 from context.tokens.calibration import UNCALIBRATED, Calibration, observe, reported_input_tokens
-from context.tokens.count import EMPTY, MESSAGE_OVERHEAD, REPLY_OVERHEAD, Count, total
 from context.tokens.families import ModelFamily, family_of
-from context.tokens.message import count_message, measure_message, media_correction
-from context.tokens.openai import count_openai_chat
+from context.tokens.message import (
+    EMPTY,
+    MESSAGE_OVERHEAD,
+    REPLY_OVERHEAD,
+    Count,
+    count_message,
+    count_openai_chat,
+    measure_message,
+    media_correction,
+    total,
+)
 from context.tokens.ranks import EncodingName, load_encoding
 from context.tokens.request import PLAIN, Request, estimate, guarantee
 from context.tokens.text import count_text, estimate_tokens_by_length

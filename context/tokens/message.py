@@ -1,11 +1,108 @@
-"""Token count of a message: once at intake, in the canonical and the wide encoding."""
+"""Count the tokens of a message in each format."""
 
-from context.tokens.count import CALL_OVERHEAD, MESSAGE_OVERHEAD, RESULT_OVERHEAD, Count
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from context.tokens.pieces import Pieces, pieces_of
 from context.tokens.ranks import EncodingName
 from context.tokens.rates import canonical_media_tokens, media_tokens
 from context.tokens.text import count_text
+from context.tokens.tools import TOOLS_OVERHEAD, render_tools
 from context.types import JsonObject, Wire
+
+MESSAGE_OVERHEAD = 4
+"""Canonical tokens around every message: the role and the delimiters."""
+
+CALL_OVERHEAD = 6
+"""Tokens around a tool call, without name and arguments; ids are not billed."""
+
+RESULT_OVERHEAD = 7
+"""Tokens around a tool result, without its text."""
+
+REPLY_OVERHEAD = 3
+"""Tokens at the start of the reply, once a request."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """Size of a message, or of several messages.
+
+    Attributes:
+        tokens: Canonical count: o200k_base tokens, media by rule, wrapping.
+        wide: Count in the wide encoding; None if only the canonical count is known.
+        messages: Number of messages.
+        calls: Number of tool calls.
+    """
+
+    tokens: int
+    wide: int | None = None
+    messages: int = 0
+    calls: int = 0
+
+    def __add__(self, other: "Count") -> "Count":
+        """Add two counts; the wide count is known only if both are known."""
+        wide = None if self.wide is None or other.wide is None else self.wide + other.wide
+        return Count(
+            self.tokens + other.tokens, wide, self.messages + other.messages, self.calls + other.calls
+        )
+
+
+EMPTY = Count(tokens=0, wide=0)
+
+
+def total(counts: Iterable[Count]) -> Count:
+    """Add counts.
+
+    Args:
+        counts: Any number of counts.
+
+    Returns:
+        The sum, `EMPTY` for none.
+    """
+    return sum(counts, EMPTY)
+
+
+SYSTEM_SHARE = 3
+"""Tokens shared between tool declarations and a system message: the wrapping is not billed twice."""
+
+_OLDEST = "gpt-3.5-turbo-0301"
+
+
+def encoding_of(model: str) -> EncodingName:
+    """Name the encoding of an OpenAI model.
+
+    Args:
+        model: The model's name, with or without a host before it.
+
+    Returns:
+        cl100k_base for GPT-3.5 and the first GPT-4 models, o200k_base for all later models.
+    """
+    name = model.lower().rpartition("/")[2]
+    old = name == "gpt-4" or name.startswith(("gpt-3", "gpt-4-", "gpt-4_"))
+    return EncodingName.CL100K if old else EncodingName.O200K
+
+
+def count_openai_chat(messages: Sequence[JsonObject], model: str, tools: Sequence[JsonObject] = ()) -> int:
+    """Count a plain chat request exactly as billed by OpenAI.
+
+    Args:
+        messages: Messages with text values only: role, content, name.
+        model: The model's name.
+        tools: Tool definitions; with tools the count is close, not exact.
+
+    Returns:
+        Prompt tokens.
+    """
+    encoding = encoding_of(model)
+    around, named = (4, -1) if model == _OLDEST else (3, 1)
+    total = REPLY_OVERHEAD
+    for message in messages:
+        total += around + (named if message.get("name") else 0)
+        total += sum(count_text(value, encoding) for value in message.values() if isinstance(value, str))
+    if not tools:
+        return total
+    shared = SYSTEM_SHARE if any(message.get("role") == "system" for message in messages) else 0
+    return total + count_text(render_tools(list(tools)), encoding) + TOOLS_OVERHEAD - shared
 
 
 def count_message(body: JsonObject, wire: Wire = Wire.OPENAI) -> int:

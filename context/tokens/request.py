@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from context.tokens.calibration import UNCALIBRATED, Calibration
-from context.tokens.count import CALL_OVERHEAD, MESSAGE_OVERHEAD, RESULT_OVERHEAD, Count
+from context.tokens.message import CALL_OVERHEAD, MESSAGE_OVERHEAD, RESULT_OVERHEAD, Count
 from context.tokens.profiles import Profile, profile_of
 from context.tokens.tools import NO_TOOLS, ToolsCount
 

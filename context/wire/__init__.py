@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 from context.types import JsonObject, Wire
-from context.wire import anthropic, openai, responses
+from context.wire.anthropic import facts as anthropic
 from context.wire.check import check_pairs
 from context.wire.convert import convert
 from context.wire.facts import MessageFacts, need_object
 from context.wire.neutral import ConvertedWindow, Loss, LossKind
+from context.wire.openai import facts as openai
+from context.wire.responses import facts as responses
 
 __all__ = ["ConvertedWindow", "Loss", "LossKind", "MessageFacts", "check_pairs", "convert", "describe"]
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 
 from context.errors import InvalidInputError
 from context.types import JsonObject, Wire
-from context.wire import anthropic, openai, responses
-from context.wire.anthropic_blocks import told_blocks
+from context.wire.anthropic import facts as anthropic
+from context.wire.anthropic.blocks import told_blocks
 from context.wire.facts import MessageFacts
+from context.wire.openai import facts as openai
+from context.wire.responses import facts as responses
 
 
 def check_pairs(items: Sequence[JsonObject], wire: Wire) -> list[str]:

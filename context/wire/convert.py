@@ -3,16 +3,21 @@
 from collections.abc import Callable, Sequence
 
 from context.types import Message, Role, Wire
-from context.wire import from_anthropic, from_openai, from_responses, to_anthropic, to_openai, to_responses
-from context.wire.neutral import ConvertedWindow, Entry
+from context.wire.anthropic import read as from_anthropic
+from context.wire.anthropic import write as to_anthropic
+from context.wire.neutral import ConvertedWindow, NeutralEntry
+from context.wire.openai import read as from_openai
+from context.wire.openai import write as to_openai
 from context.wire.pairing import pair
+from context.wire.responses import read as from_responses
+from context.wire.responses import write as to_responses
 
-_READ: dict[Wire, Callable[[Message], list[Entry]]] = {
+_READ: dict[Wire, Callable[[Message], list[NeutralEntry]]] = {
     Wire.OPENAI: from_openai.read,
     Wire.ANTHROPIC: from_anthropic.read,
     Wire.RESPONSES: from_responses.read,
 }
-_WRITE: dict[Wire, Callable[[Sequence[Entry]], ConvertedWindow]] = {
+_WRITE: dict[Wire, Callable[[Sequence[NeutralEntry]], ConvertedWindow]] = {
     Wire.OPENAI: to_openai.write,
     Wire.ANTHROPIC: to_anthropic.write,
     Wire.RESPONSES: to_responses.write,
@@ -40,8 +45,8 @@ def convert(messages: Sequence[Message], to: Wire, *, keeps_system: bool = True)
     return ConvertedWindow(window.items, window.system, (*changes, *window.dropped))
 
 
-def _read(message: Message, to: Wire, *, keeps_system: bool) -> list[Entry]:
+def _read(message: Message, to: Wire, *, keeps_system: bool) -> list[NeutralEntry]:
     joins_prompt = to is Wire.ANTHROPIC and message.role is Role.SYSTEM and not keeps_system
     if message.wire is to and not joins_prompt:
-        return [Entry(message.seq, message.role, native=message)]
+        return [NeutralEntry(message.seq, message.role, native=message)]
     return _READ[message.wire](message)

@@ -3,46 +3,50 @@
 import re
 
 from context.types import JsonObject
-from context.wire.neutral import Content, LossKind, Lost, Media, MediaKind, text_at
+from context.wire.neutral import Content, LossKind, Lost, NeutralMedia, NeutralMediaKind, text_at
 
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*?);base64,", re.IGNORECASE)
 _DEFAULT_NAMES = {"application/pdf": "document.pdf", "text/plain": "document.txt"}
 
 
-def located(kind: MediaKind, address: str, *, name: str = "", detail: str = "") -> Content:
+def located(kind: NeutralMediaKind, address: str, *, name: str = "", detail: str = "") -> Content:
     """Read an address: inline base64 data, or a URL for the provider."""
     found = _DATA_URL.match(address)
     if found:
-        return Media(kind, mime=found[1].lower(), data=address[found.end() :], name=name, detail=detail)
+        return NeutralMedia(
+            kind, mime=found[1].lower(), data=address[found.end() :], name=name, detail=detail
+        )
     if not address:
         return Lost(LossKind.CONTENT, f"the {kind} part without its content was left out")
-    return Media(kind, url=address, name=name, detail=detail)
+    return NeutralMedia(kind, url=address, name=name, detail=detail)
 
 
 def openai_file(part: JsonObject) -> Content:
     """Read an OpenAI file in either API: data, address or id."""
     name = text_at(part, "filename")
     if text_at(part, "file_id"):
-        return Media(MediaKind.FILE, file_id=text_at(part, "file_id"), vendor="openai", name=name)
+        return NeutralMedia(
+            NeutralMediaKind.FILE, file_id=text_at(part, "file_id"), vendor="openai", name=name
+        )
     data = text_at(part, "file_data")
     if data and not _DATA_URL.match(data):
-        return Media(MediaKind.FILE, data=data, name=name)
-    return located(MediaKind.FILE, data or text_at(part, "file_url"), name=name)
+        return NeutralMedia(NeutralMediaKind.FILE, data=data, name=name)
+    return located(NeutralMediaKind.FILE, data or text_at(part, "file_url"), name=name)
 
 
-def address_of(media: Media) -> str:
+def address_of(media: NeutralMedia) -> str:
     """Return media as a single address, including inline data; empty for a file id."""
     if media.data:
         return f"data:{media.mime or 'application/octet-stream'};base64,{media.data}"
     return media.url
 
 
-def file_name(media: Media) -> str:
+def file_name(media: NeutralMedia) -> str:
     """Name a file, for formats with a required name."""
     return media.name or _DEFAULT_NAMES.get(media.mime, "document")
 
 
-def note_for(media: Media) -> str:
+def note_for(media: NeutralMedia) -> str:
     """Write a note in place of media, without address and data."""
     what = ", ".join(word for word in (media.mime, media.name) if word)
     return f"[{media.kind} not shown{': ' + what if what else ''}]"

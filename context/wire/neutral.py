@@ -42,7 +42,7 @@ class Loss:
     why: str
 
 
-class MediaKind(StrEnum):
+class NeutralMediaKind(StrEnum):
     """Kinds of media in a message."""
 
     IMAGE = "image"
@@ -59,7 +59,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Media:
+class NeutralMedia:
     """An image, a sound or a file, by exactly one of base64 data, address or a vendor's file id.
 
     Attributes:
@@ -73,7 +73,7 @@ class Media:
         detail: The resolution requested by the sender.
     """
 
-    kind: MediaKind
+    kind: NeutralMediaKind
     mime: str = ""
     data: str = ""
     url: str = ""
@@ -102,20 +102,20 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ToolAnswer:
     """Result of a tool call; only Anthropic has a flag for a failure."""
 
     call_id: str
-    parts: "tuple[Text | Media | Lost, ...]"
+    parts: "tuple[Text | NeutralMedia | Lost, ...]"
     is_error: bool = False
 
 
-Content: TypeAlias = Text | Media | Lost
-Part: TypeAlias = Content | Call | Answer
+Content: TypeAlias = Text | NeutralMedia | Lost
+Part: TypeAlias = Content | Call | ToolAnswer
 
 
 @dataclass(frozen=True)
-class Entry:
+class NeutralEntry:
     """A message, or a piece of a message, during conversion to another format.
 
     Attributes:
@@ -148,7 +148,7 @@ class Entry:
         """Ids of earlier calls answered by the entry."""
         if self.native is not None:
             return self.native.answer_ids
-        return tuple(part.call_id for part in self.parts if isinstance(part, Answer))
+        return tuple(part.call_id for part in self.parts if isinstance(part, ToolAnswer))
 
 
 @dataclass(frozen=True)
@@ -198,26 +198,26 @@ def lost_fields(body: JsonObject, known: Collection[str]) -> list[Lost]:
     return [Lost(LossKind.FIELDS, f"has no place for {shown}")]
 
 
-def losses_of(entry: Entry) -> list[Loss]:
+def losses_of(entry: NeutralEntry) -> list[Loss]:
     """List an entry's parts without a place in the neutral form."""
     parts: list[Part] = list(entry.parts)
     for part in entry.parts:
-        if isinstance(part, Answer):
+        if isinstance(part, ToolAnswer):
             parts.extend(part.parts)
     return [Loss(entry.seq, part.kind, part.why) for part in parts if isinstance(part, Lost)]
 
 
-def empty_loss(entries: Sequence[Entry]) -> list[Loss]:
+def empty_loss(entries: Sequence[NeutralEntry]) -> list[Loss]:
     """Report a vanished message, unless its other losses are already reported."""
     told = any(losses_of(entry) for entry in entries)
     return [] if told else [Loss(entries[0].seq, LossKind.EMPTY, "the message says nothing and was left out")]
 
 
-def contents_of(parts: Sequence[Part]) -> list[Text | Media]:
+def contents_of(parts: Sequence[Part]) -> list[Text | NeutralMedia]:
     """Keep the words and media, in order."""
-    return [part for part in parts if isinstance(part, Text | Media)]
+    return [part for part in parts if isinstance(part, Text | NeutralMedia)]
 
 
-def told_contents(parts: Sequence[Part]) -> list[Text | Media]:
+def told_contents(parts: Sequence[Part]) -> list[Text | NeutralMedia]:
     """Keep media and non-blank words: providers refuse blank texts."""
     return [part for part in contents_of(parts) if not isinstance(part, Text) or part.text.strip()]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from context.types import Role, Wire
-from context.wire.neutral import Answer, Call, Entry, Loss, LossKind, Part
+from context.wire.neutral import Call, Loss, LossKind, NeutralEntry, Part, ToolAnswer
 
 _ID_LENGTHS = {Wire.OPENAI: 40, Wire.ANTHROPIC: 64, Wire.RESPONSES: 64}
 _NAME_LENGTHS = {Wire.OPENAI: 64, Wire.ANTHROPIC: 128, Wire.RESPONSES: 64}
@@ -23,7 +23,7 @@ class Link:
     answerer: int | None
 
 
-def pair(entries: Sequence[Entry], wire: Wire) -> tuple[list[Entry], list[Loss]]:
+def pair(entries: Sequence[NeutralEntry], wire: Wire) -> tuple[list[NeutralEntry], list[Loss]]:
     """Give every call a valid id for the target, and move its answer to the required place.
 
     Args:
@@ -46,7 +46,7 @@ def pair(entries: Sequence[Entry], wire: Wire) -> tuple[list[Entry], list[Loss]]
     return [named[i] for i in order], losses + moved
 
 
-def link(entries: Sequence[Entry]) -> list[Link]:
+def link(entries: Sequence[NeutralEntry]) -> list[Link]:
     """Join each call to its answer: the next answer with the same id, before the id is used again."""
     calls: list[tuple[int, str]] = []
     answerers: dict[int, int] = {}
@@ -62,7 +62,9 @@ def link(entries: Sequence[Entry]) -> list[Link]:
     return [Link(caller, call_id, answerers.get(n)) for n, (caller, call_id) in enumerate(calls)]
 
 
-def rename(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> tuple[list[Entry], list[Loss]]:
+def rename(
+    entries: Sequence[NeutralEntry], links: Sequence[Link], wire: Wire
+) -> tuple[list[NeutralEntry], list[Loss]]:
     """Give every call a unique id: some platforms count from `call_0` again in every turn."""
     names = _call_names(entries, links, wire)
     losses: list[Loss] = []
@@ -79,7 +81,7 @@ def rename(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> tuple
     return named, losses
 
 
-def settle(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> list[int]:
+def settle(entries: Sequence[NeutralEntry], links: Sequence[Link], wire: Wire) -> list[int]:
     """Order the entries so that answers directly follow the assistant's calls."""
     answers: dict[int, list[int]] = {}
     for one in links:
@@ -117,7 +119,7 @@ def shape_name(name: str, length: int) -> str:
     return f"{clean[: length - _DIGEST_LENGTH - 1]}_{digest}"
 
 
-def _call_names(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> list[str]:
+def _call_names(entries: Sequence[NeutralEntry], links: Sequence[Link], wire: Wire) -> list[str]:
     """Choose the ids; native messages come first, to stay as stored."""
     names = [one.call_id for one in links]
     used: set[str] = set()
@@ -134,7 +136,7 @@ def _call_names(entries: Sequence[Entry], links: Sequence[Link], wire: Wire) -> 
     return names
 
 
-def _is_fixed(entries: Sequence[Entry], one: Link, wire: Wire) -> bool:
+def _is_fixed(entries: Sequence[NeutralEntry], one: Link, wire: Wire) -> bool:
     """Tell whether the id is part of an unmodified stored message, as a call or as an answer."""
     answer = None if wire is Wire.ANTHROPIC or one.answerer is None else entries[one.answerer].native
     return entries[one.caller].native is not None or answer is not None
@@ -148,7 +150,7 @@ def _free(call_id: str, used: set[str], wire: Wire) -> str:
     return name
 
 
-def _renamed(entry: Entry, names: dict[tuple[bool, str], str], wire: Wire) -> Entry:
+def _renamed(entry: NeutralEntry, names: dict[tuple[bool, str], str], wire: Wire) -> NeutralEntry:
     if entry.native is not None:
         changed = {old: new for (_, old), new in names.items() if old != new}
         return replace(entry, renames=tuple(changed.items())) if changed else entry
@@ -156,13 +158,13 @@ def _renamed(entry: Entry, names: dict[tuple[bool, str], str], wire: Wire) -> En
 
 
 def _renamed_part(part: Part, names: dict[tuple[bool, str], str], wire: Wire) -> Part:
-    if isinstance(part, Call | Answer):
+    if isinstance(part, Call | ToolAnswer):
         key = (isinstance(part, Call), part.call_id)
         return replace(part, call_id=names.get(key, fit_id(part.call_id, wire)))
     return part
 
 
-def _together(entries: Sequence[Entry], start: int, placed: set[int], wire: Wire) -> list[int]:
+def _together(entries: Sequence[NeutralEntry], start: int, placed: set[int], wire: Wire) -> list[int]:
     """List the assistant entries merged into a single message, to stand before their answers."""
     group = [start]
     if entries[start].role is not Role.ASSISTANT:

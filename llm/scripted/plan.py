@@ -5,10 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from context.plans.features import split_asks
-from context.plans.wording import CATALOG_TAG, REQUEST_TAG, TOOLS_TAG
+from context.text.terms import index_terms, query_terms
+from context.tool_plans.features import split_asks
+from context.tool_plans.prompt import CATALOG_TAG, REQUEST_TAG, TOOLS_TAG
 from context.types import JsonObject
-from context.words import index_terms, query_terms
 from llm.scripted.prompt import prompt_text
 
 _MOST_IDS = 5

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from context.identifiers import rank_identifiers
-from context.render import PREVIOUS_TAG, TRANSCRIPT_TAG
+from context.conversation.transcript import PREVIOUS_TAG, TRANSCRIPT_TAG
+from context.text.identifiers import rank_identifiers
 from llm.scripted.prompt import prompt_text
 
 _USER_WEIGHT, _CALL_WEIGHT, _PREVIOUS_WEIGHT = 4.0, 3.0, 20.0

@@ -12,7 +12,7 @@ from afterturn.stack.roles import Role
 from afterturn.stack.stack import Stack
 from llm.scripted import Mode, ScriptedServer, Step
 from tests.acceptance.platform import ROLES, SOON_S, environment
-from tests.unit.plans.catalogs import MULTI_INTENT, large_guide
+from tests.unit.tool_plans.catalogs import MULTI_INTENT, large_guide
 from tests.waiting import wait_until
 
 SILENT_OVER_BYTES = 16_000

@@ -6,11 +6,11 @@ from typing import Any
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.gate import GateSettings
+from context.summary.gate import GateSettings
 from llm.settings import LlmSettings
-from models import session
+from models import database as session
 from models.settings import compression_settings
-from models.work import Claim, WorkKind, find_work
+from models.work.queue import Claim, WorkKind, find_work
 from tests.integration.summarizing import MODEL, Model, Room, dialogue
 from workers.jobs.lifecycle import run_work
 from workers.jobs.summarize import summarize_session
@@ -59,7 +59,7 @@ class Chat(Room):
     @property
     def work_exists(self) -> bool:
         """Whether anything ever asked for a summary."""
-        with session.reading() as db:
+        with session.read_transaction() as db:
             return find_work(db, self.tenant_id, WorkKind.SUMMARIZE, self.session_id) is not None
 
     def _job(self, model: Callable[..., Any]) -> Callable[[Claim], str]:

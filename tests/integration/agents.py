@@ -17,7 +17,7 @@ from mcp_types import CallToolResult, TextContent, TextResourceContents
 
 from afterturn.stack.ports import ReservedPorts
 from api.app import make_app
-from api.heads import BoundedHeads
+from api.http.head_limits import BoundedHeads
 from tests.waiting import wait_until
 
 Found = TypeVar("Found")

@@ -6,8 +6,8 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from context.artifacts.documents import document_artifact
-from models.artifact import new_artifact, store_artifacts
-from models.artifact_attachment import NewAttachment, add_attachment
+from models.artifacts.artifact import new_artifact, store_artifacts
+from models.artifacts.attachment import NewAttachment, add_attachment
 
 
 def store_document(db: Connection, tenant: UUID, content: str, *, title: str = "") -> str:

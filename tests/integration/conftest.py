@@ -11,11 +11,13 @@ from afterturn.stack.request import Addresses
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from api.app import make_app
+from api.context import current_summarizer as in_force
 from api.settings import api_settings
-from api.window import in_force
-from models import row_security, session, settings
-from models.tenant import SCOPES, create_key, ensure_tenant
-from models.text_keys import forget_keys
+from models import database as session
+from models import settings
+from models.encryption.keys import forget_keys
+from models.tenants import row_security
+from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.sealing import FIRST, Environment
 
 

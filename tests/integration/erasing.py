@@ -10,25 +10,25 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from context.plans.features import intent_sha, read_features
-from context.plans.outcomes import Outcome, StepOutcome
-from context.riding import ChatPrefix
-from models import session
-from models.artifact_plan import PlanKey, PlanWish, store_plan
-from models.artifact_plan import want_plan as want_context_plan
-from models.artifact_summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
-from models.budget import Caps
-from models.chat_prefix import keep_prefix
-from models.conversation import find_session
-from models.ledger import Reservation, Settlement, reserve, settle
-from models.limit import LimitSource, Sighting, learn_limit
-from models.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
-from models.plan_outcome import join_outcomes
-from models.preflight import remember_topic
-from models.shadow import record_reads
-from models.summary import NewSummary, store_summary
-from models.summary_part import keep_part
-from models.work import WorkKind, find_work, want
+from context.tool_plans.features import intent_sha, read_features
+from context.tool_plans.outcomes import Outcome, StepOutcome
+from context.window.prefix_reuse import ChatPrefix
+from models import database as session
+from models.artifacts.plan import PlanKey, PlanWish, store_plan
+from models.artifacts.plan import want_plan as want_context_plan
+from models.artifacts.summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
+from models.conversations.prefix import keep_prefix
+from models.conversations.session import find_session
+from models.conversations.summary import NewSummary, store_summary
+from models.conversations.summary_versions import keep_part
+from models.ledger.call import Reservation, Settlement, reserve, settle
+from models.ledger.caps import Caps
+from models.plans.outcome import join_outcomes
+from models.plans.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_plan
+from models.preflight.policy import remember_topic
+from models.providers.context_limit import LimitSource, Sighting, learn_limit
+from models.shadow.reads import record_reads
+from models.work.queue import WorkKind, enqueue, find_work
 from tests.integration.summarizing import dialogue
 
 PAD = "The crane driver reports that the box is wet and asks where it should go now. "
@@ -37,7 +37,7 @@ PAD = "The crane driver reports that the box is wet and asks where it should go 
 def tables_with(word: str) -> dict[str, int]:
     """How many rows of each table hold a word, as text or as bytes, whatever the table."""
     found: dict[str, int] = {}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         for name in _tables(db):
             held = db.execute(
                 text(f"select count(*) from {name} t where t::text ilike :plain or t::text like :hexed"),  # noqa: S608 (names of the catalog)
@@ -57,7 +57,7 @@ def _tables(db: Connection) -> list[str]:
 
 def tables_of_sessions() -> set[str]:
     """Every table whose rows say which session they belong to."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(
             text(
                 "select table_name from information_schema.columns "
@@ -240,7 +240,7 @@ def _plant_decision(db: Connection, tenant_id: UUID, session_id: str, word: str)
 def _plant_call(db: Connection, tenant_id: UUID, session_id: str, word: str) -> None:
     """A call that failed with words of the provider, made for work that is there."""
     now = datetime.now(UTC)
-    want(db, tenant_id, WorkKind.SUMMARIZE, session_id)
+    enqueue(db, tenant_id, WorkKind.SUMMARIZE, session_id)
     work = find_work(db, tenant_id, WorkKind.SUMMARIZE, session_id)
     assert work is not None
     call = Reservation(tenant_id, "summarize", "m", 100, Decimal("0.01"), session_id, work.work_id)

@@ -2,12 +2,12 @@
 
 from uuid import UUID
 
-from api.prior_cache import prior_sets
+from api.catalogs.prior_cache import prior_sets
 from context.priors.prior_set import make_prior_set
 from context.priors.state import State, learn
 from context.priors.types import JoinedPlan, ToolOutcome
-from models import session
-from models.prior import NewSet, SetKind, SetPlace, SetState, keep_set
+from models import database as session
+from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set
 
 TIMES = 20
 

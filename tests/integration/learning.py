@@ -9,13 +9,13 @@ from sqlalchemy import text
 
 from context.catalog.read import read_catalog
 from context.priors.types import JoinedPlan
-from models import session
-from models.catalog import put_catalog
-from models.learning_settings import LearningSettings
-from models.prior import SetFacts, SetKind, SetPlace, list_sets
-from models.work import WorkKind, find_work, want
+from models import database as session
+from models.catalogs.catalog import put_catalog
+from models.learning.prior_set import SetFacts, SetKind, SetPlace, list_sets
+from models.learning.settings import LearningSettings
+from models.work.queue import WorkKind, enqueue, find_work
 from tests.unit.priors.plans import TOOLS, history
-from workers.jobs.learn import CATALOG, learn
+from workers.jobs.learn.night import CATALOG, learn
 from workers.jobs.lifecycle import run_work
 from workers.settings import WorkerSettings
 
@@ -109,13 +109,13 @@ def learn_now(tenant_id: UUID, name: str = NAME, settings: LearningSettings = SE
     """Have a catalog's plans learned, as a worker does. Returns what came of it."""
     key = key or CATALOG + name
     with session.transaction() as db:
-        want(db, tenant_id, WorkKind.LEARN, key)
+        enqueue(db, tenant_id, WorkKind.LEARN, key)
     return work_off(tenant_id, key, settings)
 
 
 def work_off(tenant_id: UUID, key: str, settings: LearningSettings = SETTINGS) -> str:
     """Do a piece of learning that is due."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_work(db, tenant_id, WorkKind.LEARN, key)
     assert found is not None
     handlers = {WorkKind.LEARN: lambda held: learn(held, settings=settings)}
@@ -129,5 +129,5 @@ def place(tenant_id: UUID, name: str = NAME) -> SetPlace:
 
 def sets(tenant_id: UUID, name: str | None = NAME) -> list[SetFacts]:
     """The sets for ranking, newest first."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list_sets(db, tenant_id, kind=SetKind.RANKING, name=name)

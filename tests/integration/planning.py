@@ -5,18 +5,18 @@ from uuid import UUID
 
 from fastapi.testclient import TestClient
 
-from context.profiles.types import ProfileOverride, Tier
+from context.providers.profile_types import ProfileOverride, Tier
 from llm.gateway import Gateway
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
-from models import session
-from models.budget import Caps
-from models.plan import Plan, find_plan
-from models.profile import set_override
-from models.work import DueWork, WorkKind, find_work
-from tests.unit.plans.catalogs import large_guide
+from models import database as session
+from models.catalogs.model_profile import set_override
+from models.ledger.caps import Caps
+from models.plans.plan import Plan, find_plan
+from models.work.queue import DueWork, WorkKind, find_work
+from tests.unit.tool_plans.catalogs import large_guide
 from workers.jobs.lifecycle import run_work
-from workers.jobs.plan import make_plan
+from workers.jobs.tool_plan import make_plan
 from workers.settings import WorkerSettings
 
 CATALOG = "main"
@@ -56,7 +56,7 @@ class Planning:
 
     def find_work(self, plan_id: UUID) -> DueWork | None:
         """The plan's due work, as long as there is any."""
-        with session.reading() as db:
+        with session.read_transaction() as db:
             return find_work(db, self.tenant_id, WorkKind.PLAN, str(plan_id))
 
     def work(self, plan_id: UUID) -> DueWork:
@@ -80,7 +80,7 @@ class Planning:
 
     def plan(self, plan_id: UUID) -> Plan:
         """The plan's row."""
-        with session.reading() as db:
+        with session.read_transaction() as db:
             found = find_plan(db, self.tenant_id, plan_id)
         assert found is not None
         return found

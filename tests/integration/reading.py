@@ -8,11 +8,11 @@ from fastapi.testclient import TestClient
 from llm.gateway import Gateway
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
-from models import session
-from models.budget import Caps
-from models.planning_settings import PlanningSettings
-from models.work import DueWork, WorkKind, find_work
-from workers.jobs.context_plan import plan_contexts
+from models import database as session
+from models.artifacts.settings import PlanningSettings
+from models.ledger.caps import Caps
+from models.work.queue import DueWork, WorkKind, find_work
+from workers.jobs.artifact_plan import plan_contexts
 from workers.jobs.lifecycle import run_work
 from workers.jobs.precompute import precompute_artifact
 from workers.settings import PrecomputeSettings, WorkerSettings
@@ -72,7 +72,7 @@ class Platform:
 
     def work(self, kind: WorkKind, key: str) -> DueWork | None:
         """A piece of this tenant's work, where anything asked for it."""
-        with session.reading() as db:
+        with session.read_transaction() as db:
             return find_work(db, self.tenant_id, kind, key)
 
     def do(

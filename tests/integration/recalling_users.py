@@ -7,11 +7,11 @@ from uuid import UUID
 
 from fastapi.testclient import TestClient
 
-from context.recall.region import USER_RECALL_TAG
-from models import session
-from models.recall_user import switch_users
+from context.recall.selection import USER_RECALL_TAG
+from models import database as session
+from models.recall.user import switch_users
 from models.settings import RecallSettings
-from models.work import WorkKind, WorkState, find_work
+from models.work.queue import WorkKind, WorkState, find_work
 from workers.jobs.lifecycle import run_work
 from workers.jobs.recall import index_session
 from workers.settings import WorkerSettings
@@ -46,7 +46,7 @@ def index(tenant_id: UUID, session_ids: Sequence[str]) -> None:
     handlers = {WorkKind.RECALL: lambda held: index_session(held, settings=RecallSettings())}
     for session_id in session_ids:
         while True:
-            with session.reading() as db:
+            with session.read_transaction() as db:
                 work = find_work(db, tenant_id, WorkKind.RECALL, session_id)
             if work is None or work.state != WorkState.READY:
                 break

@@ -9,9 +9,9 @@ from sqlalchemy import text
 
 from context.types import Wire
 from context.wire import check_pairs
-from models import session
-from models.conversation import find_session
-from models.session_state import SessionState
+from models import database as session
+from models.conversations.session import find_session
+from models.conversations.session_state import SessionState
 
 WORDS = "The pallet stands in hall seven and waits for the customs paper from the northern office. " * 12
 LIMIT = 4_096
@@ -81,7 +81,7 @@ def compress(client: TestClient, *, session_id: str = "s1", **fields: Any) -> di
 
 
 def row(tenant_id: UUID, session_id: str = "s1") -> SessionState:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_session(db, tenant_id, session_id)
     assert found is not None
     return found
@@ -93,6 +93,6 @@ def notes_in(answer: dict[str, Any]) -> list[str]:
 
 
 def count(query: str) -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found: int = db.execute(text(query)).scalar_one()
     return found

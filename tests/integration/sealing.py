@@ -6,8 +6,8 @@ import hashlib
 import pytest
 from sqlalchemy import text
 
-from models import session
-from models.text_keys import forget_keys
+from models import database as session
+from models.encryption.keys import forget_keys
 
 FIRST = f"first:{base64.b64encode(b'1' * 32).decode()}"
 SECOND = f"second:{base64.b64encode(b'2' * 32).decode()}"
@@ -35,7 +35,7 @@ def tables_with_traces(word: str) -> set[str]:
         hashlib.sha256(word.encode()).hexdigest(),
         *(base64.b64encode(b"x" * shift + word.encode()).decode()[4:-4] for shift in range(3)),
     ]
-    with session.reading() as db:
+    with session.read_transaction() as db:
         names = db.execute(text("select tablename from pg_tables where schemaname = 'public'")).scalars()
         return {
             name

@@ -7,14 +7,14 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from api.window.shadow import shadows
-from context.shadow.parts import Part
-from models import session
-from models.conversation import find_session
-from models.shadow import set_switch
-from models.shadow_settings import ShadowSettings
-from models.summary import store_summary
-from models.work import WorkKind, find_work
+from api.shadow.record import shadows
+from context.shadow.parts import ShadowPart
+from models import database as session
+from models.conversations.session import find_session
+from models.conversations.summary import store_summary
+from models.shadow.reads import set_switch
+from models.shadow.settings import ShadowSettings
+from models.work.queue import WorkKind, find_work
 from tests.integration.activating import Chat
 from tests.integration.erasing import new_summary
 from workers.jobs.lifecycle import run_work
@@ -33,7 +33,7 @@ def fresh_switches() -> Iterator[None]:
     shadows.forget()
 
 
-def switch(tenant_id: UUID, *parts: Part) -> None:
+def switch(tenant_id: UUID, *parts: ShadowPart) -> None:
     """Put exactly these parts in shadow, known at once."""
     with session.transaction() as db:
         set_switch(db, tenant_id, parts)
@@ -42,7 +42,7 @@ def switch(tenant_id: UUID, *parts: Part) -> None:
 
 def records(tenant_id: UUID) -> list[Record]:
     """Every record of a tenant, in the order of its parts."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(
             text("select * from shadow_read where tenant_id = :tenant_id order by made_at, part"),
             {"tenant_id": tenant_id},
@@ -54,7 +54,7 @@ def judge_now(tenant_id: UUID, **settings: Any) -> str:
     """Do the work that judges records, due or not."""
     with session.transaction() as db:
         db.execute(text("update due_work set due_at = now() - interval '1 s' where kind = 'shadow'"))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         work = find_work(db, tenant_id, WorkKind.SHADOW, JUDGE)
     assert work is not None
     chosen = ShadowSettings(**settings)

@@ -10,7 +10,7 @@ import psycopg
 from sqlalchemy import Connection, event, text
 from sqlalchemy.exc import OperationalError
 
-from models import session
+from models import database as session
 
 MOST_TRIES = 6
 """Far more than an act takes after one fault."""
@@ -93,7 +93,7 @@ def works_off(fault: Fault, kind: str, run: Callable[[], object]) -> None:
         run()
     for _ in range(MOST_TRIES):
         _make_due()
-        with session.reading() as db:
+        with session.read_transaction() as db:
             if not db.execute(OPEN, {"kind": kind}).scalar_one():
                 return
         run()

@@ -7,18 +7,18 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import text
 
-from api.intake import TurnCompleted, read_turn, store_turns
-from context.compression import Thresholds
-from context.gate import GateSettings
+from api.turns.intake import TurnCompleted, read_turn, store_turns
+from context.summary.extractive import summarize as extractive
+from context.summary.gate import GateSettings
+from context.summary.trigger import Thresholds
 from context.tokens import count_text
-from llm import extractive
 from llm.failures import LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import LlmSettings
-from models import session
-from models.freshness import Standing, find_standing
-from models.summary import Summary, list_summaries
-from models.work import Claim, DueWork, WorkKind, claim, find_work, want
+from models import database as session
+from models.conversations.standing import SessionSnapshot, find_standing
+from models.conversations.summary import Summary, list_summaries
+from models.work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
 from workers.jobs.lifecycle import run_work
 from workers.jobs.summarize import summarize_session
 from workers.settings import WorkerSettings
@@ -107,7 +107,7 @@ class Room:
     def want(self) -> int:
         """Make a summary due. Returns the work's id."""
         with session.transaction() as db:
-            want(db, self.tenant_id, WorkKind.SUMMARIZE, self.session_id)
+            enqueue(db, self.tenant_id, WorkKind.SUMMARIZE, self.session_id)
         return self.work.work_id
 
     def claim(self, lease_s: float = 60) -> Claim:
@@ -150,15 +150,15 @@ class Room:
     @property
     def work(self) -> DueWork:
         """Its due work."""
-        with session.reading() as db:
+        with session.read_transaction() as db:
             found = find_work(db, self.tenant_id, WorkKind.SUMMARIZE, self.session_id)
         assert found is not None
         return found
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> SessionSnapshot:
         """Where the session stands."""
-        with session.reading() as db:
+        with session.read_transaction() as db:
             found = find_standing(db, self.tenant_id, self.session_id)
         assert found is not None
         return found
@@ -166,7 +166,7 @@ class Room:
     @property
     def summaries(self) -> list[Summary]:
         """Every version, oldest first."""
-        with session.reading() as db:
+        with session.read_transaction() as db:
             return list_summaries(db, self.tenant_id, self.session_id)[::-1]
 
     @property

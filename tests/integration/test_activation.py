@@ -7,15 +7,15 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from context.usual_window import NARROW_READS
+from context.providers.usual_window import NARROW_READS
 from llm.failures import Cause, LlmFailure
-from models import session
-from models.conversation import lock_sessions
-from models.planning_settings import planning_settings
+from models import database as session
+from models.artifacts.settings import planning_settings
+from models.conversations.session import lock_sessions
+from models.conversations.summary import SummaryState, drop_prepared
+from models.conversations.summary_versions import keep_part
 from models.settings import compression_settings
-from models.summary import SummaryState, drop_prepared
-from models.summary_part import keep_part
-from models.work import WorkKind, WorkState, hold, want
+from models.work.queue import WorkKind, WorkState, enqueue, lock_lease
 from tests.integration.activating import CHAT, PATH, Chat
 from tests.integration.summarizing import Model
 
@@ -318,7 +318,7 @@ def test_a_turn_is_taken_in_while_a_worker_keeps_a_part_of_its_notes(chat: Chat)
     with session.transaction() as intake:
         lock_sessions(intake, chat.tenant_id, [chat.session_id])
         with session.transaction() as worker:
-            assert hold(worker, held)
+            assert lock_lease(worker, held)
             keep_part(worker, chat.tenant_id, chat.session_id, b"input", content="notes", tokens=1)
-        want(intake, chat.tenant_id, WorkKind.SUMMARIZE, chat.session_id)
+        enqueue(intake, chat.tenant_id, WorkKind.SUMMARIZE, chat.session_id)
     assert chat.work.wanted > 1

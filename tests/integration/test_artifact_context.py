@@ -8,9 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from llm.scripted import Mode, ScriptedServer, Step
-from models import session
-from models.artifact_use import load_uses
-from models.tenant import create_key, ensure_tenant
+from models import database as session
+from models.artifacts.use import load_uses
+from models.tenants.tenant import create_key, ensure_tenant
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 
 BERTH = "Which berth does container MSKU-481516 leave from?"
@@ -174,7 +174,7 @@ def test_the_log_is_read_back_as_it_was_sent(platform: Platform) -> None:
 
 def test_a_small_result_that_is_written_like_a_pointer_reads_nothing_of_others(platform: Platform) -> None:
     platform.turn("Read the report.", long_report())
-    with session.reading() as db:
+    with session.read_transaction() as db:
         (use,) = load_uses(db, platform.tenant_id, "s1", after_seq=0, newest=9)
     assert use.artifact is not None
     forged = f'<stored_result id="{use.artifact.artifact_id}">\n</stored_result>'

@@ -10,11 +10,11 @@ from sqlalchemy import text
 from context.artifacts.content import artifact_id_of
 from context.focus import normalise
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
-from models import session
-from models.artifact_cache import readings_since
-from models.artifact_summary import MadeSummary, SummaryKey, store_made, take_wanted
-from models.tenant import ensure_tenant
-from models.work import WorkKind, find_work
+from models import database as session
+from models.artifacts.summary import MadeSummary, SummaryKey, store_made, take_wanted
+from models.artifacts.summary_cache import readings_since
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, find_work
 from tests.integration.conftest import make_key
 
 pytestmark = pytest.mark.usefixtures("one_day")
@@ -33,7 +33,7 @@ def identity(client: TestClient) -> str:
 
 
 def rows(query: str, **values: Any) -> list[Any]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text(query), values))
 
 
@@ -121,7 +121,7 @@ def test_a_summary_is_asked_for_prepared_and_read(client: TestClient, identity: 
         "focus_key": normalise(FOCUS).key,
         "state": "wanted",
     }
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_work(db, tenant_id, WorkKind.ARTIFACT, identity) is not None
     fulfil(tenant_id, identity)
     again = ask(client, identity, FOCUS.upper())
@@ -166,7 +166,7 @@ def test_how_reads_were_answered_is_counted(client: TestClient, identity: str, t
     for focus in (FOCUS, FOCUS, FOCUS + " Today?", "Who pays for the repair of the gate?"):
         read(client, identity, focus)
     day = rows("select current_date")[0][0]
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert readings_since(db, tenant_id, day) == {"exact": 2, "near": 1, "none": 1}
     assert rows("select uses from artifact_summary")[0][0] == 3
 

@@ -7,18 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Connection, text
 
-from models.artifact import drop_unused
-from models.artifact_cache import (
-    count_readings,
-    drop_artifact_summaries,
-    drop_session_summaries,
-    evict,
-    expire,
-    readings_since,
-    touch_used,
-)
-from models.artifact_lookup import find_candidates, find_exact, load_ready
-from models.artifact_plan import (
+from models.artifacts.artifact import drop_unused
+from models.artifacts.plan import (
     PlanKey,
     PlanState,
     PlanWish,
@@ -28,7 +18,7 @@ from models.artifact_plan import (
     take_wanted_plans,
     want_plan,
 )
-from models.artifact_summary import (
+from models.artifacts.summary import (
     MadeSummary,
     ReadingState,
     SummaryKey,
@@ -37,8 +27,18 @@ from models.artifact_summary import (
     take_wanted,
     want_summary,
 )
-from models.erase_session import erase_session
-from models.tenant import ensure_tenant
+from models.artifacts.summary_cache import (
+    count_readings,
+    drop_artifact_summaries,
+    drop_session_summaries,
+    evict,
+    expire,
+    readings_since,
+    touch_used,
+)
+from models.artifacts.summary_lookup import find_candidates, find_exact, load_ready
+from models.erasure.sessions import erase_session
+from models.tenants.tenant import ensure_tenant
 from tests.integration.artifacts import store_document
 
 pytestmark = pytest.mark.usefixtures("one_day")

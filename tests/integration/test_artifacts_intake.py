@@ -9,19 +9,19 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.intake import TurnCompleted, read_turn, store_turns
+from api.turns.intake import TurnCompleted, read_turn, store_turns
 from context.artifacts.content import artifact_id_of
 from context.artifacts.split import pointed_artifacts, restore_results
 from context.artifacts.superseded import find_superseded
 from context.tokens import count_message
 from context.types import Message, Role, Wire
-from models import session
-from models.artifact import drop_orphans, drop_unused, load_contents
-from models.artifact_use import drop_uses, load_session_artifacts, load_uses
-from models.history import load_oldest
+from models import database as session
+from models.artifacts.artifact import drop_orphans, drop_unused, load_contents
+from models.artifacts.use import drop_uses, load_session_artifacts, load_uses
+from models.conversations.history import load_oldest
 from models.settings import artifact_settings
-from models.tenant import ensure_tenant
-from models.work import WorkKind, find_work
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, find_work
 
 LEAST = artifact_settings().artifact_split_chars
 LOG = "".join(f"2026-03-01 12:{n % 60:02}:00 INFO crane {n} moved a box to bay {n * 7}\n" for n in range(150))
@@ -29,7 +29,7 @@ SMALL = "exit code 0"
 
 
 def rows(query: str, **values: Any) -> list[Any]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text(query), values))
 
 
@@ -63,12 +63,12 @@ def post(client: TestClient, event: dict[str, Any], session_id: str = "s1") -> A
 
 
 def stored(tenant_id: UUID, session_id: str = "s1") -> list[Message]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return load_oldest(db, tenant_id, session_id, after_seq=0, up_to_seq=10_000, most=1_000)
 
 
 def contents(tenant_id: UUID, *artifact_ids: str) -> dict[str, str]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return load_contents(db, tenant_id, artifact_ids)
 
 
@@ -178,7 +178,7 @@ def test_two_sessions_with_one_content_share_it(client: TestClient, tenant_id: U
     post(client, tool_turn("t1", LOG), "s1")
     post(client, tool_turn("t1", LOG), "s2")
     assert rows("select count(*) from artifact")[0][0] == 1
-    with session.reading() as db:
+    with session.read_transaction() as db:
         for name in ("s1", "s2"):
             (artifact,) = load_session_artifacts(db, tenant_id, name, after_seq=0, newest=10)
             assert artifact.artifact_id == artifact_id_of(LOG)
@@ -236,7 +236,7 @@ def test_a_turn_its_artifacts_and_their_work_are_committed_together(
 def test_one_content_in_many_turns_is_one_piece_of_work(client: TestClient, tenant_id: UUID) -> None:
     for number in range(5):
         post(client, tool_turn(f"t{number}", LOG))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         work = find_work(db, tenant_id, WorkKind.ARTIFACT, artifact_id_of(LOG))
     assert work is not None
     assert work.wanted == 5
@@ -274,7 +274,7 @@ def test_a_write_with_a_small_result_makes_an_earlier_reading_old(
     post(client, tool_turn("t1", LOG, calls=[call("a", path=path)]))
     post(client, tool_turn("t2", SMALL, calls=[call("b", "write_file", path=path, content="x")]))
     post(client, tool_turn("t3", SMALL, calls=[call("c", path="README.md")]))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         uses = load_uses(db, tenant_id, "s1", after_seq=0, newest=10)
     assert [(use.seq, use.writes, use.artifact is None) for use in uses] == [
         (3, False, False),
@@ -287,7 +287,7 @@ def test_a_write_with_a_small_result_makes_an_earlier_reading_old(
 def test_the_artifacts_of_a_session_say_where_they_come_from(client: TestClient, tenant_id: UUID) -> None:
     post(client, tool_turn("t1", LOG, calls=[call("a", path="a.log")]))
     post(client, tool_turn("t2", LOG[::-1], calls=[call("b", "web_search", query="cranes")]))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         both = load_session_artifacts(db, tenant_id, "s1", after_seq=0, newest=10)
         newest = load_session_artifacts(db, tenant_id, "s1", after_seq=0, newest=1)
         later = load_session_artifacts(db, tenant_id, "s1", after_seq=4, newest=10)

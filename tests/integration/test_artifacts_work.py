@@ -10,14 +10,14 @@ from sqlalchemy import text
 from context.artifacts.content import artifact_id_of
 from context.artifacts.split import restore_results
 from llm.settings import LlmSettings
-from models import session
-from models.artifact import drop_unused
-from models.artifact_results import load_results
-from models.artifact_summary import SummaryKey, Wish, want_summary
-from models.budget import Caps
-from models.history import load_oldest
+from models import database as session
+from models.artifacts.artifact import drop_unused
+from models.artifacts.summary import SummaryKey, Wish, want_summary
+from models.artifacts.use import load_results
+from models.conversations.history import load_oldest
+from models.ledger.caps import Caps
 from models.settings import RecallSettings
-from models.work import Claim, WorkKind, claim, find_work, want
+from models.work.queue import Claim, WorkKind, claim, enqueue, find_work
 from tests.integration.artifacts import store_document
 from tests.integration.summarizing import Model, Room
 from tests.integration.test_artifacts_intake import LOG, post, tool_turn
@@ -26,14 +26,14 @@ from workers.jobs.sweep import ARTIFACTS, sweep
 
 
 def rows(query: str, **values: Any) -> list[Any]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text(query), values))
 
 
 def held_work(tenant_id: UUID, kind: WorkKind, key: str) -> Claim:
     """A lease on work that is asked for now."""
     with session.transaction() as db:
-        want(db, tenant_id, kind, key)
+        enqueue(db, tenant_id, kind, key)
         work = find_work(db, tenant_id, kind, key)
         assert work is not None
         held = claim(db, work.work_id, lease_s=60, max_crashes=9)
@@ -75,7 +75,7 @@ def test_an_open_turn_gets_its_results_back_and_another_message_does_not(
 ) -> None:
     event = tool_turn("t1", LOG, LOG[::-1])
     post(client, {**event, "messages": event["messages"][:-1]})
-    with session.reading() as db:
+    with session.read_transaction() as db:
         messages = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
         results = load_results(db, tenant_id, "s1", from_seq=1, to_seq=99)
         assert load_results(db, tenant_id, "s1", from_seq=1, to_seq=2) == {}

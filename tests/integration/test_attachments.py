@@ -10,14 +10,14 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.attachments import MOST_CONTENT_CHARS
+from api.artifacts.attachments import MOST_CONTENT_CHARS
 from context.artifacts.content import artifact_id_of
-from models import session
-from models.artifact import drop_orphans, drop_unused
-from models.artifact_attachment import drop_session_attachments, drop_user_attachments, load_attachments
+from models import database as session
+from models.artifacts.artifact import drop_orphans, drop_unused
+from models.artifacts.attachment import drop_session_attachments, drop_user_attachments, load_attachments
 from models.settings import artifact_settings
-from models.tenant import ensure_tenant
-from models.work import WorkKind, find_work
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, find_work
 from tests.integration.conftest import make_key
 from tests.unit.documents.pdfs import pdf_of
 
@@ -25,7 +25,7 @@ REPORT = "The crane at berth 4 was stopped at nine because the wind was above th
 
 
 def rows(query: str, **values: Any) -> list[Any]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text(query), values))
 
 
@@ -228,7 +228,7 @@ def test_the_largest_upload_is_taken_and_a_byte_more_is_not(
 def test_a_large_document_is_read_ahead_and_a_small_one_is_not(client: TestClient, tenant_id: UUID) -> None:
     large = send(client, content=REPORT * 30).json()["artifact_id"]
     small = send(client, content=REPORT).json()["artifact_id"]
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_work(db, tenant_id, WorkKind.ARTIFACT, large) is not None
         assert find_work(db, tenant_id, WorkKind.ARTIFACT, small) is None
 
@@ -252,7 +252,7 @@ def test_another_tenant_cannot_tell_that_there_is_a_document(client: TestClient)
     assert there.status_code == nowhere.status_code == 404
     assert there.json() == nowhere.json()
     assert client.get(f"/v1/artifacts/{identity}", headers=headers).status_code == 404
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert load_attachments(db, stranger, [identity]) == {}
 
 

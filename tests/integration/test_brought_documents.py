@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from llm.scripted import Mode, ScriptedServer, Step
-from models import session
-from models.work import WorkKind
+from models import database as session
+from models.work.queue import WorkKind
 from tests.integration.reading import PLAIN, Platform, long_report
 from tests.integration.sealing import tables_with_traces
 from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan, used
@@ -37,7 +37,7 @@ def planned(answer: dict[str, Any]) -> list[tuple[str, str]]:
 def brought() -> list[str]:
     """The titles of the documents of which something stands with the wish for a plan."""
     titles = "select one ->> 'title' from artifact_plan, jsonb_array_elements(brought) as one order by 1"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text(titles)).scalars())
 
 

@@ -8,11 +8,11 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api import budgets as budgets_api
-from context.profiles.types import ModelPrice, ProfileOverride, Tier
-from models import session
-from models.profile import import_prices, set_override
-from models.tenant import ensure_tenant
+from api.catalogs import budgets as budgets_api
+from context.providers.profile_types import ModelPrice, ProfileOverride, Tier
+from models import database as session
+from models.catalogs.model_profile import import_prices, set_override
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 
 PATH = "/v1/context-budgets"

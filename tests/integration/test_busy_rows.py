@@ -8,9 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Connection, text
 
-from models import session
-from models.tenant import ensure_tenant
-from models.work import WorkKind, claim, renew, want
+from models import database as session
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, claim, enqueue, renew
 from tests.integration.summarizing import dialogue
 from tests.waiting import wait_until
 
@@ -19,7 +19,7 @@ TURNS = 60
 
 def updates(table: str) -> tuple[int, int]:
     """All updates of a table so far, and those that left every index alone."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         db.execute(text("select pg_stat_clear_snapshot()"))
         found = db.execute(
             text("select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relname = :table"),
@@ -57,14 +57,14 @@ def tenant(db: Connection) -> UUID:
 
 def work(db: Connection, tenant: UUID) -> int:
     """Work that is due, and its id."""
-    want(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
     return int(db.execute(text("select work_id from due_work where key = 's1'")).scalar_one())
 
 
 def test_work_that_is_asked_for_again_is_changed_in_place(db: Connection, tenant: UUID) -> None:
     """Most turns do this: their session's work is due already."""
     work(db, tenant)
-    assert in_place(db, lambda: want(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=5)) == (1, 1)
+    assert in_place(db, lambda: enqueue(db, tenant, WorkKind.SUMMARIZE, "s1", delay_s=5)) == (1, 1)
 
 
 def test_a_lease_is_renewed_in_place(db: Connection, tenant: UUID) -> None:

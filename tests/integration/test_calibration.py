@@ -12,14 +12,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from afterturn.conversations.formats import read_conversations
+from api.context.calibration import SETTLED_OBSERVATIONS, calibrations
 from api.settings import api_settings
-from api.window.calibration import SETTLED_OBSERVATIONS, calibrations
 from context.tokens import UNCALIBRATED, Calibration, Count, count_message, estimate, measure_message, total
 from context.types import JsonObject
-from models import session
-from models.calibration import find_calibration, keep_calibration
-from models.summary import NewSummary, store_summary
-from models.tenant import ensure_tenant
+from models import database as session
+from models.conversations.summary import NewSummary, store_summary
+from models.providers.calibration import find_calibration, keep_calibration
+from models.tenants.tenant import ensure_tenant
 from tests.data import session_file
 from tests.integration.conftest import make_key
 
@@ -74,7 +74,7 @@ class Platform:
 
 
 def known(tenant_id: UUID, model: str = MODEL) -> Calibration:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return find_calibration(db, tenant_id, model)
 
 

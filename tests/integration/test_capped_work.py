@@ -9,22 +9,21 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from context.profiles.types import ProfileOverride
+from context.providers.profile_types import ProfileOverride
 from llm.gateway import Gateway
 from llm.requests import CompletionRequest, Purpose
 from llm.settings import LlmSettings
-from models.budget import BudgetDeniedError, Caps, Denial
-from models.capped_work import find_capped, release_capped, release_outdated
-from models.clock import present
-from models.conversation import lock_sessions
-from models.ledger import Reservation, Settlement, reserve, settle
-from models.metrics import CapCount, take_snapshot
-from models.operating import list_stuck
-from models.profile import set_override
-from models.provider import ProviderParkedError
-from models.session import transaction
-from models.tenant import ensure_tenant
-from models.work import Claim, WorkKind, claim, finish, want
+from models.catalogs.model_profile import set_override
+from models.conversations.session import lock_sessions
+from models.database import database_now, transaction
+from models.ledger.call import Reservation, Settlement, reserve, settle
+from models.ledger.caps import BudgetDeniedError, Caps, Denial
+from models.providers.circuit_breaker import ProviderParkedError
+from models.telemetry.snapshot import CapCount, take_snapshot
+from models.tenants.tenant import ensure_tenant
+from models.work.operator import list_stuck
+from models.work.queue import Claim, WorkKind, claim, enqueue, finish
+from models.work.waiting import find_capped, release_capped, release_outdated
 from tests.integration.works import QUICK, row
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.sweep import CAPS, sweep
@@ -48,7 +47,7 @@ def asks(caps: Caps, tokens: int = WANTED) -> Handler:
 
     def handler(held: Claim) -> str:
         with transaction() as db:
-            reserve(db, call(held.tenant_id, held.key, tokens), caps=caps, now=present(db))
+            reserve(db, call(held.tenant_id, held.key, tokens), caps=caps, now=database_now(db))
             finish(db, held, "done")
         return "done"
 
@@ -58,7 +57,7 @@ def asks(caps: Caps, tokens: int = WANTED) -> Handler:
 def begin(tenant: UUID, times: int, session_id: str = "s1") -> list[UUID]:
     """So many calls of today, under way."""
     with transaction() as db:
-        now = present(db)
+        now = database_now(db)
         lock_sessions(db, tenant, [session_id])
         return [reserve(db, call(tenant, session_id), caps=Caps(), now=now) for _ in range(times)]
 
@@ -68,13 +67,13 @@ def end(tenant: UUID, calls: Sequence[UUID], tokens: int = WANTED) -> None:
     ended = Settlement(0.1, charged_tokens=tokens, charged_usd=tokens * MILLIONTH)
     with transaction() as db:
         for call_id in calls:
-            settle(db, tenant, call_id, ended, now=present(db))
+            settle(db, tenant, call_id, ended, now=database_now(db))
 
 
 def do(tenant: UUID, key: str, handler: Handler) -> str:
     """Ask for a session's work, and have it done now, whenever it is due."""
     with transaction() as db:
-        want(db, tenant, WorkKind.SUMMARIZE, key)
+        enqueue(db, tenant, WorkKind.SUMMARIZE, key)
         work_id = row(db, tenant, key).work_id
         db.execute(text("update due_work set due_at = now() where work_id = :id"), {"id": work_id})
     return run_work(work_id, {WorkKind.SUMMARIZE: handler}, QUICK)
@@ -90,13 +89,13 @@ def look(tenant: UUID, caps: Caps, *, later_s: float = LOOK_S + 1) -> int:
     aged = text("update due_work set denied_at = denied_at - make_interval(secs => :s)")
     with transaction() as db:
         db.execute(aged, {"s": later_s})
-        return release_capped(db, tenant, caps, now=present(db), look_s=LOOK_S)
+        return release_capped(db, tenant, caps, now=database_now(db), look_s=LOOK_S)
 
 
 def going_on(tenant: UUID, keys: Sequence[str]) -> list[str]:
     """Whose work is due within one interval."""
     with transaction() as db:
-        soon = present(db) + timedelta(seconds=LOOK_S)
+        soon = database_now(db) + timedelta(seconds=LOOK_S)
         return [key for key in keys if row(db, tenant, key).due_at <= soon]
 
 
@@ -167,7 +166,7 @@ def test_meanwhile_it_counts_no_attempt_and_tells_what_it_waits_for(tenant_id: U
         assert look(tenant_id, small) == 0
         with transaction() as db:
             (waits,) = list_stuck(db, tenant_id)
-            assert take_snapshot(db, now=present(db)).over_caps == [CapCount("tenant", "tokens", 1)]
+            assert take_snapshot(db, now=database_now(db)).over_caps == [CapCount("tenant", "tokens", 1)]
         assert (waits.attempts, waits.crashes, waits.last_outcome) == (0, 0, "put off")
         assert waits.last_error == (
             "the tenant's cap of 50 tokens a day has 50 left and the call may take 100: "
@@ -180,7 +179,7 @@ def outdated(tenant: UUID, now_by: str, *, later_s: float = LOOK_S + 1) -> int:
     aged = text("update due_work set denied_at = denied_at - make_interval(secs => :s)")
     with transaction() as db:
         db.execute(aged, {"s": later_s})
-        return release_outdated(db, tenant, lambda _: now_by, now=present(db), look_s=LOOK_S)
+        return release_outdated(db, tenant, lambda _: now_by, now=database_now(db), look_s=LOOK_S)
 
 
 def test_it_goes_on_where_what_it_was_judged_by_has_changed(tenant_id: UUID) -> None:
@@ -220,7 +219,7 @@ def test_what_has_begun_or_waits_for_something_else_is_left_alone(tenant_id: UUI
 
     def parked(_held: Claim) -> str:
         with transaction() as db:
-            now = present(db)
+            now = database_now(db)
         raise ProviderParkedError("m", until=now + timedelta(hours=1), reason="auth", now=now)
 
     assert do(tenant_id, "s1", parked).startswith("put off")
@@ -244,7 +243,7 @@ def sweep_caps(tenant: UUID, caps: Caps, llm: LlmSettings) -> str:
     """The regular look, a minute after the denials."""
     with transaction() as db:
         db.execute(text("update due_work set denied_at = denied_at - interval '1 minute'"))
-        want(db, tenant, WorkKind.SWEEP, CAPS)
+        enqueue(db, tenant, WorkKind.SWEEP, CAPS)
         work_id = db.execute(text("select work_id from due_work where kind = 'sweep'")).scalar_one()
         held = claim(db, work_id, lease_s=20, max_crashes=3)
     assert held is not None
@@ -264,7 +263,7 @@ def test_the_sweep_brings_every_tenants_work_forward(tenant_id: UUID) -> None:
 def test_a_plan_is_not_made_to_wait_for_longer_than_it_may(tenant_id: UUID) -> None:
     """Who asked would hear of it a day later only."""
     with transaction() as db:
-        want(db, tenant_id, WorkKind.PLAN, "p1")
+        enqueue(db, tenant_id, WorkKind.PLAN, "p1")
         work_id, now = db.execute(text("select work_id, now() from due_work")).one()
     denied = BudgetDeniedError(Denial("tenant", "tokens", 90, 200, 100), now=now)
 

@@ -10,13 +10,12 @@ from sqlalchemy import text
 
 from afterturn.checks import check_caps
 from afterturn.status import Look, opened
-from models import session
-from models.budget import budget_settings
-from models.caps_in_force import DETAIL, SaidBy, find_caps
-from models.heartbeat import beat
+from models import database as session
+from models.ledger.caps import DETAIL, SaidBy, budget_settings, find_caps
+from models.work.heartbeat import beat
 from tests.integration.test_usage_api import make_call, usage
 from tests.integration.test_usage_command import run
-from workers.observe import settings_in_use, show_life
+from workers.telemetry import settings_in_use, show_life
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -47,7 +46,7 @@ def say(instance: str, **caps: Any) -> None:
 def test_a_worker_says_its_caps_exactly(tenant_id: UUID) -> None:
     del tenant_id
     show_life("worker", settings_in_use())
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_caps(db, own=budget_settings().caps.__class__())
     assert (found.caps, found.said_by, found.differ) == (budget_settings().caps, SaidBy.WORKERS, False)
 

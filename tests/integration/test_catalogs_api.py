@@ -11,11 +11,11 @@ import pytest
 from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
-from api import catalog_cache
-from api import catalogs as catalogs_api
-from models import session
+from api.catalogs import catalog_cache
+from api.catalogs import routes as catalogs_api
+from models import database as session
 from models.settings import CatalogSettings
-from models.tenant import ensure_tenant
+from models.tenants.tenant import ensure_tenant
 from tests.data import data_dir
 from tests.integration.conftest import make_key
 

@@ -6,10 +6,10 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection
 
-from context.catalog.ladder import Ladder
+from context.catalog.compact import Ladder
 from context.catalog.read import read_catalog
-from models.catalog import FORGET_ENTRIES_AFTER, find_digest, load_version, put_catalog
-from models.tenant import ensure_tenant
+from models.catalogs.catalog import FORGET_ENTRIES_AFTER, find_digest, load_version, put_catalog
+from models.tenants.tenant import ensure_tenant
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from context.emergency import EmergencyCut
-from models import session
-from models.conversation import cut_session
+from context.window.emergency import EmergencyCut
+from models import database as session
+from models.conversations.session import cut_session
+from models.conversations.summary import NewSummary, store_summary
 from models.settings import RecallSettings
-from models.summary import NewSummary, store_summary
 from tests.integration.conftest import make_key
 from tests.integration.refusing import (
     ASK,

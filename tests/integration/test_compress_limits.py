@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from models import session
+from models import database as session
 from tests.integration.conftest import make_key
 from tests.integration.refusing import ASK, LIMIT, OVERFLOW, compress, count, read, row, send, talk
 

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from context.types import Wire
 from context.wire import check_pairs
-from models import session
+from models import database as session
 from tests.integration.summarizing import SESSION, Model, Room
 from tests.unit.histories import real_conversations
 
@@ -370,11 +370,11 @@ def test_waiting_for_work_that_runs_does_not_ask_for_it_again(client: TestClient
 def test_reading_the_same_context_again_writes_nothing(client: TestClient, room: Room) -> None:
     room.add_turns(1)
     window(client)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         before = db.execute(text("select xmin::text from session")).scalar_one()
     for _ in range(3):
         window(client)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select xmin::text from session")).scalar_one() == before
 
 

@@ -11,14 +11,14 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.profiles.types import ProfileOverride
+from context.providers.profile_types import ProfileOverride
 from llm.gateway import preload
 from llm.scripted import Mode, ScriptedServer, Step
-from models import session
-from models.budget import Caps
-from models.planning_settings import planning_settings
-from models.profile import set_override
-from models.work import WorkKind
+from models import database as session
+from models.artifacts.settings import planning_settings
+from models.catalogs.model_profile import set_override
+from models.ledger.caps import Caps
+from models.work.queue import WorkKind
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 
@@ -311,7 +311,7 @@ class TestModels:
     ) -> None:
         agent = {"summarizer_model": "openai/scripted-notes", **SMALL, **AGENT}
         platform.ask(**further_step("Summarize what the report says of cranes and rain."), **agent)
-        with session.reading() as db:
+        with session.read_transaction() as db:
             wanted = db.execute(
                 text("select artifact_id from artifact_summary where model = 'openai/scripted-notes'")
             ).scalars()
@@ -343,12 +343,12 @@ class TestModels:
 def wanted_of(model: str) -> list[str]:
     """The artifacts of which a summary by a model is wanted."""
     query = "select artifact_id from artifact_summary where model = :model and state = 'wanted'"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text(query), {"model": model}).scalars())
 
 
 def newest_artifact() -> str:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found: str = db.execute(
             text("select artifact_id from artifact_use order by seq desc limit 1")
         ).scalar_one()
@@ -367,7 +367,7 @@ def test_an_expensive_model_has_its_attachments_planned(platform: Platform) -> N
 
 
 def ready_plans() -> list[str]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text("select question from artifact_plan where state = 'ready'")).scalars())
 
 

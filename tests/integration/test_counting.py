@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from models import counting, session
-from models.counting import OTHER, Counted, add_counts, count, flush, flushing, read_counts
+from models import database as session
+from models.telemetry import counters as counting
+from models.telemetry.counters import OTHER, Counted, add_counts, count, flush, flushing, read_counts
 from tests.integration.watching import forget_counts
 from tests.waiting import wait_until
 
@@ -87,7 +88,7 @@ def test_what_postgres_did_not_take_is_written_later(waiting: Engine) -> None:
         with waiting.begin() as db:
             db.execute(text("alter table metric_count_away rename to metric_count"))
     assert flush()
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert known(db) == {(Counted.TURNS, ()): (4, 0)}
 
 
@@ -99,7 +100,7 @@ def test_counts_are_written_while_a_process_runs_and_at_its_end(monkeypatch: pyt
         wait_until(_is_written, within_s=30, what="the count is written")
         monkeypatch.setattr(counting, "FLUSH_EVERY_S", 60)
         count(Counted.TURNS)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert known(db)[Counted.TURNS, ()][0] == 2
 
 
@@ -109,7 +110,7 @@ def test_a_flush_ends_when_what_another_took_is_written_too(waiting: Engine) -> 
 
     def flushed() -> dict[tuple[Counted, tuple[str, ...]], tuple[float, float]]:
         assert flush()
-        with session.reading() as db:
+        with session.read_transaction() as db:
             return known(db)
 
     count(Counted.TURNS, by=4)
@@ -127,10 +128,10 @@ def test_a_flush_ends_when_what_another_took_is_written_too(waiting: Engine) -> 
 
 def _waits_for_the_table() -> bool:
     waits = "select 1 from pg_locks where relation = 'metric_count'::regclass and not granted"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return db.execute(text(waits)).first() is not None
 
 
 def _is_written() -> bool:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return bool(known(db))

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Engine, event, text
 
-from models import session
+from models import database as session
 from models.settings import database_settings
 from tests.integration.store_faults import Fault, When
 from tests.integration.test_lifecycle import postgres_says

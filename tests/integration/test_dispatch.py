@@ -24,8 +24,8 @@ from sqlalchemy import text
 
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.servers import valkey_program
-from models import session
-from models.work import WorkKind, WorkState, want, want_each
+from models import database as session
+from models.work.queue import WorkKind, WorkState, enqueue, enqueue_many
 from tests.integration.works import QUICK, commit_work, state
 from tests.waiting import wait_until
 from workers.app import app
@@ -60,13 +60,13 @@ def queued(broker: redis.Redis, queue: str) -> list[dict[str, Any]]:
 
 def want_many(tenant_id: UUID, pieces: int) -> None:
     with session.transaction() as db:
-        want_each(db, tenant_id, WorkKind.SUMMARIZE, [f"s{number}" for number in range(pieces)])
+        enqueue_many(db, tenant_id, WorkKind.SUMMARIZE, [f"s{number}" for number in range(pieces)])
 
 
 @pytest.mark.usefixtures("work_id")
 def test_a_bell_says_when_something_was_due_and_nothing_else(celery: Celery, broker: redis.Redis) -> None:
     """Redis may hold no word of a conversation, and no number of any work."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         before = db.execute(text("select now()")).scalar_one()
     assert dispatch_once(Bells(celery), QUICK) == 1
     [message] = queued(broker, "summaries")
@@ -166,7 +166,7 @@ def woken_after(waker: Waker, act: Callable[[], None], timeout_s: float) -> floa
 def listens() -> bool:
     """Whether anybody has begun to listen, and is done with that."""
     query = "select count(*) from pg_stat_activity where query = 'listen due_work' and state = 'idle'"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return int(db.execute(text(query)).scalar_one()) > 0
 
 
@@ -180,7 +180,7 @@ def waker(postgres_url: str) -> Iterator[Waker]:
 def test_awaited_work_wakes_the_dispatcher_at_once(waker: Waker, tenant_id: UUID) -> None:
     def ask() -> None:
         with session.transaction() as db:
-            want(db, tenant_id, WorkKind.SUMMARIZE, "s1", delay_s=60, awaited=True)
+            enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1", delay_s=60, awaited=True)
 
     assert woken_after(waker, ask, timeout_s=60) < 40
 
@@ -190,7 +190,7 @@ def test_other_work_waits_for_the_next_look(waker: Waker, tenant_id: UUID) -> No
 
     def ask() -> None:
         with session.transaction() as db:
-            want(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+            enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1")
 
     assert woken_after(waker, ask, timeout_s=1) >= 1
 

@@ -11,9 +11,9 @@ from celery import Celery
 from kombu import Queue
 from sqlalchemy import Engine, event, text
 
-from models import session
-from models.due import Turns
-from models.work import WorkKind, want_each
+from models import database as session
+from models.work.due import Turns
+from models.work.queue import WorkKind, enqueue_many
 from tests.integration.works import what_is_due
 from workers import tasks
 from workers.bells import Bells
@@ -59,7 +59,7 @@ def counts(engine: Engine) -> Iterator[Counts]:
 
 
 def now() -> datetime:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         at: datetime = db.execute(text("select now()")).scalar_one()
     return at
 
@@ -68,12 +68,12 @@ def now() -> datetime:
 def backlog(tenant_id: UUID) -> UUID:
     """Sessions without turns, to be indexed: work that takes no time."""
     with session.transaction() as db:
-        want_each(db, tenant_id, WorkKind.RECALL, [f"s{number}" for number in range(BACKLOG)])
+        enqueue_many(db, tenant_id, WorkKind.RECALL, [f"s{number}" for number in range(BACKLOG)])
     return tenant_id
 
 
 def left() -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return sum(what_is_due(db, most=BACKLOG).pieces.values())
 
 
@@ -92,7 +92,7 @@ def test_stale_bells_hold_up_no_work_and_cost_no_transaction(backlog: UUID, coun
     assert set(outcomes) <= {"nothing new", "0 done"}
     assert counts.begun - before_stale == outcomes.count("0 done")
     assert outcomes.count("0 done") <= seconds / SETTLED_S + 1
-    with session.reading() as db:
+    with session.read_transaction() as db:
         done = db.execute(
             text("select count(*) from due_work where tenant_id = :t and state = 'idle'"), {"t": backlog}
         )
@@ -103,7 +103,7 @@ def test_a_bell_after_a_look_in_vain_is_heard_at_once(tenant_id: UUID) -> None:
     """Somebody waits for it: that this process has just looked must not hold it up."""
     assert tasks.hear("maintenance", None) == "0 done"
     with session.transaction() as db:
-        want_each(db, tenant_id, WorkKind.RECALL, ["s1"], awaited=True)
+        enqueue_many(db, tenant_id, WorkKind.RECALL, ["s1"], awaited=True)
     assert tasks.hear("maintenance", now()) == "1 done"
 
 

@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
-from models import session
-from models.artifact_summary import MadeSummary, store_made, take_wanted, want_summary
+from models import database as session
+from models.artifacts.summary import MadeSummary, store_made, take_wanted, want_summary
 from tests.integration.erasing import PAD, post_turn, tables_with, tool_turn
 from tests.integration.test_context_plan_job import AGENT
 
@@ -90,7 +90,7 @@ def test_a_focus_of_nobody_goes_with_any_of_those_who_had_the_document(
 def test_a_focus_of_nobody_goes_with_the_message_that_brought_the_result(client: TestClient) -> None:
     for session_id in ("walk", "other"):
         post_turn(client, session_id, tool_turn("t1", "plain"))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         artifact_id = db.execute(text("select min(artifact_id) from artifact_use")).scalar_one()
     ask(client, artifact_id)
     assert erased(client, "/v1/sessions/walk/messages/3")["invalidated"]["artifact_summary"] == 1
@@ -104,7 +104,7 @@ def test_words_of_others_and_the_general_summary_stay(client: TestClient, tenant
     ask(client, artifact_id, "", session_id="walk")
     fulfil(tenant_id, artifact_id)
     erased(client, "/v1/sessions/walk")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         kept = db.execute(text("select focus, user_id from artifact_summary order by focus")).all()
     assert [tuple(row) for row in kept] == [("", None), (FOCUS, "bert")]
 
@@ -146,7 +146,7 @@ def test_a_context_of_a_session_without_a_turn_asks_in_its_name(client: TestClie
     }
     answer = client.post("/v1/sessions/walk/context", json=asked)
     assert answer.status_code == 200, answer.text
-    with session.reading() as db:
+    with session.read_transaction() as db:
         owners = db.execute(text("select session_id from artifact_summary where focus <> ''")).scalars()
         assert set(owners) == {"walk"}
     erased(client, "/v1/sessions/walk")

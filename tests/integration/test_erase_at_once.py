@@ -8,10 +8,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from models import session
-from models.erase_receipt import Receipt
-from models.erase_session import erase_session, erase_user_from
-from models.session import Transaction
+from models import database as session
+from models.database import Transaction
+from models.erasure.receipt import Receipt
+from models.erasure.sessions import erase_session, erase_user_from
 from tests.integration.erasing import tables_with, tool_turn
 from tests.waiting import wait_until
 
@@ -49,7 +49,7 @@ def test_a_turn_waits_for_the_erasure_of_a_session_that_is_not_there(
     with ThreadPoolExecutor(1) as pool, session.transaction() as db:
         assert erase(db, tenant_id).is_empty
         turn = pool.submit(say, client)
-        with session.reading() as watch:
+        with session.read_transaction() as watch:
             wait_until(lambda: watch.execute(WAITS).first() or turn.done(), within_s=30, what="it waits")
         assert not turn.done()
         db.commit()
@@ -76,7 +76,7 @@ def test_two_erasures_and_a_turn_between_them_leave_no_content(client: TestClien
         erase_session(db, tenant_id, SESSION)
         second = pool.submit(client.delete, f"/v1/sessions/{SESSION}")
         turn = pool.submit(say, client)
-        with session.reading() as watch:
+        with session.read_transaction() as watch:
             wait_until(lambda: len(watch.execute(WAITS).all()) == 2, within_s=30, what="both wait")
         db.commit()
         assert turn.result(30) == 202
@@ -93,7 +93,7 @@ def test_a_plan_for_a_session_that_is_being_erased_is_not_stored(client: TestCli
     with ThreadPoolExecutor(1) as pool, session.transaction() as db:
         erase_session(db, tenant_id, SESSION)
         plan = pool.submit(client.post, "/v1/plans", json=wish)
-        with session.reading() as watch:
+        with session.read_transaction() as watch:
             wait_until(lambda: watch.execute(WAITS).first() or plan.done(), within_s=30, what="it waits")
         db.commit()
         assert plan.result(30).status_code == 404
@@ -104,13 +104,13 @@ def test_a_summary_asked_of_an_artifact_that_is_being_erased_is_not_stored(
     client: TestClient, tenant_id: UUID
 ) -> None:
     assert say(client) == 202
-    with session.reading() as db:
+    with session.read_transaction() as db:
         artifact_id = db.execute(text("select artifact_id from artifact")).scalar_one()
     path = f"/v1/artifacts/{artifact_id}/summaries"
     with ThreadPoolExecutor(1) as pool, session.transaction() as db:
         erase_session(db, tenant_id, SESSION)
         asked = pool.submit(client.put, path, json={"focus": f"what of {WORD}?"})
-        with session.reading() as watch:
+        with session.read_transaction() as watch:
             wait_until(lambda: watch.execute(WAITS).first() or asked.done(), within_s=30, what="it waits")
         db.commit()
         assert asked.result(30).status_code == 404
@@ -158,7 +158,7 @@ def test_whoever_loses_to_others_in_another_order_is_served_all_the_same(
         db.execute(PATIENT)
         db.execute(LOCK_WORK, artifact)
         called = pool.submit(call)
-        with session.reading() as watch:
+        with session.read_transaction() as watch:
             wait_until(lambda: watch.execute(WAITS).first() or called.done(), within_s=30, what="it waits")
         db.execute(LOCK_ARTIFACT, artifact)
         db.commit()

@@ -7,14 +7,14 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.emergency import EmergencyCut
-from models import session
-from models.conversation import cut_session, find_session
-from models.recall import RecallKey, find_progress
-from models.session_state import SessionState
+from context.window.emergency import EmergencyCut
+from models import database as session
+from models.conversations.session import cut_session, find_session
+from models.conversations.session_state import SessionState
+from models.conversations.summary import NewSummary, store_summary
+from models.recall.index import RecallKey, find_progress
 from models.settings import RecallSettings
-from models.summary import NewSummary, store_summary
-from models.work import WorkKind, find_work, want
+from models.work.queue import WorkKind, enqueue, find_work
 from tests.integration.erasing import post_turn, talk
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs.lifecycle import run_work
@@ -58,7 +58,7 @@ def summarize(room: Room, *ends: int, prepared: int | None = None) -> None:
 
 
 def state(room: Room) -> SessionState:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_session(db, room.tenant_id, SESSION)
     assert found is not None
     return found
@@ -69,7 +69,7 @@ def versions(room: Room) -> list[tuple[int, str, int]]:
 
 
 def tokens_through(seq: int) -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return int(
             db.execute(text("select sum(tokens) from message where seq <= :seq"), {"seq": seq}).scalar_one()
         )
@@ -195,7 +195,7 @@ def test_messages_from_before_a_reset_can_be_erased(client: TestClient, room: Ro
 
 def index(room: Room) -> str:
     with session.transaction() as db:
-        want(db, room.tenant_id, WorkKind.RECALL, SESSION)
+        enqueue(db, room.tenant_id, WorkKind.RECALL, SESSION)
         work = find_work(db, room.tenant_id, WorkKind.RECALL, SESSION)
     assert work is not None
     return run_work(
@@ -206,7 +206,7 @@ def index(room: Room) -> str:
 
 
 def passages() -> dict[int, str]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(
             text("select seq, string_agg(body, ' ' order by start) from recall_passage group by seq")
         )
@@ -215,7 +215,7 @@ def passages() -> dict[int, str]:
 
 def terms_are_right() -> bool:
     """Whether every term is counted in as many passages as hold it."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         counted = db.execute(text("select key, passages from recall_term order by key")).all()
         held = db.execute(
             text("select key, count(*)::int from recall_passage, unnest(keys) key group by key order by key")
@@ -252,23 +252,23 @@ def test_an_index_that_was_taken_back_is_as_if_it_had_never_been_further(
 ) -> None:
     summarize(room, 6)
     assert index_through(room.tenant_id, SESSION, 6, settings=RecallSettings())
-    with session.reading() as db:
+    with session.read_transaction() as db:
         short = find_progress(db, RecallKey(room.tenant_id, SESSION))
     summarize(room, 12)
     index(room)
     edit(client, 7)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_progress(db, RecallKey(room.tenant_id, SESSION)) == short
 
 
 def test_reports_of_usage_from_before_an_edit_teach_nothing_after_it(client: TestClient) -> None:
     talk(client, SESSION, 10)
     edit(client, 19, "Short.")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         usages = db.execute(text("select usage from turn where turn_index = 10")).scalars().all()
         generation = db.execute(text("select max(generation) from turn")).scalar_one()
     assert (usages, generation) == ([None], 1)
     accepted = post_turn(client, SESSION, {"turn_id": "n", "messages": [{"role": "user", "content": "x"}]})
-    with session.reading() as db:
+    with session.read_transaction() as db:
         of_turn = "select generation from turn where turn_index = :index"
         assert db.execute(text(of_turn), {"index": accepted["turn_index"]}).scalar_one() == 2

@@ -6,12 +6,12 @@ from uuid import UUID
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from models import session
-from models.artifact_summary import SummaryKey, Wish, want_summary
-from models.erase_derived import KEYED_OTHERWISE
-from models.erase_session import WITH_THE_SESSION
-from models.plan_erasure import find_erased_plans
-from models.work import WorkKind
+from models import database as session
+from models.artifacts.summary import SummaryKey, Wish, want_summary
+from models.erasure.derived import KEYED_OTHERWISE
+from models.erasure.sessions import WITH_THE_SESSION
+from models.plans.erasure import find_erased_plans
+from models.work.queue import WorkKind
 from tests.integration.erasing import (
     PAD,
     plant_everywhere,
@@ -93,14 +93,14 @@ def test_a_planted_word_is_nowhere_once_its_messages_say_something_else(
         answer = client.patch(f"/v1/sessions/s1/messages/{seq}", json={"message": message})
         assert answer.status_code == 200, answer.text
     assert tables_with(WORD).keys() <= {"message"}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert set(db.execute(text("select speaker from message where seq = 1")).scalars()) == {WORD}
 
 
 def test_what_a_session_cost_stays_and_nothing_says_whose_it_was(client: TestClient, tenant_id: UUID) -> None:
     plant_everywhere(tenant_id, client, "s1", WORD, USER)
     erased(client, "/v1/sessions/s1")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         calls = db.execute(text("select session_id, work_id, detail, charged_tokens from llm_call")).all()
     assert [tuple(call) for call in calls] == [(None, None, None, 100)]
 
@@ -144,7 +144,7 @@ def test_words_that_were_foreseen_for_another_session_go_with_those_who_said_the
 def test_learning_is_told_of_plans_that_taught_and_are_gone(client: TestClient, tenant_id: UUID) -> None:
     plant_everywhere(tenant_id, client, "s1", WORD, USER)
     erased(client, "/v1/sessions/s1")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_erased_plans(db, tenant_id, "tools") == 1
         assert find_erased_plans(db, tenant_id, "others") == 0
 

@@ -10,8 +10,8 @@ from sqlalchemy import text
 
 from context.tokens import count_message
 from context.types import Wire
-from models import session
-from models.tenant import ensure_tenant
+from models import database as session
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import post_turn, talk, tool_turn
 
@@ -19,7 +19,7 @@ PATH = "/v1/sessions/s1/messages"
 
 
 def rows(query: str, **values: Any) -> list[tuple[Any, ...]]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return [tuple(row) for row in db.execute(text(query), values)]
 
 

@@ -14,22 +14,22 @@ from sqlalchemy import Engine, text
 from context.tokens import count_text
 from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import LlmSettings
-from models import session
-from models.artifact_plan import PlanKey, PlanWish, want_plan
-from models.habits import count_categories
+from models import database as session
+from models.artifacts.plan import PlanKey, PlanWish, want_plan
+from models.conversations.summary import NewSummary, store_summary
+from models.learning.habits import count_categories
 from models.settings import RecallSettings
-from models.summary import NewSummary, store_summary
-from models.work import WorkKind, find_work, want
+from models.work.queue import WorkKind, enqueue, find_work
 from tests.integration.erasing import PAD, tables_with, talk, tool_turn
 from tests.integration.planning import CATALOG, MODEL
 from tests.integration.summarizing import SESSION, Model, Room, dialogue
-from tests.unit.plans.catalogs import SMALL_GUIDE
+from tests.unit.tool_plans.catalogs import SMALL_GUIDE
 from tests.waiting import wait_until
-from workers.jobs.context_plan import plan_contexts
+from workers.jobs.artifact_plan import plan_contexts
 from workers.jobs.lifecycle import LEASE_LOST, Handler, run_work
-from workers.jobs.plan import make_plan
 from workers.jobs.precompute import precompute_artifact
 from workers.jobs.recall import index_session
+from workers.jobs.tool_plan import make_plan
 from workers.settings import PrecomputeSettings, WorkerSettings
 
 WORD = "zqxmarker"
@@ -150,7 +150,7 @@ def test_an_index_under_way_is_thrown_away(client: TestClient, room: Room, chang
 
 
 def artifact_id() -> str:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found: str = db.execute(text("select artifact_id from artifact")).scalar_one()
     return found
 
@@ -197,16 +197,16 @@ def test_a_question_that_a_worker_has_read_is_not_asked_once_it_is_erased(
 
             done = pool.submit(work, room, WorkKind.ARTIFACT, identity, begin)
             claimed = "select 1 from due_work where kind = 'artifact' and state = 'running'"
-            with session.reading() as db:
+            with session.read_transaction() as db:
                 wait_until(lambda: db.execute(text(claimed)).first(), within_s=30, what="it is claimed")
             held_up.execute(text("select 1 from artifact for update"))
             started.set()
             waits = "select 1 from pg_locks where not granted"
-            with session.reading() as db:
+            with session.read_transaction() as db:
                 wait_until(lambda: db.execute(text(waits)).first(), within_s=30, what="it waits")
             ok(client.delete(f"{PATH}/messages/1"))
         assert done.result(timeout=60).startswith("ready")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert set(db.execute(text("select focus from artifact_summary")).scalars()) <= {""}
 
 
@@ -222,7 +222,7 @@ def test_a_plan_for_a_context_under_way_is_thrown_away(
             PlanKey(SESSION, "key", "digest"),
             PlanWish([identity], f"Where is {WORD}?", 500, model=MODEL),
         )
-        want(db, room.tenant_id, WorkKind.CONTEXT_PLAN, SESSION)
+        enqueue(db, room.tenant_id, WorkKind.CONTEXT_PLAN, SESSION)
     asked = answering(
         lambda: change(client), f'{{"artifacts": [{{"artifact_id": "{identity}", "strategy": "full"}}]}}'
     )
@@ -269,12 +269,12 @@ def test_a_profile_that_is_counted_meanwhile_does_not_outlive_its_user(
             assert set(night.execute(text(found)).scalars()) == {USER}
             erased = pool.submit(lambda: ok(client.delete(f"/v1/users/{USER}")))
             waits = "select 1 from pg_locks where not granted"
-            with session.reading() as db:
+            with session.read_transaction() as db:
                 wait_until(
                     lambda: erased.done() or db.execute(text(waits)).first(), within_s=30, what="they meet"
                 )
         erased.result(timeout=60)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text(found)).all() == []
 
 

@@ -8,12 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
-from api import erase as erase_api
-from models import session
-from models.erase_kept import find_receipt, keep_receipt
-from models.erase_receipt import Receipt
-from models.tenant import ensure_tenant
-from models.work import WorkKind
+from api.sessions import erase as erase_api
+from models import database as session
+from models.erasure.kept_receipts import find_receipt, keep_receipt
+from models.erasure.receipt import Receipt
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind
 from tests.integration.conftest import make_key
 from tests.integration.erasing import post_turn, tables_with, talk, tool_turn
 from tests.integration.test_erase_messages import rows
@@ -117,7 +117,7 @@ def test_parts_of_an_erasure_add_up_until_it_is_done(tenant_id: UUID) -> None:
         return receipt
 
     def kept() -> tuple[dict[str, int], int]:
-        with session.reading() as db:
+        with session.read_transaction() as db:
             found = find_receipt(db, tenant_id, "user", "anna")
         assert found is not None
         return dict(found.receipt.rows), found.requeued
@@ -141,7 +141,7 @@ def test_no_id_is_in_a_receipt_and_whose_it_was_cannot_be_read_out(client: TestC
     ok(client.delete("/v1/sessions/session-of-hazel"))
     ok(client.delete("/v1/users/hazel"))
     assert tables_with("hazel") == {}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select count(*), count(distinct id_sha256) from erase_receipt")).one() == (
             2,
             2,

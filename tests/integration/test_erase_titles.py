@@ -5,9 +5,9 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from models import session
-from models.artifact_summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
-from models.work import WorkKind, find_work
+from models import database as session
+from models.artifacts.summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
+from models.work.queue import WorkKind, find_work
 from tests.integration.erasing import PAD, tables_with
 from tests.integration.sealing import FIRST, SECOND, Environment
 
@@ -94,7 +94,7 @@ def test_what_was_read_with_the_title_is_made_anew(client: TestClient, tenant_id
     assert receipt["invalidated"]["artifact_summary"] == 1
     assert receipt["requeued"] == 1
     assert tables_with(WORD) == {}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_work(db, tenant_id, WorkKind.ARTIFACT, artifact_id) is not None
 
 

@@ -8,10 +8,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from context.focus import focus_key, normalise
-from models import session
-from models.artifact_plan import PlanKey, PlanWish, find_plan, store_plan, take_wanted_plans, want_plan
-from models.artifact_summary import SummaryKey, Wish, want_summary
-from models.text_rotation import change_rows, rotate_keys
+from models import database as session
+from models.artifacts.plan import PlanKey, PlanWish, find_plan, store_plan, take_wanted_plans, want_plan
+from models.artifacts.summary import SummaryKey, Wish, want_summary
+from models.rekeying.rotation import change_rows, rotate_keys
 from tests.integration.erasing import tables_with, talk
 from tests.integration.sealing import FIRST, SECOND, Environment
 from tests.integration.test_erase_asked import ask, fulfil, upload
@@ -77,7 +77,7 @@ def test_what_was_asked_both_ways_stays_once(client: TestClient, tenant_id: UUID
             want_summary(db, tenant_id, Wish(key, FOCUS, normalise(FOCUS).terms, "asked"), ttl_s=600)
     keys.use(FIRST)
     change(tenant_id, "sealed")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select count(*) from artifact_summary")).scalar() == 1
 
 
@@ -92,7 +92,7 @@ def test_what_was_foreseen_in_words_of_a_session_goes_with_them_either_way(
         want_summary(db, tenant_id, Wish(key, FOCUS, normalise(FOCUS).terms, "mined"), ttl_s=600)
     keys.use(FIRST, sealing=not first)
     ask(client, artifact_id, FOCUS, session_id="walk")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         keyed = db.execute(text("select focus_key <> :key from artifact_summary"), {"key": KEY}).scalars()
         assert sorted(keyed) == [False, True]
     assert client.delete("/v1/sessions/walk").json()["invalidated"] == {"artifact_summary": 2}
@@ -115,7 +115,7 @@ def test_a_question_is_found_by_a_key_that_nobody_else_can_compute(
         assert (found.question, found.plan) == (FOCUS, {"artifacts": []})
         assert want_plan(db, tenant_id, key, PlanWish(["art_1"], FOCUS, 100)) == "wanted"
         assert store_plan(db, tenant_id, key, plan={"artifacts": [1]})
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_plan(db, tenant_id, key)
         assert found is not None
 

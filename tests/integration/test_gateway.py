@@ -15,9 +15,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, select, text
 
-from context.profiles.types import ProfileOverride
-from context.prompts import SummaryInput
-from context.render import LineKind, RenderedLine
+from context.conversation.transcript import LineKind, RenderedLine
+from context.providers.profile_types import ProfileOverride
+from context.summary.prompt import SummaryInput
 from context.types import Role
 from llm.call import LEAST_LIMIT_BYTES, LEAST_LIMIT_CHARS, MOST_BYTES_PER_TOKEN, MOST_CHARS_PER_TOKEN
 from llm.failures import Cause, FailureKind, LlmFailure
@@ -25,11 +25,11 @@ from llm.gateway import Gateway
 from llm.requests import CompletionRequest, Purpose
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import EXTRACTIVE, LlmSettings, Rates
-from models.budget import BudgetDeniedError, Caps
-from models.ledger import LlmCall
-from models.profile import set_override
-from models.provider import ProviderGate, ProviderParkedError
-from models.tenant import ensure_tenant
+from models.catalogs.model_profile import set_override
+from models.ledger.call import LlmCall
+from models.ledger.caps import BudgetDeniedError, Caps
+from models.providers.circuit_breaker import ProviderGate, ProviderParkedError
+from models.tenants.tenant import ensure_tenant
 from tests.integration.works import plant_work
 from tests.waiting import wait_until
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from api.settings import api_settings
-from models.session import reading, transaction
+from models.database import read_transaction, transaction
 from tests.integration.test_tries import TURN
 from tests.waiting import wait_until
 
@@ -27,7 +27,7 @@ def _few_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def waiting() -> int:
-    with reading() as db:
+    with read_transaction() as db:
         waits = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         return int(db.execute(text(waits)).scalar_one())
 

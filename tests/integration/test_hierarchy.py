@@ -9,14 +9,21 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.gate import Reason
-from context.levels import KEEP_ALL
-from context.sections import PROTECTED, Section, read_sections, write_sections
-from context.window import Notes, notes_message
+from context.summary.gate import Fault
+from context.summary.sections import PROTECTED, Section, read_sections, write_sections
+from context.summary.versions import KEEP_ALL
+from context.window.types import ActiveSummary, notes_message
 from llm.requests import CompletionRequest
-from models import session
-from models.summary import NewSummary, Summary, SummaryState, activate_version, find_basis, store_summary
-from models.summary_levels import added_ranges, thin_summaries
+from models import database as session
+from models.conversations.summary import (
+    NewSummary,
+    Summary,
+    SummaryState,
+    activate_version,
+    find_basis,
+    store_summary,
+)
+from models.conversations.summary_versions import added_ranges, thin_summaries
 from tests.integration.summarizing import SESSION, Model, Room, notes_of
 
 RULE = "never restart GW-3 between 06:00 and 09:00"
@@ -88,7 +95,7 @@ def test_a_model_that_forgets_what_is_protected_cannot_lose_it(room: Room) -> No
 def test_a_summary_is_counted_with_all_that_was_put_back(room: Room) -> None:
     first_notes(room)
     newest = roll(room, Forgetful(), 1)
-    shown = Notes(1, newest.from_seq, newest.to_seq, newest.text)
+    shown = ActiveSummary(1, newest.from_seq, newest.to_seq, newest.text)
     assert newest.tokens == notes_message(shown).tokens
 
 
@@ -96,7 +103,7 @@ def test_a_draft_that_is_no_summary_is_not_mended_into_one(room: Room) -> None:
     first_notes(room)
     room.add_turns(4)
     empty = "## Objective\n- The people go on."
-    assert room.summarize(Model(empty, empty)) == f"rejected: {Reason.EMPTY_SKELETON}"
+    assert room.summarize(Model(empty, empty)) == f"rejected: {Fault.EMPTY_SKELETON}"
     assert RULE not in room.summaries[-1].text
 
 

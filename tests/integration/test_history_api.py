@@ -10,11 +10,11 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Connection, event, text
 
-from api import history as history_api
+from api.sessions import history as history_api
 from api.settings import ApiSettings
-from models import session
-from models.history import load_turns
-from models.tenant import ensure_tenant
+from models import database as session
+from models.conversations.history import load_turns
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 
 PATH = "/v1/sessions/s1/turns"

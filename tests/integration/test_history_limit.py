@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from models import session
-from models.tenant import ensure_tenant
+from models import database as session
+from models.tenants.tenant import ensure_tenant
 from tests.integration.activating import PATH, Chat
 from tests.integration.conftest import make_key
 

@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.intake import CLEANED
 from api.settings import api_settings
-from models import session
-from models.tenant import ensure_tenant
+from api.turns.intake import CLEANED
+from models import database as session
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 
 
@@ -30,7 +30,7 @@ def post(client: TestClient, event: Any, session_id: str = "s1") -> Any:
 
 
 def rows(query: str, **values: Any) -> list[Any]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text(query), values))
 
 

@@ -11,12 +11,12 @@ from typer.testing import CliRunner
 
 from afterturn.checks import check_text_keys
 from afterturn.text import app as text_commands
-from models import session
-from models.artifact_plan import PlanKey, store_plan
-from models.plan import MadePlan, PlanMethod, keep_plan
-from models.text_keys import Cells, TextUnavailableError, forget_keys
-from models.text_rotation import change_rows
-from models.work import Claim, WorkKind, find_work, want
+from models import database as session
+from models.artifacts.plan import PlanKey, store_plan
+from models.encryption.keys import TextCipher, TextUnavailableError, forget_keys
+from models.plans.plan import MadePlan, PlanMethod, keep_plan
+from models.rekeying.rotation import change_rows
+from models.work.queue import Claim, WorkKind, enqueue, find_work
 from tests.integration.erasing import new_summary, post_turn, tool_turn
 from tests.integration.sealing import FIRST, SECOND, WRONG, Environment, tables_with_traces
 from workers.jobs.lifecycle import run_work
@@ -44,7 +44,7 @@ def test_a_turn_is_refused_and_nothing_of_it_is_stored(keyless: TestClient, keys
 
 def test_every_way_to_write_is_refused(keyless: TestClient, tenant_id: UUID) -> None:
     del keyless
-    ways: dict[str, Callable[[Cells], object]] = {
+    ways: dict[str, Callable[[TextCipher], object]] = {
         "text": lambda cells: cells.seal("c", WORD),
         "bytes": lambda cells: cells.seal_bytes("c", b"x"),
         "json": lambda cells: cells.seal_json("c", {"a": WORD}),
@@ -58,7 +58,7 @@ def test_every_way_to_write_is_refused(keyless: TestClient, tenant_id: UUID) -> 
     for name, way in ways.items():
         forget_keys()
         with session.transaction() as db, raised(name):
-            way(Cells(db, tenant_id))
+            way(TextCipher(db, tenant_id))
 
 
 @contextmanager
@@ -75,17 +75,17 @@ def test_work_waits_and_says_why(keyless: TestClient, tenant_id: UUID) -> None:
 
     def store(held: Claim) -> str:
         with session.transaction() as db:
-            return Cells(db, held.tenant_id).seal("summary.text", new_summary(4, WORD, base=None).text)
+            return TextCipher(db, held.tenant_id).seal("summary.text", new_summary(4, WORD, base=None).text)
 
     with session.transaction() as db:
-        want(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+        enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1")
     for _ in range(2):
         with session.transaction() as db:
             db.execute(text("update due_work set due_at = now() - interval '1 minute'"))
             found = find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
         assert found is not None
         run_work(found.work_id, {WorkKind.SUMMARIZE: store}, WorkerSettings(max_attempts=1))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
     assert found is not None
     assert (found.state, "AFTERTURN_TEXT_KEYS" in str(found.last_error)) == ("ready", True)
@@ -98,7 +98,7 @@ def test_a_tenant_without_a_key_is_asked_about_once_and_is_served(
     post_turn(client, "s1", tool_turn("t1", WORD))
     keys.use(FIRST)
     with session.transaction() as db:
-        Cells(db, tenant_id).seal("c", WORD)
+        TextCipher(db, tenant_id).seal("c", WORD)
     keys.use()
     assert client.post("/v1/sessions/s1/turns", json=tool_turn("t2", WORD)).status_code == 503
 
@@ -123,7 +123,7 @@ def test_it_is_not_ready_and_the_doctor_says_so(
 ) -> None:
     assert client.get("/readyz").status_code == 200
     with session.transaction() as db:
-        Cells(db, tenant_id).seal("c", WORD)
+        TextCipher(db, tenant_id).seal("c", WORD)
     forget_keys()
     assert (client.get("/readyz").status_code, check_text_keys().is_well) == (200, True)
     assert check_text_keys().seen == "1 tenant under first; new text is sealed"

@@ -6,8 +6,16 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, Engine, text
 
-from models import session
-from models.tenant import Caller, create_key, ensure_tenant, find_caller, list_keys, revoke_key, rotate_key
+from models import database as session
+from models.tenants.tenant import (
+    Caller,
+    create_key,
+    ensure_tenant,
+    find_caller,
+    list_keys,
+    revoke_key,
+    rotate_key,
+)
 
 DAY = timedelta(days=1)
 

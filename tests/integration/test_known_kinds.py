@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from models import session
-from models.work import WorkKind, WorkState, find_work
+from models import database as session
+from models.work.queue import WorkKind, WorkState, find_work
 from tests.integration.summarizing import SESSION, Model, Room, dialogue
 
 TURNS = f"/v1/sessions/{SESSION}/turns"
@@ -53,7 +53,7 @@ def test_a_window_that_nobody_named_does_not_switch_summaries_off(
         words = " ".join(f"item-{number}-{place} is in order." for place in range(1_000))
         talk = [{"role": "user", "content": words}, {"role": "assistant", "content": "Noted."}]
         assert client.post(TURNS, json={"turn_id": f"t{number}", "messages": talk}).status_code == 202
-    with session.reading() as db:
+    with session.read_transaction() as db:
         work = find_work(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
     assert work is not None
     assert work.state == WorkState.READY

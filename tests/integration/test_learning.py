@@ -10,14 +10,14 @@ from sqlalchemy import text
 from context.priors.features import feature_keys
 from context.priors.prior_set import PriorSet
 from context.priors.score import bind_priors, score_priors
-from context.priors.state_bytes import state_from_bytes
+from context.priors.state import state_from_bytes
 from context.priors.types import JoinedPlan
-from models import session
-from models.learning import Counted, find_counted, keep_counted
-from models.learning_settings import LearningSettings
-from models.plan_erasure import find_erased_plans, note_erased_plans
-from models.prior import SetState, activate_set, find_active_version, load_set, roll_back
-from models.work import WorkKind, find_work
+from models import database as session
+from models.learning.prior_set import SetState, activate_set, find_active_version, load_set, roll_back
+from models.learning.progress import LearningCounts, find_counted, keep_counted
+from models.learning.settings import LearningSettings
+from models.plans.erasure import find_erased_plans, note_erased_plans
+from models.work.queue import WorkKind, find_work
 from tests.integration.learning import (
     NAME,
     SETTINGS,
@@ -32,11 +32,11 @@ from tests.integration.learning import (
     work_off,
 )
 from tests.unit.priors.plans import DAY, TOOLS, history, numbers_of, plan, went
-from workers.jobs.learn import CATALOG, NIGHT, TENANTS, ask_for_the_night
+from workers.jobs.learn.night import CATALOG, NIGHT, TENANTS, ask_for_the_night
 
 
 def counted_numbers(tenant_id: UUID) -> tuple[object, ...]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         data = find_counted(db, tenant_id, NAME).state
     assert data is not None
     return numbers_of(state_from_bytes(data))
@@ -60,7 +60,7 @@ def test_a_set_that_foresees_recent_plans_better_than_words_takes_effect(taught:
 
 def test_what_took_effect_is_what_plans_taught(taught: UUID) -> None:
     learn_now(taught)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         stored = load_set(db, place(taught), state=SetState.ACTIVE)
     assert stored is not None
     priors = score_priors(bind_priors(PriorSet.from_bytes(stored.blob), TOOLS), "forecast of rain")
@@ -103,7 +103,7 @@ def test_a_set_that_is_no_better_is_rejected_with_its_numbers(taught: UUID) -> N
     newest = sets(taught)[0]
     assert newest.state == "rejected"
     assert set(newest.evaluation) == {"words", "new", "in_force"}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_active_version(db, place(taught)) == 1
 
 
@@ -190,8 +190,8 @@ def test_two_workers_at_once_count_everything_once(taught: UUID) -> None:
 
 def test_what_was_counted_meanwhile_by_another_is_not_overwritten(taught: UUID) -> None:
     with session.transaction() as db:
-        assert keep_counted(db, taught, NAME, seen=0, counted=Counted(7, b"theirs"))
-        assert not keep_counted(db, taught, NAME, seen=3, counted=Counted(9, b"late"))
+        assert keep_counted(db, taught, NAME, seen=0, counted=LearningCounts(7, b"theirs"))
+        assert not keep_counted(db, taught, NAME, seen=3, counted=LearningCounts(9, b"late"))
         assert find_counted(db, taught, NAME).watermark == 7
 
 
@@ -208,7 +208,7 @@ def test_another_half_life_counts_anew(taught: UUID) -> None:
     learn_now(taught)
     shorter = LearningSettings(learn_holdout_least=10, learn_half_life_days=5)
     learn_now(taught, settings=shorter)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         data = find_counted(db, taught, NAME).state
     assert data is not None
     assert state_from_bytes(data).half_life_days == 5
@@ -222,7 +222,7 @@ def test_in_observe_mode_a_better_set_takes_effect_when_later_plans_confirm_it(t
     learn_now(taught, settings=observing)
     states = {one.version: one.state for one in sets(taught)}
     assert states[1] == "active"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_active_version(db, place(taught)) == 1
 
 
@@ -232,7 +232,7 @@ def test_erased_plans_are_forgotten_and_their_sets_serve_no_more(taught: UUID) -
         db.execute(text("delete from plan_history where intent like '%forecast%'"))
         note_erased_plans(db, taught, {NAME: 3})
     learn_now(taught)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_erased_plans(db, taught, NAME) == 0
     newest, old = sets(taught)
     assert (old.state, old.is_kept) == ("rejected", False)
@@ -248,13 +248,13 @@ def test_where_all_plans_are_erased_words_alone_are_left(taught: UUID) -> None:
         db.execute(text("delete from plan_history"))
         note_erased_plans(db, taught, {NAME: 96})
     assert "no plans are left" in learn_now(taught)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_active_version(db, place(taught)) is None
 
 
 def test_what_is_learned_holds_no_word_of_an_intent(taught: UUID) -> None:
     learn_now(taught)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         for table in ("prior_set", "learning_state"):
             rows = db.execute(text(f"select t::text from {table} as t")).scalars().all()  # noqa: S608
             assert rows
@@ -301,7 +301,7 @@ def test_a_night_leads_from_the_installation_to_each_catalog(taught: UUID) -> No
     assert work_off(taught, NIGHT, soon).startswith("1 catalogs to learn")
     assert work_off(taught, CATALOG + NAME, soon).startswith("set 1 active")
     assert work_off(taught, NIGHT, soon) == "not due"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_work(db, taught, WorkKind.LEARN, CATALOG + "other") is None
 
 

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
-from models import session
-from models.counting import Counted, read_counts
+from models import database as session
+from models.telemetry.counters import Counted, read_counts
 from tests.integration.learning import NAME, catalog_document, put, sets, shuffled, store_plans
 from tests.integration.watching import forget_counts
 
@@ -37,7 +37,7 @@ def test_what_is_learned_by_hand_is_counted_as_what_workers_learn(taught: UUID) 
     del taught
     forget_counts()
     assert run("learn", "--tenant", "first").exit_code == 0
-    with session.reading() as db:
+    with session.read_transaction() as db:
         counted = {(name, labels) for name, labels, _, _ in read_counts(db)}
     assert (Counted.PRIOR_SETS, ("ranking", "active")) in counted
     assert (Counted.WORK, ("learn", "done")) in counted

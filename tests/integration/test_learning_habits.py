@@ -10,18 +10,18 @@ from sqlalchemy import text
 from context.preflight.classify import classify
 from context.preflight.types import Category
 from context.priors.categories import factors_from_bytes
-from models import session
-from models.erase_session import erase_session
-from models.habits import (
+from models import database as session
+from models.erasure.sessions import erase_session
+from models.learning.habits import (
     count_categories,
     count_focuses,
     find_profile,
     forget_profile,
     likely_focuses,
 )
-from models.prior import SetKind, SetPlace, SetState, list_sets, load_set
+from models.learning.prior_set import SetKind, SetPlace, SetState, list_sets, load_set
 from tests.integration.learning import learn_now
-from workers.jobs.learn import NIGHT
+from workers.jobs.learn.night import NIGHT
 
 HALF_LIFE = 60.0
 
@@ -200,7 +200,7 @@ def test_an_erased_session_is_in_no_profile_of_the_next_night(sessions: UUID) ->
 
 def test_a_night_without_decisions_fits_no_factors(sessions: UUID) -> None:
     assert "no new decisions" in learn_now(sessions, key=NIGHT)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert list_sets(db, sessions, kind=SetKind.CATEGORIES) == []
 
 
@@ -226,7 +226,7 @@ def test_factors_that_hide_less_of_what_is_called_take_effect(sessions: UUID) ->
         " (select min(decision_id::text)::uuid from preflight_decision)"
     )
     assert "factors 1 active: better: harm 0.000 against 1.000" in learn_now(sessions, key=NIGHT)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         (one,) = list_sets(db, sessions, kind=SetKind.CATEGORIES)
         stored = load_set(db, SetPlace(sessions, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
     assert one.evaluation["factors"]["crypto"] < 1
@@ -243,5 +243,5 @@ def test_a_second_night_without_new_decisions_makes_no_second_set(sessions: UUID
     decide_badly(sessions)
     learn_now(sessions, key=NIGHT)
     assert "no new decisions" in learn_now(sessions, key=NIGHT)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert len(list_sets(db, sessions, kind=SetKind.CATEGORIES)) == 1

@@ -11,10 +11,9 @@ import pytest
 from sqlalchemy import Connection, Engine, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from models.budget import BudgetDeniedError, Caps
-from models.conversation import lock_sessions
-from models.erase_session import erase_session
-from models.ledger import (
+from models.conversations.session import lock_sessions
+from models.erasure.sessions import erase_session
+from models.ledger.call import (
     CallState,
     LlmCall,
     Reservation,
@@ -26,7 +25,8 @@ from models.ledger import (
     sweep_lost,
     usage_by_day,
 )
-from models.tenant import ensure_tenant
+from models.ledger.caps import BudgetDeniedError, Caps
+from models.tenants.tenant import ensure_tenant
 from tests.integration.works import plant_work
 from tests.waiting import wait_until
 

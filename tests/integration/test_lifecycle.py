@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from llm.failures import Cause, LlmFailure
-from models import session
-from models.budget import BudgetDeniedError, Denial
-from models.work import Claim, WorkKind, WorkState, finish
+from models import database as session
+from models.ledger.caps import BudgetDeniedError, Denial
+from models.work.queue import Claim, WorkKind, WorkState, finish
 from tests.integration.works import QUICK, commit_work, state
 from workers.jobs.lifecycle import LEASE_LOST, NOT_DUE, Handler, backoff_s, run_work
 from workers.settings import WorkerSettings
@@ -32,7 +32,7 @@ def work_id(tenant_id: UUID) -> int:
 
 
 def wait_s(tenant_id: UUID) -> float:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         now = db.execute(text("select now()")).scalar_one()
     return float((state(tenant_id).due_at - now).total_seconds())
 

@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
-from models import session
-from models.limit import LimitSource, Sighting, find_limit, learn_limit
+from models import database as session
+from models.providers.context_limit import LimitSource, Sighting, find_limit, learn_limit
 
 MODEL = "gpt-4o"
 
@@ -26,7 +26,7 @@ def seen(tenant_id: UUID) -> None:
 
 
 def in_force(tenant_id: UUID, session_id: str) -> int | None:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return find_limit(db, tenant_id, MODEL, session_id)
 
 

@@ -7,12 +7,12 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
-from models.budget import Caps
-from models.clock import present
-from models.conversation import find_session, lock_sessions
-from models.freshness import Standing, find_standing
-from models.ledger import Reservation, Settlement, reserve, settle
-from models.limit import (
+from models.conversations.session import find_session, lock_sessions
+from models.conversations.standing import SessionSnapshot, find_standing
+from models.database import database_now
+from models.ledger.call import Reservation, Settlement, reserve, settle
+from models.ledger.caps import Caps
+from models.providers.context_limit import (
     LIMIT_HOURS,
     LimitSource,
     Sighting,
@@ -22,8 +22,8 @@ from models.limit import (
     learn_limit,
     outdo_limits,
 )
-from models.limit_shown import forget_limits, list_limits, set_limit
-from models.tenant import create_key, ensure_tenant
+from models.providers.limit_report import forget_limits, list_limits, set_limit
+from models.tenants.tenant import create_key, ensure_tenant
 
 MODEL = "gpt-4o"
 FLOOR = 64_000
@@ -144,13 +144,13 @@ def age(db: Connection, hours: float) -> None:
 
 def call(db: Connection, tenant: UUID, tokens: int, failure: str | None = None) -> None:
     """Have the ledger hold a call of so many tokens."""
-    now = present(db)
+    now = database_now(db)
     asked = Reservation(tenant, "summary", MODEL, tokens, Decimal(0))
     call_id = reserve(db, asked, caps=Caps(), now=now)
     assert settle(db, tenant, call_id, Settlement(0.1, failure=failure, input_tokens=tokens), now=now)
 
 
-def standing(db: Connection, tenant: UUID, model: str | None) -> Standing:
+def standing(db: Connection, tenant: UUID, model: str | None) -> SessionSnapshot:
     found = find_standing(db, tenant, "s1", model)
     assert found is not None
     return found

@@ -8,14 +8,14 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, Engine, event, text
 
-from models import session
-from models.heartbeat import beat
-from models.tenant import ensure_tenant
-from models.work import DueWork, WorkKind, WorkState, claim, find_work, finish, want
-from models.work_loss import LossRules, show_pool
+from models import database as session
+from models.tenants.tenant import ensure_tenant
+from models.work.heartbeat import beat
+from models.work.loss import LossRules, show_pool
+from models.work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work, finish
 from tests.integration.test_lifecycle import postgres_says
 from tests.integration.works import QUICK
-from workers.observe import INSTANCE, PoolSign
+from workers.telemetry import INSTANCE, PoolSign
 
 LEASE_S = 0.4
 """So short that the tests' server was started before: else each loss would be the server's."""
@@ -34,7 +34,7 @@ def lost(db: Connection, tenant: UUID) -> "Lost":
     """Work whose lease can be made to run out, of a worker that started an hour ago."""
     beat(db, "worker", RULES.holder)
     show_pool(db, RULES.holder, gap_s=GAP_S, anew=True)
-    want(db, tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
     return Lost(db, tenant)
 
 
@@ -121,7 +121,7 @@ def test_work_that_takes_its_whole_pool_down_ends_too(lost: Lost) -> None:
     lost.runs_out(pool_seen_s_ago=0.05, pool_since_s_ago=0.2)
     assert not lost.claim()
     assert (lost.row.state, lost.counts) == (WorkState.DEAD, (0, RULES.max_losses))
-    want(lost.db, lost.tenant, WorkKind.SUMMARIZE, "s1")
+    enqueue(lost.db, lost.tenant, WorkKind.SUMMARIZE, "s1")
     assert (lost.row.state, lost.counts) == (WorkState.READY, (0, RULES.max_losses - 1))
     assert lost.row.rests_until is not None
     assert lost.row.due_at == lost.row.rests_until
@@ -179,7 +179,7 @@ def test_a_pool_that_could_not_reach_the_database_begins_anew() -> None:
     since = []
     for _ in range(4):
         sign.show()
-        with session.reading() as db:
+        with session.read_transaction() as db:
             since.append(db.execute(text("select pool_since from heartbeat")).scalar_one())
     assert since[0] == since[1] == since[2]
     assert since[3] > since[2], "the third sign failed"

@@ -11,16 +11,16 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
 from api.settings import api_settings
-from llm.counting import count_call, count_denial
+from llm.accounting import count_call, count_denial
 from llm.requests import CompletionRequest, Purpose
-from models import session
-from models.budget import Caps, Denial
-from models.heartbeat import beat
-from models.ledger import Reservation, Settlement, reserve
-from models.metrics import sum_spend, take_snapshot
-from models.provider import BreakerRules, note_failure
+from models import database as session
+from models.ledger.call import Reservation, Settlement, reserve
+from models.ledger.caps import Caps, Denial
+from models.providers.circuit_breaker import BreakerRules, note_failure
 from models.settings import compression_settings
-from models.work import WorkKind, claim, put_off, want
+from models.telemetry.snapshot import sum_spend, take_snapshot
+from models.work.heartbeat import beat
+from models.work.queue import WorkKind, claim, enqueue, retry_later
 from tests.integration.activating import Chat
 from tests.integration.summarizing import Model
 from tests.integration.watching import Page, forget_counts, local, scrape
@@ -56,7 +56,7 @@ def chat(client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch) -
 def work_id(tenant_id: UUID, key: str, *, delay_s: float = 0) -> int:
     """Work that is asked for, and its id."""
     with session.transaction() as db:
-        want(db, tenant_id, WorkKind.SUMMARIZE, key, delay_s=delay_s)
+        enqueue(db, tenant_id, WorkKind.SUMMARIZE, key, delay_s=delay_s)
         found = db.execute(text("select work_id from due_work where key = :key"), {"key": key})
         return int(found.scalar_one())
 
@@ -66,7 +66,7 @@ def fail(number: int, *, max_attempts: int | None) -> None:
     with session.transaction() as db:
         held = claim(db, number, lease_s=20, max_crashes=3)
         assert held is not None
-        assert put_off(db, held, "a fault", delay_s=600, max_attempts=max_attempts)
+        assert retry_later(db, held, "a fault", delay_s=600, max_attempts=max_attempts)
 
 
 def test_work_is_counted_by_kind_and_state_with_the_age_of_the_oldest(app: Any, tenant_id: UUID) -> None:
@@ -102,7 +102,7 @@ def test_work_that_nobody_takes_after_its_worker_died_grows_old(app: Any, tenant
 def test_a_backlog_beyond_the_bound_is_said_to_be_one(tenant_id: UUID) -> None:
     for key in ("a", "b", "c"):
         work_id(tenant_id, key)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         snapshot = take_snapshot(db, now=datetime.now(UTC), most_work=2)
     assert (snapshot.is_cut, [one.count for one in snapshot.work]) == (True, [2])
 
@@ -131,7 +131,7 @@ def test_the_fullest_cap_is_a_share_of_what_one_tenant_may_spend(tenant_id: UUID
     with session.transaction() as db:
         for usd in (3, 5):
             reserve(db, Reservation(tenant_id, "summary", "m", 100, Decimal(usd)), caps=caps, now=now)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         spend = sum_spend(db, caps, now=now)
     assert (spend.usd, spend.tokens, spend.fullest) == (Decimal(8), 200, {"usd": 0.8})
 

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, TextClause, text
 
-from models import session
-from models.metrics import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, OVER_CAPS, SPEND, WAITING
+from models import database as session
+from models.telemetry.snapshot import ACTIVE_SETS, ALIVE_S, DEAD_WORK, LIVE_WORK, OVER_CAPS, SPEND, WAITING
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -63,7 +63,7 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_scrape_reads_an_index_and_little_of_it(statement: TextClause, table: str) -> None:
     values = {"most": 20_000, "alive_s": ALIVE_S, "since": datetime.now(UTC).replace(hour=0, minute=0)}
     used = {name: value for name, value in values.items() if f":{name}" in statement.text}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         told = db.execute(text(f"explain (analyze, format json) {statement.text}"), used).scalar_one()
     scans = [node for node in nodes(told[0]["Plan"]) if node.get("Relation Name") == table]
     assert scans

@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.roles import beat_command, dispatcher_command, worker_command
-from models import session
+from models import database as session
 from tests.data import ROOT
 from tests.integration.conftest import make_key
 from tests.integration.works import commit_work
@@ -90,5 +90,5 @@ def is_done() -> bool:
 
 
 def scalar(query: str) -> Any:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return db.execute(text(query)).scalar_one()

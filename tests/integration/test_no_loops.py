@@ -7,9 +7,9 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from models import session
+from models import database as session
 from models.settings import compression_settings
-from models.work import WorkKind, WorkState, want
+from models.work.queue import WorkKind, WorkState, enqueue
 from tests.integration.activating import PATH, Chat
 from tests.integration.summarizing import Model
 
@@ -91,7 +91,7 @@ def test_a_session_that_rests_asks_nobody(chat: Chat) -> None:
 def test_nobody_who_waits_can_end_a_rest(chat: Chat) -> None:
     refuse(chat, 2)
     with session.transaction() as db:
-        want(db, chat.tenant_id, WorkKind.SUMMARIZE, chat.session_id, awaited=True)
+        enqueue(db, chat.tenant_id, WorkKind.SUMMARIZE, chat.session_id, awaited=True)
     assert chat.work_off(Model()) == "not due"
 
 

@@ -10,13 +10,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.gate import GateSettings
+from context.summary.gate import GateSettings
 from llm.gateway import Gateway
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
-from models import session
-from models.budget import Caps
-from models.work import WorkKind, claim, find_work
+from models import database as session
+from models.ledger.caps import Caps
+from models.work.queue import WorkKind, claim, find_work
 from tests.integration.doors import WINDOW
 from tests.integration.erasing import tables_with
 from tests.integration.reading import Platform, long_report
@@ -131,7 +131,7 @@ def test_a_server_that_a_conversation_names_is_never_called(platform: Platform, 
     post(client, f"/v1/sessions/{platform.session_id}/context", {**window, "attachments": [inline]})
     post(client, "/v1/preflight", {"message": f"open {at}", "attachments": [{"url": f"{at}/x.png"}]})
     assert summarize(platform)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         [artifact_id] = db.execute(text("select distinct artifact_id from artifact_use")).scalars()
     wish = {"focus": f"what {at} says"}
     assert client.put(f"/v1/artifacts/{artifact_id}/summaries", json=wish).status_code == 202

@@ -12,11 +12,11 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.intake import TurnCompleted, read_turn, store_turns
-from models import session
-from models.planning_settings import planning_settings
+from api.turns.intake import TurnCompleted, read_turn, store_turns
+from models import database as session
+from models.artifacts.settings import planning_settings
+from models.conversations.summary import activate_prepared
 from models.settings import compression_settings
-from models.summary import activate_prepared
 from tests.integration.activating import Chat
 from tests.integration.summarizing import dialogue
 
@@ -80,14 +80,14 @@ def before_statement(number: int, act: Callable[[], None]) -> Iterator[list[str]
 def activate(talk: Chat) -> None:
     """Put the summary in force as a worker does, unless this very request holds the session."""
     generation = talk.standing.session.generation
-    with suppress(SQLAlchemyError), session.hinting() as db:
+    with suppress(SQLAlchemyError), session.best_effort_transaction() as db:
         activate_prepared(db, talk.tenant_id, talk.session_id, generation=generation)
 
 
 def add_turn(talk: Chat) -> None:
     """Store a turn that just came in, unless this very request holds the session."""
     new = TurnCompleted(turn_id=f"new-{talk.count}", messages=dialogue(9))
-    with suppress(SQLAlchemyError), session.hinting() as db:
+    with suppress(SQLAlchemyError), session.best_effort_transaction() as db:
         store_turns(db, talk.tenant_id, [read_turn(talk.session_id, new).turn])
 
 

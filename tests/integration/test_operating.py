@@ -5,9 +5,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection
 
-from models.operating import list_stuck, retry_now
-from models.tenant import ensure_tenant
-from models.work import WorkKind, WorkState, finish, put_off, want
+from models.tenants.tenant import ensure_tenant
+from models.work.operator import list_stuck, retry_now
+from models.work.queue import WorkKind, WorkState, enqueue, finish, retry_later
 from tests.integration.works import row, take
 
 
@@ -17,9 +17,9 @@ def tenant(db: Connection) -> UUID:
 
 
 def fail(db: Connection, tenant: UUID, key: str, *, delay_s: float, max_attempts: int | None) -> None:
-    want(db, tenant, WorkKind.SUMMARIZE, key)
+    enqueue(db, tenant, WorkKind.SUMMARIZE, key)
     held = take(db, row(db, tenant, key).work_id)
-    assert put_off(db, held, f"fault of {key}", delay_s=delay_s, max_attempts=max_attempts)
+    assert retry_later(db, held, f"fault of {key}", delay_s=delay_s, max_attempts=max_attempts)
 
 
 def test_work_that_waits_after_a_failure_or_was_given_up_is_shown_with_its_reason(
@@ -27,7 +27,7 @@ def test_work_that_waits_after_a_failure_or_was_given_up_is_shown_with_its_reaso
 ) -> None:
     fail(db, tenant, "parked", delay_s=900, max_attempts=None)
     fail(db, tenant, "dead", delay_s=0, max_attempts=1)
-    want(db, tenant, WorkKind.SUMMARIZE, "debounced", delay_s=5)
+    enqueue(db, tenant, WorkKind.SUMMARIZE, "debounced", delay_s=5)
     assert [(work.key, work.state, work.last_error) for work in list_stuck(db, tenant)] == [
         ("dead", WorkState.DEAD, "fault of dead"),
         ("parked", WorkState.READY, "fault of parked"),

@@ -9,12 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from llm.failures import Cause, LlmFailure
-from models import parked_work
-from models.budget import BudgetDeniedError, Denial
-from models.clock import present
-from models.metrics import take_snapshot
-from models.parked_work import MOST_AT_ONCE, WaitsFor, hasten_one, release_parked
-from models.provider import (
+from models.database import database_now, transaction
+from models.ledger.caps import BudgetDeniedError, Denial
+from models.providers.circuit_breaker import (
     BreakerRules,
     ProviderParkedError,
     admit,
@@ -23,9 +20,11 @@ from models.provider import (
     note_failure,
     note_success,
 )
-from models.provider_pace import ProviderPacedError, take_turn
-from models.session import transaction
-from models.work import Claim, DueWork, WorkKind, finish, want
+from models.providers.rate_limit import ProviderPacedError, take_turn
+from models.telemetry.snapshot import take_snapshot
+from models.work import waiting as parked_work
+from models.work.queue import Claim, DueWork, WorkKind, enqueue, finish
+from models.work.waiting import MOST_AT_ONCE, WaitsFor, hasten_one, release_parked
 from tests.integration.works import QUICK, row
 from workers.dispatch import look_at_models
 from workers.jobs.lifecycle import Handler, run_work
@@ -37,7 +36,7 @@ RULES = BreakerRules(failures=3, open_s=30, open_max_s=100, park_s=900)
 def park(model: str, *, parks: bool = True) -> datetime:
     """A model whose key is bad. Returns until when it is not asked."""
     with transaction() as db:
-        until = note_failure(db, model, reason="auth", now=present(db), rules=RULES, parks=parks)
+        until = note_failure(db, model, reason="auth", now=database_now(db), rules=RULES, parks=parks)
     assert until is not None
     return until
 
@@ -45,7 +44,7 @@ def park(model: str, *, parks: bool = True) -> datetime:
 def mend(model: str) -> None:
     """A call that began after that was answered."""
     with transaction() as db:
-        note_success(db, model, began_at=present(db))
+        note_success(db, model, began_at=database_now(db))
 
 
 def meets(error: Exception) -> Handler:
@@ -60,7 +59,7 @@ def meets(error: Exception) -> Handler:
 def do(tenant: UUID, key: str, handler: Handler) -> str:
     """Ask for a session's work, and have it done now, whenever it is due."""
     with transaction() as db:
-        want(db, tenant, WorkKind.SUMMARIZE, key)
+        enqueue(db, tenant, WorkKind.SUMMARIZE, key)
         work_id = row(db, tenant, key).work_id
         db.execute(text("update due_work set due_at = now() where work_id = :id"), {"id": work_id})
     return run_work(work_id, {WorkKind.SUMMARIZE: handler}, QUICK)
@@ -69,7 +68,7 @@ def do(tenant: UUID, key: str, handler: Handler) -> str:
 def parked(model: str, *others: str) -> ProviderParkedError:
     """What somebody is told who would ask a parked model, and whose fallbacks are parked too."""
     with transaction() as db:
-        now = present(db)
+        now = database_now(db)
     error = ProviderParkedError(model, until=now + timedelta(minutes=15), reason="auth", now=now)
     error.gates = (model, *others)
     return error
@@ -93,7 +92,7 @@ def work(tenant: UUID, key: str) -> DueWork:
 def going_on(tenant: UUID, keys: Sequence[str]) -> list[str]:
     """Whose work is due within one interval."""
     with transaction() as db:
-        soon = present(db) + timedelta(seconds=LOOK_S)
+        soon = database_now(db) + timedelta(seconds=LOOK_S)
         return [key for key in keys if row(db, tenant, key).due_at <= soon]
 
 
@@ -112,7 +111,7 @@ def test_while_a_probe_is_under_way_all_others_wait_for_its_answer(tenant_id: UU
     wait(tenant_id, ["s1"], parked("m"))
     with transaction() as db:
         assert end_wait(db, "m")
-        admit(db, "m", now=present(db), probe_s=41)
+        admit(db, "m", now=database_now(db), probe_s=41)
     assert look() == 0
     mend("m")
     assert look() == 1
@@ -183,7 +182,7 @@ def test_nobody_is_sent_to_the_end_of_a_line_that_has_formed(tenant_id: UUID) ->
     plant_waiting(tenant_id, 2)
     with transaction() as db:
         for _ in range(3):
-            take_turn(db, "m", per_minute=6, now=present(db))
+            take_turn(db, "m", per_minute=6, now=database_now(db))
     assert look(calls_per_minute=6) == 0
     with transaction() as db:
         db.execute(text("update provider_pace set next_at = now()"))
@@ -192,7 +191,7 @@ def test_nobody_is_sent_to_the_end_of_a_line_that_has_formed(tenant_id: UUID) ->
 
 def paced() -> ProviderPacedError:
     with transaction() as db:
-        now = present(db)
+        now = database_now(db)
     return ProviderPacedError("m", until=now + timedelta(minutes=5), reason="60 a minute", now=now)
 
 
@@ -237,7 +236,7 @@ def test_how_long_it_has_waited_counts_on_from_try_to_try(tenant_id: UUID) -> No
     wait(tenant_id, ["s1"], failed(Cause.AUTH))
     wait(tenant_id, ["s1"], parked("m"))
     with transaction() as db:
-        [waiting] = take_snapshot(db, now=present(db)).waiting
+        [waiting] = take_snapshot(db, now=database_now(db)).waiting
     assert waiting.waits_for == "model"
     assert 3_600 <= waiting.oldest_s < 4_000
 
@@ -246,10 +245,10 @@ def test_work_that_waits_for_something_else_by_now_has_not_waited_for_that_yet(t
     wait(tenant_id, ["s1"], parked("m"))
     with transaction() as db:
         db.execute(text("update due_work set waits_since = now() - interval '1 h'"))
-        now = present(db)
+        now = database_now(db)
     wait(tenant_id, ["s1"], BudgetDeniedError(Denial("tenant", "tokens", 90, 200, 100), now=now))
     with transaction() as db:
-        [waiting] = take_snapshot(db, now=present(db)).waiting
+        [waiting] = take_snapshot(db, now=database_now(db)).waiting
     assert waiting.waits_for == "cap"
     assert waiting.oldest_s < 600
     assert work(tenant_id, "s1").waits_for_models is None
@@ -265,7 +264,7 @@ def test_work_that_is_done_or_fails_by_itself_waits_for_nothing(tenant_id: UUID,
     found = work(tenant_id, "s1")
     assert (found.waits_for, found.waits_since, found.waits_for_models) == (None, None, None)
     with transaction() as db:
-        assert take_snapshot(db, now=present(db)).waiting == []
+        assert take_snapshot(db, now=database_now(db)).waiting == []
 
 
 def finishing(held: Claim) -> str:
@@ -282,9 +281,9 @@ def test_an_operator_lets_one_call_through_and_the_rest_follow_its_answer(tenant
         assert hasten_one(db, "m")
     assert len(going_on(tenant_id, ["s1", "s2"])) == 1
     with transaction() as db:
-        admit(db, "m", now=present(db), probe_s=41)
+        admit(db, "m", now=database_now(db), probe_s=41)
     with pytest.raises(ProviderParkedError), transaction() as db:
-        admit(db, "m", now=present(db), probe_s=41)
+        admit(db, "m", now=database_now(db), probe_s=41)
     mend("m")
     assert look() == 1
 
@@ -294,7 +293,7 @@ def test_a_model_that_is_well_has_no_wait_to_end(tenant_id: UUID) -> None:
     with transaction() as db:
         assert not end_wait(db, "m")
         assert not hasten_one(db, "m")
-        assert list_gates(db, now=present(db)) == []
+        assert list_gates(db, now=database_now(db)) == []
 
 
 def test_the_dispatcher_looks(tenant_id: UUID) -> None:

@@ -8,12 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.window import in_force
+from api.context import current_summarizer as in_force
 from llm.scripted import Mode, ScriptedServer, Step
-from models import session
-from models.artifact_plan import AGAIN_AFTER_S
-from models.heartbeat import beat
-from models.work import WorkKind
+from models import database as session
+from models.artifacts.plan import AGAIN_AFTER_S
+from models.work.heartbeat import beat
+from models.work.queue import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan
 
@@ -52,7 +52,7 @@ def plans_now(model: str) -> None:
 
 
 def states() -> list[str]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text("select state from artifact_plan")).scalars())
 
 

@@ -9,14 +9,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
-from context.plans.outcomes import Outcome, StepOutcome
-from models import session
-from models.log import NewTurn
-from models.plan import MadePlan, Plan, PlanMethod, WantedPlan, keep_plan, want_plan
-from models.plan_outcome import catalogs_with_outcomes, join_outcomes, read_outcomes, settled_through
-from models.plan_text import open_plan
-from models.plan_turns import plans_of_turns
-from models.text_keys import Cells
+from context.tool_plans.outcomes import Outcome, StepOutcome
+from models import database as session
+from models.conversations.log import NewTurn
+from models.encryption.keys import TextCipher
+from models.plans.from_turns import plans_of_turns
+from models.plans.outcome import catalogs_with_outcomes, join_outcomes, read_outcomes, settled_through
+from models.plans.plan import MadePlan, Plan, PlanMethod, WantedPlan, keep_plan, open_plan, want_plan
 
 TURNS = "/v1/sessions/s1/turns"
 
@@ -45,7 +44,7 @@ def taught(
 ) -> list[tuple[int, UUID]]:
     with session.transaction() as db:
         through = settled_through(db, tenant_id)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         page = read_outcomes(db, tenant_id, catalog, after_seq=after, through_seq=through, most=most)
     return [(plan.outcome_seq, plan.plan_id) for plan in page]
 
@@ -61,9 +60,9 @@ def turn(turn_id: str, plan: dict[str, Any] | None, *results: tuple[str, str]) -
 
 
 def plans(tenant_id: UUID) -> list[Plan]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(select(Plan.__table__).where(Plan.tenant_id == tenant_id)).mappings().all()
-        cells = Cells(db, tenant_id)
+        cells = TextCipher(db, tenant_id)
         return [Plan(**open_plan(cells, row["plan_id"], row)) for row in rows]
 
 
@@ -94,7 +93,7 @@ def test_an_outcome_is_as_old_as_the_turn_that_brought_it(client: TestClient, te
     follows = turn("t2", {"plan_id": str(followed)}, ("read_file", "words"))
     assert client.post(TURNS, json={**follows, **then}).status_code == 202
     assert client.post(TURNS, json={**body, "turn_id": "t3"}).status_code == 202
-    with session.reading() as db:
+    with session.read_transaction() as db:
         years = db.execute(
             text(
                 "select extract(year from outcome_at)::int = 2020 from plan_history "
@@ -250,7 +249,7 @@ def test_each_catalog_is_read_for_itself(client: TestClient, tenant_id: UUID) ->
     for catalog in ("main", "other"):
         join(tenant_id, make(tenant_id, "a", catalog=catalog))
     assert len(taught(tenant_id)) == len(taught(tenant_id, catalog="other")) == 1
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert set(catalogs_with_outcomes(db, tenant_id, after_seq=0)) == {"main", "other"}
 
 

@@ -11,11 +11,11 @@ from sqlalchemy import text
 
 from llm.gateway import preload
 from llm.scripted import Mode, ScriptedServer, Step
-from models import session
-from models.tenant import ensure_tenant
+from models import database as session
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.planning import CATALOG, MODEL, Planning
-from tests.unit.plans.catalogs import MULTI_INTENT
+from tests.unit.tool_plans.catalogs import MULTI_INTENT
 from tests.waiting import wait_until
 
 
@@ -70,7 +70,7 @@ def test_whoever_waits_gets_the_plan_itself(room: Planning) -> None:
 
     def work_soon() -> None:
         wait_until(_awaited, within_s=60, what="a plan that is waited for")
-        with session.reading() as db:
+        with session.read_transaction() as db:
             plan_id = db.execute(text("select plan_id from plan_history")).scalar_one()
         room.do(plan_id)
 
@@ -84,7 +84,7 @@ def test_whoever_waits_gets_the_plan_itself(room: Planning) -> None:
 
 
 def _awaited() -> bool:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return bool(
             db.execute(text("select count(*) from due_work where kind = 'plan' and awaited")).scalar()
         )
@@ -146,7 +146,7 @@ def test_what_cannot_be_planned_is_refused(
     answer = ask(room, **fields)
     assert answer.status_code == code
     assert answer.json().get("field") == field
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select count(*) from plan_history")).scalar() == 0
 
 
@@ -163,7 +163,7 @@ def test_a_key_names_one_request_for_a_plan(room: Planning) -> None:
     assert room.client.post("/v1/plans", json=body | {"model": "x"}, headers=named).status_code == 409
     again = room.client.post("/v1/plans", json=body | {"wait_ms": 1}, headers=named)
     assert again.json()["plan_id"] == first.json()["plan_id"]
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select count(*) from plan_history")).scalar() == 1
 
 

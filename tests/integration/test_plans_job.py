@@ -16,14 +16,14 @@ from llm.gateway import Gateway
 from llm.requests import CompletionReply, CompletionRequest
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
-from models import session
-from models.budget import Caps
-from models.prior import NewSet, SetKind, SetPlace, SetState, keep_set
-from models.work import WorkKind, WorkState, want
+from models import database as session
+from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set
+from models.ledger.caps import Caps
+from models.work.queue import WorkKind, WorkState, enqueue
 from tests.integration.planning import CATALOG, MODEL, Planning, tools_of
-from tests.unit.plans.catalogs import MULTI_INTENT, SMALL_GUIDE
+from tests.unit.tool_plans.catalogs import MULTI_INTENT, SMALL_GUIDE
 from workers.jobs.lifecycle import LEASE_LOST, Handler, run_work
-from workers.jobs.plan import make_plan
+from workers.jobs.tool_plan import make_plan
 from workers.settings import WorkerSettings
 
 pytestmark = pytest.mark.usefixtures("one_day")
@@ -278,7 +278,7 @@ def test_the_ledger_has_every_call_of_a_plan(passing: Planning) -> None:
     plan_id = passing.ask(UNSURE)
     work_id = passing.work(plan_id).work_id
     passing.do(plan_id, Step(Mode.OK, '{"ids": ["blog.draft"]}'), answer("blog.draft"))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(text("select call_id, purpose, work_id from llm_call order by call_id")).all()
     assert [row.purpose for row in rows] == ["rank", "plan"]
     assert [row.call_id for row in rows] == passing.plan(plan_id).call_ids
@@ -294,7 +294,7 @@ def test_a_plan_that_is_answered_is_not_made_again(room: Planning) -> None:
     plan_id = room.ask("draft a blog")
     room.do(plan_id)
     with session.transaction() as db:
-        want(db, room.tenant_id, WorkKind.PLAN, str(plan_id))
+        enqueue(db, room.tenant_id, WorkKind.PLAN, str(plan_id))
     assert room.do(plan_id) == "answered before"
     assert room.server.count == 1
 
@@ -324,7 +324,7 @@ def test_a_plan_of_an_erased_session_leaves_nothing(room: Planning) -> None:
     with session.transaction() as db:
         db.execute(text("delete from session"))
     assert room.do(plan_id) == "the plan is gone"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select count(*) from plan_history")).scalar() == 0
 
 

@@ -14,14 +14,14 @@ from sqlalchemy import text
 
 from context.extract import INDEX_VERSION, PassageIndex
 from llm.scripted import Mode, ScriptedServer, Step
-from models import session
-from models.artifact import load_passages
-from models.artifact_cache import drop_session_summaries
-from models.budget import Caps
-from models.habits import count_focuses
-from models.planning_settings import planning_settings
-from models.summary import NewSummary, store_summary
-from models.work import WorkKind
+from models import database as session
+from models.artifacts.artifact import load_passages
+from models.artifacts.settings import planning_settings
+from models.artifacts.summary_cache import drop_session_summaries
+from models.conversations.summary import NewSummary, store_summary
+from models.learning.habits import count_focuses
+from models.ledger.caps import Caps
+from models.work.queue import WorkKind
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 from workers.settings import PrecomputeSettings
@@ -56,13 +56,13 @@ def platform(client: TestClient, tenant_id: UUID, server: ScriptedServer) -> Pla
 
 
 def artifact_id() -> str:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found: str = db.execute(text("select artifact_id from artifact")).scalar_one()
     return found
 
 
 def summaries() -> list[tuple[str, str, str | None]]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(
             text("select origin, state, rejected_because from artifact_summary order by origin desc")
         )
@@ -76,7 +76,7 @@ def how_of(answer: dict[str, Any]) -> str:
 
 
 def focuses() -> list[tuple[str, str]]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(text("select origin, focus from artifact_summary order by created_at, focus"))
         return [tuple(row) for row in rows]
 
@@ -125,7 +125,7 @@ def test_a_limit_that_a_refusal_names_is_kept_to_when_more_is_read(platform: Pla
     whole, *rest = (len(str(asked.body["messages"])) for asked in platform.server.requests)
     assert len(rest) == 2
     assert all(size < whole for size in rest)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select limit_tokens from limit_sighting")).scalars().all() == [8_192]
 
 
@@ -178,7 +178,7 @@ def test_the_passages_are_indexed_once(platform: Platform) -> None:
     told(platform)
     artifact = artifact_id()
     platform.do(WorkKind.ARTIFACT, artifact)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = load_passages(db, platform.tenant_id, [artifact], version=INDEX_VERSION)
     assert found[artifact]
 
@@ -279,7 +279,7 @@ def test_a_document_that_orders_is_data_in_the_prompt(platform: Platform) -> Non
 def test_without_a_model_the_passages_themselves_are_kept(platform: Platform) -> None:
     told(platform)
     platform.do(WorkKind.ARTIFACT, artifact_id(), summarizer_model="extractive")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(
             text("select method, text from artifact_summary where origin = 'asked' and focus <> ''")
         ).all()
@@ -418,7 +418,7 @@ def test_what_others_read_such_results_for_is_read_ahead(platform: Platform) -> 
 
 
 def unread() -> list[str]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         rows = db.execute(
             text(
                 "select artifact_id from artifact where not exists "
@@ -479,7 +479,7 @@ def test_in_a_turn_that_outgrows_its_window_old_results_are_read_for_its_questio
 
 
 def newest_artifact() -> str:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found: str = db.execute(
             text("select artifact_id from artifact_use order by created_at desc, seq desc limit 1")
         ).scalar_one()

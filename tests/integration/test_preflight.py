@@ -10,13 +10,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from api.preflight import policies
-from context.ids import MAX_TOOL_NAME_CHARS
+from api.preflight.decide import policies
+from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.preflight.types import Category
 from context.priors.categories import factors_to_bytes
-from models import session
+from models import database as session
 from models.settings import preflight_settings
-from models.tenant import ensure_tenant
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 
 TOOLS = ["message", "exec", "read", "write", "edit", "web_search", "web_fetch", "memory_search", "browser"]
@@ -59,7 +59,7 @@ def say(
 
 
 def rows(statement: str) -> list[Any]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text(statement)))
 
 

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from afterturn.preflight import app as command
 from context.preflight.config import read_config
 from context.preflight.policy import KNOWN_TOOLS
-from context.preflight.replay import Verdict, replay
-from models import session
-from models.preflight_record import (
+from context.preflight.replay import ReplayVerdict, replay
+from models import database as session
+from models.preflight.decision import (
     MOST_NAMES,
     forget_old_decisions,
     join_decisions,
@@ -86,10 +86,10 @@ def test_a_replay_names_the_calls_that_another_policy_would_have_blocked(
         same = replay(load_decisions(db, tenant_id), read_config({}))
         without = {"categories": {"research": {"disabled": True}}, "fallbackToFull": False}
         other = replay(load_decisions(db, tenant_id), read_config(without))
-    assert (same.decisions, same.with_calls, same.harmed, same.verdict) == (3, 3, 0, Verdict.SAFE)
+    assert (same.decisions, same.with_calls, same.harmed, same.verdict) == (3, 3, 0, ReplayVerdict.SAFE)
     assert same.hidden_then == same.hidden_now > 0
     assert other.blocked == {("none", "web_search"): 3}
-    assert other.verdict is Verdict.HARMFUL
+    assert other.verdict is ReplayVerdict.HARMFUL
 
 
 def test_the_command_prints_the_verdict_and_fails_where_a_policy_harms(

@@ -11,13 +11,13 @@ from sqlalchemy import text
 from llm.failures import Cause, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest
 from llm.settings import LlmSettings
-from models import session
+from models import database as session
 from models.settings import preflight_settings
-from models.work import DueWork, WorkKind, WorkState, find_work
+from models.work.queue import DueWork, WorkKind, WorkState, find_work
 from tests.integration.summarizing import Model
 from tests.integration.test_preflight import SESSION, TOOLS, ask, fresh_policies, rows, say
 from workers.jobs.lifecycle import run_work
-from workers.jobs.relabel import Complete, relabel_session
+from workers.jobs.preflight_labels import Complete, relabel_session
 from workers.settings import WorkerSettings
 
 __all__ = ["fresh_policies"]
@@ -37,7 +37,7 @@ def relabelling(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def work_of(tenant_id: UUID) -> DueWork | None:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return find_work(db, tenant_id, WorkKind.RELABEL, SESSION)
 
 

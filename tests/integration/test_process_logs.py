@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from models.observe import MOST_CHARS
+from models.telemetry.logging import MOST_CHARS
 from tests.data import ROOT
 
 MARKER = "marigold"
@@ -19,7 +19,7 @@ LONG = 20_000
 SETUP = """
 import asyncio, logging, threading, warnings
 import structlog
-from models.observe import configure_logging
+from models.telemetry.logging import configure_logging
 configure_logging()
 word = "mari" + "gold"
 def fail():

@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
-from context.profiles.find import find_profile
-from context.profiles.types import FALLBACK, ModelPrice, ProfileOverride, Tier
-from models.profile import (
+from context.providers.profile_types import FALLBACK, ModelPrice, ProfileOverride, Tier
+from context.providers.profiles import find_profile
+from models.catalogs.model_profile import (
     Imported,
     find_prices,
     import_prices,
@@ -19,7 +19,7 @@ from models.profile import (
     remove_override,
     set_override,
 )
-from models.tenant import ensure_tenant
+from models.tenants.tenant import ensure_tenant
 
 GPT = ModelPrice("gpt-4o", Decimal("2.5"), Decimal(10), Decimal("1.25"), 128_000)
 

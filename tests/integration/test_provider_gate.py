@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine
 
-from models.provider import (
+from models.providers.circuit_breaker import (
     BreakerRules,
     GateState,
     ProviderParkedError,

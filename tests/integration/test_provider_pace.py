@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Engine, text
 from llm.gateway import Gateway
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
-from models.budget import Caps
-from models.provider_pace import ProviderPacedError, take_turn
-from models.session import transaction
+from models.database import transaction
+from models.ledger.caps import Caps
+from models.providers.rate_limit import ProviderPacedError, take_turn
 from tests.integration.test_gateway import question
 
 NOW = datetime(2026, 3, 9, 22, 30, tzinfo=UTC)

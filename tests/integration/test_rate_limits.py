@@ -16,10 +16,10 @@ from redis import Redis
 
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.servers import valkey_program
-from api.limits import LocalBuckets, limits
+from api.http.rate_limit import LocalBuckets, limits
 from api.settings import api_settings
-from context.rate import Rate, take
-from models.rate import SharedBuckets
+from context.providers.rate_limit import Rate, take
+from models.tenants.rate_limit import SharedBuckets
 from tests.integration.agents import MESSAGES, request
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until

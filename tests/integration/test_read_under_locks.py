@@ -7,8 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
+from models.conversations.summary import SummaryState
 from models.settings import compression_settings
-from models.summary import SummaryState
 from tests.integration.activating import Chat
 
 

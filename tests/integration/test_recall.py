@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import Connection, text
 
 from benchmarks.selecting import select_recall
+from context.conversation.transcript import render_transcript
 from context.recall.passages import Passage, make_passages
-from context.render import render_transcript
 from context.tokens.text import count_text
-from models.recall import Progress, RecallKey, add_passages, erase_passages, find_progress
-from models.recall_search import find_passages
-from models.tenant import ensure_tenant
+from models.recall.index import Progress, RecallKey, add_passages, erase_passages, find_progress
+from models.recall.search import find_passages
+from models.tenants.tenant import ensure_tenant
 from tests.unit.recall.talk import said
 
 EVERYTHING = 10**9

@@ -8,13 +8,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
-from context.emergency import EmergencyCut
-from context.recall.region import RECALL_TAG
-from models import session
-from models.conversation import cut_session
+from context.recall.selection import RECALL_TAG
+from context.window.emergency import EmergencyCut
+from models import database as session
+from models.conversations.session import cut_session
 from models.settings import RecallSettings, recall_settings
-from models.tenant import ensure_tenant
-from models.work import DueWork, WorkKind, WorkState, find_work
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import DueWork, WorkKind, WorkState, find_work
 from tests.integration.conftest import make_key
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs.lifecycle import run_work
@@ -59,7 +59,7 @@ def index(room: Room) -> None:
 
 
 def work_of(room: Room) -> DueWork:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_work(db, room.tenant_id, WorkKind.RECALL, room.session_id)
     assert found is not None
     return found

@@ -6,16 +6,16 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from context.emergency import EmergencyCut
 from context.tokens import count_text
-from models import session
-from models.conversation import cut_session
-from models.erase_derived import rewind_index
-from models.recall import Progress, RecallKey, find_progress
-from models.session_reset import reset_session
+from context.window.emergency import EmergencyCut
+from models import database as session
+from models.conversations.reset import reset_session
+from models.conversations.session import cut_session
+from models.conversations.summary import NewSummary, activate_version, retire_summaries, store_summary
+from models.erasure.derived import rewind_index
+from models.recall.index import Progress, RecallKey, find_progress
 from models.settings import RecallSettings
-from models.summary import NewSummary, activate_version, retire_summaries, store_summary
-from models.work import DueWork, WorkKind, WorkState, claim, find_work, want
+from models.work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs import recall
 from workers.jobs.lifecycle import LEASE_LOST, LeaseLostError, run_work
@@ -52,20 +52,20 @@ def index(
 
 
 def work_of(room: Room) -> DueWork:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_work(db, room.tenant_id, WorkKind.RECALL, SESSION)
     assert found is not None
     return found
 
 
 def progress_of(room: Room) -> Progress:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return find_progress(db, RecallKey(room.tenant_id, SESSION, room.standing.session.start_seq))
 
 
 def passages() -> list[tuple[int, int, str]]:
     """Seq, turn and words of every passage there is, in order."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = db.execute(text("select seq, turn_index, body from recall_passage order by start_seq, start"))
         return [tuple(row) for row in found]
 
@@ -76,7 +76,7 @@ def seqs() -> list[int]:
 
 def ask(room: Room) -> None:
     with session.transaction() as db:
-        want(db, room.tenant_id, WorkKind.RECALL, room.session_id)
+        enqueue(db, room.tenant_id, WorkKind.RECALL, room.session_id)
 
 
 def test_older_turns_are_indexed_and_the_newest_is_not_for_every_window_shows_it(room: Room) -> None:
@@ -215,7 +215,7 @@ def test_after_a_reset_nothing_from_before_it_is_indexed(room: Room) -> None:
     assert index(room) == "nothing to do"
     room.add_turns(5)
     assert index(room) == "indexed through message 18"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = db.execute(text("select min(seq) from recall_passage where start_seq = 10")).scalar_one()
     assert found == 11
 

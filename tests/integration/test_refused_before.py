@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from context.types import Wire
-from models import session
-from models.recount import _settle, _waiting, recount_old_sessions
+from models import database as session
+from models.conversations.recount import _settle, _waiting, recount_old_sessions
 from tests.integration.refusing import post_turn, row
 from tests.unit.shape.test_pictures import history, png
 
@@ -146,7 +146,7 @@ def test_old_counts_are_made_right_in_messages_turns_and_sessions(
 
     store_as_once_counted(client, tenant_id)
     assert recount_old_sessions() == 1
-    with session.reading() as db:
+    with session.read_transaction() as db:
         message, turn, log = (
             db.execute(text(query)).one()
             for query in (

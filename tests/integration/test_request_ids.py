@@ -9,8 +9,8 @@ import structlog
 from fastapi.testclient import TestClient
 from structlog.testing import LogCapture
 
-from models import session
-from models.work import Claim, WorkKind, find_work, want
+from models import database as session
+from models.work.queue import Claim, WorkKind, enqueue, find_work
 from tests.integration.works import QUICK
 from workers.jobs.lifecycle import run_work
 
@@ -54,7 +54,7 @@ def test_a_name_that_could_be_words_is_not_taken(client: TestClient, given: str)
 
 def test_what_work_logs_has_its_id(tenant_id: UUID, lines: Lines) -> None:
     with session.transaction() as db:
-        want(db, tenant_id, WorkKind.SUMMARIZE, "s1")
+        enqueue(db, tenant_id, WorkKind.SUMMARIZE, "s1")
         found = find_work(db, tenant_id, WorkKind.SUMMARIZE, "s1")
     assert found is not None
 

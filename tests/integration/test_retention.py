@@ -8,18 +8,17 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
-from models import session
-from models.retention import Retention, find_retention, list_gone, put_retention
-from models.retention_run import RETENTION
-from models.retention_settings import RetentionSettings
-from models.session import transaction
-from models.tenant import ensure_tenant
-from models.work import WorkKind, claim, want
+from models import database as session
+from models.database import transaction
+from models.retention.policy import RETENTION, Retention, find_retention, list_gone, put_retention
+from models.retention.settings import RetentionSettings
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, claim, enqueue
 from tests.integration.conftest import make_key
 from tests.integration.erasing import plant_everywhere, tables_with
 from tests.integration.summarizing import dialogue
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.retain import retain
+from workers.jobs.retention import retain
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -32,7 +31,7 @@ def run(settings: RetentionSettings = FOR_EVER) -> str:
     """One run of the work, as the background does it."""
     with transaction() as db:
         operator = ensure_tenant(db, "operator")
-        want(db, operator, WorkKind.SWEEP, RETENTION)
+        enqueue(db, operator, WorkKind.SWEEP, RETENTION)
         work_id = db.execute(text("select work_id from due_work where key = 'retention'")).scalar_one()
         held = claim(db, work_id, lease_s=60, max_crashes=3)
     assert held is not None
@@ -45,7 +44,7 @@ def do(statement: str, **values: Any) -> int:
 
 
 def count(table: str) -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return int(db.execute(text(f"select count(*) from {table}")).scalar_one())  # noqa: S608 (names of ours)
 
 
@@ -63,7 +62,7 @@ def talk(client: TestClient, session_id: str, *, days_ago: float, key: str = "")
 
 
 def sessions() -> set[str]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return set(db.execute(text("select session_id from session")).scalars())
 
 
@@ -91,7 +90,7 @@ def test_a_tenants_wish_stands_above_the_setting_and_is_its_own(client: TestClie
     talk(client, "gone", days_ago=6, key=make_key(other))
     run(TEN_DAYS)
     assert sessions() == {"kept"}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert list_gone(db, tenant_id, days=2) == []
         assert [row[1:] for row in list_gone(db, other, days=2)] == [("message", 2), ("session", 1)]
 
@@ -146,7 +145,7 @@ def test_a_run_whose_time_is_over_is_wanted_again_at_once(client: TestClient) ->
     talk(client, "late", days_ago=11)
     hurried = TEN_DAYS.model_copy(update={"retain_run_s": 1e-9})
     assert run(hurried) == "nothing was too old, and its time was over"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         row = db.execute(
             text("select state, due_at <= now() as due from due_work where key = 'retention'")
         ).one()
@@ -158,7 +157,7 @@ def test_a_worker_that_lost_its_lease_says_nothing(client: TestClient) -> None:
     talk(client, "any", days_ago=0)
     with transaction() as db:
         operator = ensure_tenant(db, "operator")
-        want(db, operator, WorkKind.SWEEP, RETENTION)
+        enqueue(db, operator, WorkKind.SWEEP, RETENTION)
         work_id = db.execute(text("select work_id from due_work where key = 'retention'")).scalar_one()
         held = claim(db, work_id, lease_s=60, max_crashes=3)
         assert held is not None
@@ -185,7 +184,7 @@ def test_old_plans_go_and_wanted_ones_stay(plans: TestClient) -> None:
     )
     do("update plan_history set created_at = now() - interval '31 days' where intent <> 'send the last mail'")
     assert "1 plans" in run(FOR_EVER.model_copy(update={"retain_plan_days": 30}))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         left = set(db.execute(text("select intent from plan_history")).scalars())
     assert left == {"send a mail", "send the last mail"}
 
@@ -256,7 +255,7 @@ def test_the_newest_versions_of_a_summary_stay_and_whatever_is_in_force(
     talk(client, "told", days_ago=0)
     summaries(tenant_id, ["superseded", "active", "rejected", "superseded", "superseded", "rejected"])
     assert "2 summaries" in run(FOR_EVER.model_copy(update={"retain_summary_versions": 3}))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         left = db.execute(text("select version from summary order by version")).scalars().all()
     assert left == [2, 4, 5, 6]
 
@@ -266,7 +265,7 @@ def test_a_version_whose_base_went_covers_what_the_base_did(client: TestClient, 
     summaries(tenant_id, ["superseded", "superseded", "superseded", "active"])
     do("update summary set base_version = version - 1 where version > 1")
     assert "2 summaries" in run(FOR_EVER.model_copy(update={"retain_summary_versions": 2}))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         left = db.execute(text("select version, base_version, covered_tokens from summary order by 1")).all()
     assert [tuple(row) for row in left] == [(3, None, 30), (4, 3, 10)]
 
@@ -306,7 +305,7 @@ class TestWishes:
         answer = client.put("/v1/retention", json=wish)
         assert answer.status_code == 422
         assert next(iter(wish)) in answer.json()["detail"]
-        with session.reading() as db:
+        with session.read_transaction() as db:
             assert find_retention(db, tenant_id) == Retention()
 
     def test_a_key_needs_the_scope_of_an_administrator(self, client: TestClient, tenant_id: UUID) -> None:

@@ -13,20 +13,19 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from models import session
-from models.counting import flush
-from models.retention import list_gone, note_gone
-from models.retention_find import _OLD, FIRST, Wishing, find_old_sessions, find_wishing
-from models.retention_run import RETENTION, LastRun, find_last_run
-from models.retention_settings import RetentionSettings
-from models.retention_steps import _FOLD_CALLS
-from models.session import transaction
-from models.tenant import create_key, ensure_tenant, find_caller, list_keys
-from models.work import Claim, WorkKind, claim, find_work, want
+from models import database as session
+from models.database import transaction
+from models.retention.delete import _FOLD_CALLS
+from models.retention.find import _OLD, FIRST, Wishing, find_old_sessions, find_wishing
+from models.retention.policy import RETENTION, LastRun, find_last_run, list_gone, note_gone
+from models.retention.settings import RetentionSettings
+from models.telemetry.counters import flush
+from models.tenants.tenant import create_key, ensure_tenant, find_caller, list_keys
+from models.work.queue import Claim, WorkKind, claim, enqueue, find_work
 from tests.integration.test_retention import FOR_EVER, TEN_DAYS, calls, count, do, run, sessions, talk
 from tests.integration.watching import forget_counts, scrape
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.retain import retain
+from workers.jobs.retention import retain
 
 pytestmark = pytest.mark.usefixtures("one_day")
 
@@ -35,7 +34,7 @@ def take() -> Claim:
     """The work, as a worker takes it; whoever had it has lost its lease."""
     with transaction() as db:
         operator = ensure_tenant(db, "operator")
-        want(db, operator, WorkKind.SWEEP, RETENTION)
+        enqueue(db, operator, WorkKind.SWEEP, RETENTION)
         db.execute(text("update due_work set lease_until = now() - interval '1 s' where lease is not null"))
         work_id = db.execute(text("select work_id from due_work where key = 'retention'")).scalar_one()
         held = claim(db, work_id, lease_s=60, max_crashes=9)
@@ -45,7 +44,7 @@ def take() -> Claim:
 
 def gone(tenant_id: UUID) -> dict[str, int]:
     """What was noted to have gone, by table."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return {name: rows for _, name, rows in list_gone(db, tenant_id, days=2)}
 
 
@@ -141,7 +140,7 @@ class TestLeftovers:
                 db.execute(text(statement), {"s": age * 86_400, "l": label})
         assert run(self.days(key=0)) == "nothing was too old"
         assert run(self.days(key=10)) == "1 keys deleted"
-        with session.reading() as db:
+        with session.read_transaction() as db:
             assert {key.label for key in list_keys(db, tenant_id)} == {"young", "in force"}
         assert gone(tenant_id) == {"api_key": 1}
 
@@ -150,7 +149,7 @@ class TestLeftovers:
             key = create_key(db, tenant_id, label="soon", lasts=timedelta(days=1))
             db.execute(text("update api_key set created_at = now() - interval '9 years'"))
         run(self.days(key=1))
-        with session.reading() as db:
+        with session.read_transaction() as db:
             assert find_caller(db, key) is not None
 
     def test_work_that_was_given_up_goes_at_its_age_and_begins_anew_when_it_is_asked_for(
@@ -158,7 +157,7 @@ class TestLeftovers:
     ) -> None:
         with transaction() as db:
             for key in ("old", "young", "waits"):
-                want(db, tenant_id, WorkKind.SUMMARIZE, key)
+                enqueue(db, tenant_id, WorkKind.SUMMARIZE, key)
         do("update due_work set state = 'dead', attempts = 5, last_error = 'x' where key <> 'waits'")
         do("update due_work set due_at = now() - interval '10 days 1 minute' where key in ('old', 'waits')")
         do("update due_work set due_at = now() - interval '9 days 23 hours' where key = 'young'")
@@ -167,7 +166,7 @@ class TestLeftovers:
         with transaction() as db:
             kept = db.execute(text("select key from due_work where kind = 'summarize' order by key"))
             assert kept.scalars().all() == ["waits", "young"]
-            want(db, tenant_id, WorkKind.SUMMARIZE, "old")
+            enqueue(db, tenant_id, WorkKind.SUMMARIZE, "old")
             work = find_work(db, tenant_id, WorkKind.SUMMARIZE, "old")
         assert work is not None
         assert (work.state, work.attempts) == ("ready", 0)
@@ -191,14 +190,14 @@ class TestLeftovers:
         do("update retention_log set day = day - 9 where name = 'session'")
         assert run(self.days(log=0)) == "nothing was too old"
         assert run(self.days(log=10)) == "1 old counts deleted"
-        with session.reading() as db:
+        with session.read_transaction() as db:
             left = [(name, rows) for _, name, rows in list_gone(db, tenant_id, days=30)]
         assert left == [("retention_log", 1), ("session", 3)]
 
 
 class TestHeard:
     def last_run(self) -> LastRun | None:
-        with session.reading() as db:
+        with session.read_transaction() as db:
             return find_last_run(db)
 
     def test_before_anything_asked_for_a_run_there_is_nothing_to_say(self, tenant_id: UUID) -> None:
@@ -285,7 +284,7 @@ class TestSize:
     def test_pages_join_without_a_gap(
         self, client: TestClient, tenant_id: UUID, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("models.retention_find.LOOKED_AT", 2)
+        monkeypatch.setattr("models.retention.find.LOOKED_AT", 2)
         for number in range(7):
             talk(client, f"old-{number}", days_ago=11 + number % 2)
         do("update session set last_turn_at = now() where session_id in ('old-2', 'old-5')")
@@ -294,7 +293,7 @@ class TestSize:
         del tenant_id
 
     def test_without_a_wish_no_session_is_looked_at(self, many: UUID) -> None:
-        with session.reading() as db:
+        with session.read_transaction() as db:
             assert find_wishing(db, "session_days", general=0) == []
             assert find_wishing(db, "session_days", general=9) == [Wishing(many, 9)]
             assert find_wishing(db, "session_days", general=365) == []
@@ -309,7 +308,7 @@ class TestSize:
             db.execute(text("set local statement_timeout = 10"))
             return int(db.execute(text("select pg_sleep(9)")).rowcount)
 
-        monkeypatch.setattr("workers.jobs.retain.drop_old_plans", slow)
+        monkeypatch.setattr("workers.jobs.retention.drop_old_plans", slow)
         settings = OLD.model_copy(update={"retain_plan_days": 30})
         told = run(settings)
         assert told == "1 sessions deleted, 3 calls folded, given up this time: plans deleted"

@@ -10,10 +10,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from models import session
-from models.plan import MadePlan, PlanMethod, keep_plan
-from models.tenant import revoke_key
-from models.work import WorkKind, find_work
+from models import database as session
+from models.plans.plan import MadePlan, PlanMethod, keep_plan
+from models.tenants.tenant import revoke_key
+from models.work.queue import WorkKind, find_work
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until
 
@@ -53,7 +53,7 @@ def under_way(call: Callable[[], httpx2.Response]) -> Iterator[Future[httpx2.Res
 
 
 def one(query: str) -> object:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return db.execute(text(query)).scalar()
 
 

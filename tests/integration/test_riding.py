@@ -9,17 +9,17 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.gate import GateSettings
-from context.riding import RideOutcome
+from context.summary.gate import GateSettings
 from context.types import JsonObject
+from context.window.prefix_reuse import RideOutcome
 from llm.gateway import Gateway
 from llm.requests import CompletionReply, CompletionRequest
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
-from models import session
-from models.budget import Caps
-from models.counting import Counted, flush, read_counts
+from models import database as session
+from models.ledger.caps import Caps
 from models.settings import compression_settings
+from models.telemetry.counters import Counted, flush, read_counts
 from tests.integration.activating import Chat
 from tests.integration.summarizing import THRESHOLDS, Model, notes_of
 from workers.jobs.summarize import summarize_session
@@ -74,7 +74,7 @@ def chat(client: TestClient, tenant_id: UUID) -> Riding:
 
 def rides() -> dict[str, float]:
     flush()
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return {labels[0]: total for name, labels, total, _ in read_counts(db) if name is Counted.RIDES}
 
 
@@ -108,7 +108,7 @@ def test_the_request_on_the_wire_begins_as_the_chats_own(chat: Riding, server: S
     assert sent[-1]["role"] == "user"
     assert "[8] assistant: " in sent[-1]["content"]
     assert rides() == {RideOutcome.RIDDEN: 1}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select cached_tokens from llm_call")).scalar_one() == 700
 
 
@@ -233,6 +233,6 @@ def test_where_it_is_off_nothing_of_a_request_is_kept(chat: Riding, monkeypatch:
     compression_settings.cache_clear()
     chat.read(**ASKED)
     chat.sum_up(Model())
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select count(*) from chat_prefix")).scalar_one() == 0
     assert rides() == {}

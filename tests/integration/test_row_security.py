@@ -14,13 +14,14 @@ from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.exc import DBAPIError
 
 from afterturn.migrate import hold_to_tenants
-from models import session, settings
-from models.row_security import ROLE, VIEWS, keep_to
-from models.tenant import ensure_tenant
-from models.tenant_wall import POLICY, SEEN_THROUGH_VIEWS
-from models.text_keys import Cells, TextForgottenError
-from models.text_rotation import forget_text_key
-from models.work import WorkKind, want
+from models import database as session
+from models import settings
+from models.encryption.keys import TextCipher, TextForgottenError
+from models.rekeying.rotation import forget_text_key
+from models.tenants.row_security import ROLE, VIEWS, keep_to
+from models.tenants.row_security_setup import POLICY, SEEN_THROUGH_VIEWS
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, enqueue
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS
 from tests.integration.erasing import plant_everywhere
@@ -133,13 +134,17 @@ def test_the_role_can_neither_log_in_nor_step_around_the_wall(engine: Engine) ->
 
 
 def test_a_query_that_forgets_its_tenant_finds_its_own_rows_alone(owner: Owner, second: UUID) -> None:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         everything = counted(db)
         foreign = {tenant_id: counted(db, but=tenant_id) for tenant_id in (owner.tenant_id, second)}
 
     def look() -> list[dict[str, int]]:
         found = []
-        for way in (session.reading, session.transaction, lambda: session.reading_briefly(5_000)):
+        for way in (
+            session.read_transaction,
+            session.transaction,
+            lambda: session.brief_read_transaction(5_000),
+        ):
             with way() as db:
                 found.append(counted(db))
         return found
@@ -172,7 +177,7 @@ def test_nothing_is_changed_or_added_for_somebody_else(owner: Owner, second: UUI
                 assert db.execute(text(f"delete from {name} where tenant_id <> '{second}'")).rowcount == 0  # noqa: S608
             update = "update session set last_seq = 0, start_seq = 0 where tenant_id = :theirs"
             assert db.execute(text(update), {"theirs": owner.tenant_id}).rowcount == 0
-            want(db, owner.tenant_id, WorkKind.SUMMARIZE, "planted")
+            enqueue(db, owner.tenant_id, WorkKind.SUMMARIZE, "planted")
 
     with pytest.raises(DBAPIError, match="row-level security"):
         behind_the_wall(second, steal)
@@ -186,11 +191,11 @@ def test_a_tenant_seals_behind_the_wall_and_sees_which_of_its_keys_were_forgotte
 
     def sealed() -> str:
         with session.transaction() as db:
-            return Cells(db, tenant_id).seal("c", "word")
+            return TextCipher(db, tenant_id).seal("c", "word")
 
     def opened() -> str:
-        with session.reading() as db:
-            return Cells(db, tenant_id).open("c", stored)
+        with session.read_transaction() as db:
+            return TextCipher(db, tenant_id).open("c", stored)
 
     stored = behind_the_wall(tenant_id, sealed)
     assert behind_the_wall(tenant_id, opened) == "word"
@@ -202,7 +207,7 @@ def test_a_tenant_seals_behind_the_wall_and_sees_which_of_its_keys_were_forgotte
 
 def test_keys_are_out_of_reach_behind_the_wall(owner: Owner) -> None:
     def look() -> None:
-        with session.reading() as db:
+        with session.read_transaction() as db:
             db.execute(text("select secret_sha256 from api_key"))
 
     with pytest.raises(DBAPIError, match="permission denied for table api_key"):
@@ -211,7 +216,7 @@ def test_keys_are_out_of_reach_behind_the_wall(owner: Owner) -> None:
 
 def test_a_table_that_the_wall_does_not_hold_yet_is_closed(owner: Owner, engine: Engine) -> None:
     def look() -> None:
-        with session.reading() as db:
+        with session.read_transaction() as db:
             db.execute(text("select * from new_table"))
 
     with engine.begin() as db:
@@ -240,7 +245,7 @@ def test_a_transaction_that_failed_leaves_no_tenant_behind(owner: Owner, second:
 
 def test_a_call_leaves_the_next_one_of_its_thread_unheld(owner: Owner) -> None:
     behind_the_wall(owner.tenant_id, lambda: None)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select current_user")).scalar() != ROLE
 
 
@@ -256,7 +261,7 @@ def tables_used_unheld(engine: Engine) -> Iterator[set[str]]:
     def look(_: Any, __: Any, statement: str, *___: Any) -> None:
         used.update(re.findall(r"(?:from|into|update|join)\s+([a-z_]+)", statement.lower()))
 
-    with session.reading() as db:
+    with session.read_transaction() as db:
         pools = [engine, db.engine]
     for pool in pools:
         event.listen(pool, "before_cursor_execute", look)
@@ -339,7 +344,7 @@ def test_a_search_of_older_turns_is_served_by_its_index_behind_the_wall(
 
     def look() -> tuple[str, int]:
         search = f"select start from recall_passage where {column} && array[500::bigint] limit 600"  # noqa: S608 (of two names)
-        with session.reading() as db:
+        with session.read_transaction() as db:
             plan = "\n".join(db.execute(text(f"explain {search}")).scalars())
             return plan, len(db.execute(text(search)).all())
 

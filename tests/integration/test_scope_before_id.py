@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from api.app import make_app
 from api.settings import api_settings
-from models.tenant import SCOPES
+from models.tenants.tenant import SCOPES
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS, Door, Ids, Way, filled
 

@@ -11,15 +11,15 @@ from typer.testing import CliRunner
 from afterturn.work import app as work_commands
 from context.shadow.facts import pack
 from llm.failures import Cause, LlmFailure
-from models import session
-from models.budget import Caps
-from models.ledger import Reservation, Settlement, reserve, settle
-from models.shadow import record_reads
-from models.shadow_judge import take_waiting
-from models.text_columns import COLUMNS, count_cells
-from models.text_rotation import change_rows
-from models.work import WorkKind, WorkState, claim, find_work, put_off, want
-from models.work_errors import UNREADABLE
+from models import database as session
+from models.ledger.call import Reservation, Settlement, reserve, settle
+from models.ledger.caps import Caps
+from models.rekeying.columns import COLUMNS, count_cells
+from models.rekeying.rotation import change_rows
+from models.shadow.judge import take_waiting
+from models.shadow.reads import record_reads
+from models.work.errors import UNREADABLE
+from models.work.queue import WorkKind, WorkState, claim, enqueue, find_work, retry_later
 from tests.integration.erasing import talk
 from tests.integration.sealing import FIRST, SECOND, Environment, tables_with_traces
 
@@ -32,7 +32,7 @@ SALT = b"\x02 sixteen bytes!"
 def fail(tenant_id: UUID) -> None:
     """Let a session's work be given up, and its call fail, with words of a provider."""
     with session.transaction() as db:
-        want(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
+        enqueue(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
         work = find_work(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
         assert work is not None
         now = datetime.now(UTC)
@@ -43,7 +43,7 @@ def fail(tenant_id: UUID) -> None:
         )
         held = claim(db, work.work_id, lease_s=60, max_crashes=3)
         assert held is not None
-        assert put_off(db, held, FAILURE.message, delay_s=0, max_attempts=1, own=FAILURE.reason)
+        assert retry_later(db, held, FAILURE.message, delay_s=0, max_attempts=1, own=FAILURE.reason)
 
 
 def shown(client: TestClient) -> str:
@@ -80,7 +80,7 @@ def test_errors_are_sealed_and_opened_with_all_else(
     keys.use(FIRST, sealing=False)
     list(change_rows(session.transaction, tenant_id, to="plain"))
     assert tables_with_traces(WORD) == {"due_work", "llm_call"}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert sum(count_cells(db, tenant_id, column)[0] for column in COLUMNS) == 0
 
 
@@ -91,7 +91,7 @@ def test_where_an_error_cannot_be_sealed_it_is_told_in_our_own_words(
     keys.use(SECOND)
     fail(tenant_id)
     assert tables_with_traces(WORD) == set()
-    with session.reading() as db:
+    with session.read_transaction() as db:
         work = find_work(db, tenant_id, WorkKind.SUMMARIZE, SESSION)
     assert work is not None
     assert (work.state, work.last_error) == (WorkState.DEAD, FAILURE.reason)
@@ -106,7 +106,7 @@ def test_the_salt_of_digests_is_sealed_so_that_nobody_can_try_words_on_them(
     keys.use(FIRST)
     sealed = record(tenant_id)
     talk(client, SESSION, 1, first=2)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         salts = {row.read_id: row.salt for row in db.execute(text("select read_id, salt from shadow_read"))}
     assert salts[plain] == SALT
     assert SALT not in bytes(salts[sealed])

@@ -8,11 +8,14 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from context.plans.features import intent_sha, read_features
-from context.priors.state_bytes import state_from_bytes
-from models import session
-from models.learning import find_counted, read_page
-from models.plan import (
+from context.priors.state import state_from_bytes
+from context.tool_plans.features import intent_sha, read_features
+from models import database as session
+from models.encryption.keys import TextUnavailableError
+from models.learning.prior_set import SetState, load_set
+from models.learning.progress import find_counted, read_page
+from models.plans.outcome import read_outcomes
+from models.plans.plan import (
     FailedPlan,
     MadePlan,
     PlanMethod,
@@ -22,10 +25,7 @@ from models.plan import (
     keep_plan,
     want_plan,
 )
-from models.plan_outcome import read_outcomes
-from models.prior import SetState, load_set
-from models.text_keys import TextUnavailableError
-from models.text_rotation import change_rows
+from models.rekeying.rotation import change_rows
 from tests.integration.erasing import post_turn
 from tests.integration.learning import (
     NAME,
@@ -119,7 +119,7 @@ def lived(client: TestClient, tenant_id: UUID) -> list[Any]:
     post_turn(client, "s1", {"turn_id": "t1", "messages": said, "plan": {"plan_id": str(ready)}})
     post_turn(client, "s1", {"turn_id": "t2", "messages": said, "plan": own})
     documents = [shown(client, f"/v1/plans/{one}") for one in (ready, failed, wanted)]
-    with session.reading() as db:
+    with session.read_transaction() as db:
         taught = [read_page(db, tenant_id, catalog, **EVERY) for catalog in ("tools", None)]
         read = read_outcomes(db, tenant_id, "tools", **EVERY)
     return [
@@ -195,7 +195,7 @@ def test_what_is_learned_of_sealed_plans_is_the_same_and_is_sealed(
 
 def learned(tenant_id: UUID) -> tuple[Any, ...]:
     """What was counted, and the set in force."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         counted = find_counted(db, tenant_id, NAME)
         stored = load_set(db, place(tenant_id), state=SetState.ACTIVE)
     assert counted.state is not None
@@ -204,7 +204,7 @@ def learned(tenant_id: UUID) -> tuple[Any, ...]:
 
 
 def stored_bytes() -> list[bytes]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return [
             db.execute(text("select state from learning_state")).scalar_one(),
             db.execute(text("select blob from prior_set")).scalar_one(),
@@ -220,5 +220,5 @@ def test_words_of_a_plan_do_not_open_in_the_row_of_another(
     move = f"update plan_history set {column} = (select {column} from plan_history where plan_id = :other)"  # noqa: S608 (names of our own)
     with session.transaction() as db:
         db.execute(text(f"{move} where plan_id = :one"), {"one": one, "other": other})
-    with session.reading() as db, pytest.raises(TextUnavailableError, match="where it stands"):
+    with session.read_transaction() as db, pytest.raises(TextUnavailableError, match="where it stands"):
         find_plan(db, tenant_id, one)

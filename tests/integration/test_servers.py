@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
 from afterturn.stack.request import Addresses
-from models import session
+from models import database as session
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_no_way_to_connect_drops_a_connection_that_is_open(engine: Engine) -> No
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", ResourceWarning)
         for timeout_ms in range(1_000, 1_008):
-            with session.reading_briefly(timeout_ms) as db:
+            with session.brief_read_transaction(timeout_ms) as db:
                 db.execute(text("select 1"))
         gc.collect()
     assert [str(warning.message) for warning in told if "psycopg" in str(warning.message)] == []

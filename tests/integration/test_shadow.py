@@ -9,14 +9,14 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.window.request import NO_LIMITS, ContextRequest, read_request
-from api.window.shadow import Shadow, record_shadow
-from api.window.trial import Asking, lay_window
-from context.shadow.parts import Part
-from models import session
+from api.context.request import NO_LIMITS, ContextRequest, read_request
+from api.shadow.record import Shadow, record_shadow
+from api.shadow.variants import VariantQuery, lay_window
+from context.shadow.parts import ShadowPart
+from models import database as session
 from models.settings import compression_settings
-from models.shadow_settings import shadow_settings
-from models.work import WorkKind, WorkState, find_work
+from models.shadow.settings import shadow_settings
+from models.work.queue import WorkKind, WorkState, find_work
 from tests.integration.activating import Chat
 from tests.integration.reading import FACT, Platform, long_report
 from tests.integration.shadowing import (
@@ -58,7 +58,7 @@ def test_without_shadow_an_answer_says_nothing_of_it_and_nothing_is_recorded(cha
 
 def test_a_summary_in_shadow_is_not_shown_and_all_of_history_is_raw(chat: Chat) -> None:
     summarized(chat, NOTES)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     answer = chat.read(**WIDE)
     assert answer["shadow"] == {"parts": ["summaries"], "recorded": True}
     assert answer["certificate"]["summary_covers"] is None
@@ -75,7 +75,7 @@ def test_messages_in_shadow_are_those_of_a_session_that_was_never_summarized(cha
     chat.count = 0
     summarized(chat, NOTES)
     assert chat.read(**WIDE)["messages"] != before
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     assert chat.read(**WIDE)["messages"] == before
 
 
@@ -92,7 +92,7 @@ def by_number(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("by_number")
 def test_a_prepared_summary_takes_effect_in_shadow_and_the_answer_stays_raw(chat: Chat) -> None:
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     chat.say(24)
     chat.pass_by(3_600)
     chat.say()
@@ -107,7 +107,7 @@ def test_a_prepared_summary_takes_effect_in_shadow_and_the_answer_stays_raw(chat
 def test_a_switch_in_the_middle_of_a_session_loses_nothing_either_way(chat: Chat) -> None:
     summarized(chat, NOTES)
     assert chat.read(**WIDE)["certificate"]["summary_covers"] == [1, 50]
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     chat.say()
     assert chat.read(**WIDE)["certificate"]["tail"] == [1, 72]
     switch(chat.tenant_id)
@@ -118,7 +118,7 @@ def test_a_switch_in_the_middle_of_a_session_loses_nothing_either_way(chat: Chat
 
 def test_history_in_shadow_that_does_not_fit_is_the_newest_suffix(chat: Chat) -> None:
     summarized(chat, NOTES)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     certificate = chat.read(context_window=4_000, max_tokens=500)["certificate"]
     assert certificate["fits"]
     assert certificate["tail_contiguous"]
@@ -127,7 +127,7 @@ def test_history_in_shadow_that_does_not_fit_is_the_newest_suffix(chat: Chat) ->
 
 def test_a_filter_in_shadow_hides_no_tool_and_names_none(platform: Platform) -> None:
     assert names(platform.ask("hey, thanks!", tools=TOOLS)) == ["message"]
-    switch(platform.tenant_id, Part.FILTERING)
+    switch(platform.tenant_id, ShadowPart.FILTERING)
     answer = platform.ask("hey, thanks!", tools=TOOLS, hint="block")
     assert answer["tools"] == TOOLS
     assert (answer["preflight"]["tool_allowlist"], answer["preflight"]["hidden"]) == (None, 0)
@@ -141,13 +141,13 @@ def test_a_catalog_in_shadow_is_sent_as_it_came(platform: Platform) -> None:
     many = [tool_of(f"tool_{number}", long) for number in range(60)]
     ask = {"tools": many, "kind": "cron", "model": "some/unknown-model", "context_window": 128_000}
     assert platform.ask("Please do.", **ask)["tools"] != many
-    switch(platform.tenant_id, Part.CATALOG)
+    switch(platform.tenant_id, ShadowPart.CATALOG)
     assert platform.ask("Please do.", **ask)["tools"] == many
 
 
 def test_a_catalog_in_shadow_that_no_window_holds_is_compacted_all_the_same(platform: Platform) -> None:
     many = [tool_of(f"tool_{number}", "It does a thing, with many words. " * 20) for number in range(60)]
-    switch(platform.tenant_id, Part.CATALOG)
+    switch(platform.tenant_id, ShadowPart.CATALOG)
     answer = platform.ask("Please do.", tools=many, kind="cron", context_window=8_000, max_tokens=500)
     assert answer["certificate"]["fits"]
     assert answer["tools"] != many
@@ -157,14 +157,14 @@ def test_a_large_result_in_shadow_stands_whole_where_it_was(platform: Platform) 
     platform.turn("Read the report.", long_report())
     platform.turn("Thank you.")
     assert FACT not in text_of(platform.ask("Fine."))
-    switch(platform.tenant_id, Part.EXTRACTS)
+    switch(platform.tenant_id, ShadowPart.EXTRACTS)
     assert long_report() in text_of(platform.ask("Fine."))
 
 
 def test_a_large_result_in_shadow_that_does_not_fit_stays_a_pointer(platform: Platform) -> None:
     platform.turn("Read the report.", long_report())
     platform.turn("Thank you.")
-    switch(platform.tenant_id, Part.EXTRACTS)
+    switch(platform.tenant_id, ShadowPart.EXTRACTS)
     answer = platform.ask("Fine.", context_window=4_000, max_tokens=500)
     assert answer["certificate"]["tail"] == [1, 6]
     assert long_report() not in text_of(answer)
@@ -172,10 +172,10 @@ def test_a_large_result_in_shadow_that_does_not_fit_stays_a_pointer(platform: Pl
 
 def test_a_record_holds_numbers_and_no_word(chat: Chat) -> None:
     summarized(chat, NOTES)
-    switch(chat.tenant_id, *Part)
+    switch(chat.tenant_id, *ShadowPart)
     chat.read(**WIDE, tools=TOOLS)
     found = records(chat.tenant_id)
-    assert [one["part"] for one in found] == [*sorted(Part), "together"]
+    assert [one["part"] for one in found] == [*sorted(ShadowPart), "together"]
     assert {one["state"] for one in found} == {"waiting"}
     by_part = {one["part"]: one for one in found}
     assert by_part["summaries"]["would_tokens"] < by_part["summaries"]["served_tokens"]
@@ -192,7 +192,7 @@ def test_what_the_next_turn_needs_and_the_summary_lacks_is_lost(chat: Chat) -> N
     chat.say(messages=said("Remember WB-1001, WB-1002, WB-1003 and WB-1004.", "I shall."))
     summarized(chat, "Notes that keep WB-1001 alone.")
     chat.say(messages=said("And WB-1035.", "That too."))
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     asked = "What of WB-1001 and of WB-1002, and of WB-1035?"
     chat.read(**WIDE, messages=[{"role": "user", "content": asked}])
     assert judge_now(chat.tenant_id) == "0 records judged, 0 given up"
@@ -217,7 +217,7 @@ def said(question: str, answer: str) -> list[dict[str, Any]]:
 
 def test_a_call_of_a_tool_that_would_have_been_hidden_is_counted(platform: Platform) -> None:
     forget_counts()
-    switch(platform.tenant_id, Part.FILTERING)
+    switch(platform.tenant_id, ShadowPart.FILTERING)
     platform.turn("Hello.")
     platform.ask("hey, thanks!", tools=TOOLS)
     platform.turn("hey, thanks!", "a page", tool="web_fetch")
@@ -232,7 +232,7 @@ def test_a_call_of_a_tool_that_would_have_been_hidden_is_counted(platform: Platf
 
 
 def test_the_first_read_of_a_session_is_judged_too(platform: Platform) -> None:
-    switch(platform.tenant_id, Part.FILTERING)
+    switch(platform.tenant_id, ShadowPart.FILTERING)
     platform.ask("hey, thanks!", tools=TOOLS)
     platform.turn("hey, thanks!", "sent", tool="message")
     judge_now(platform.tenant_id)
@@ -242,13 +242,13 @@ def test_the_first_read_of_a_session_is_judged_too(platform: Platform) -> None:
 
 def test_a_record_whose_turn_never_comes_is_given_up_with_its_digests(chat: Chat) -> None:
     chat.say(2)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     chat.read()
     with session.transaction() as db:
         db.execute(text("update shadow_read set made_at = made_at - interval '2 hours'"))
     assert judge_now(chat.tenant_id, shadow_wait_s=3_600) == "0 records judged, 1 given up"
     assert [one["state"] for one in records(chat.tenant_id)] == ["lapsed"]
-    with session.reading() as db:
+    with session.read_transaction() as db:
         work = find_work(db, chat.tenant_id, WorkKind.SHADOW, JUDGE)
     assert work is not None
     assert work.state == WorkState.IDLE
@@ -256,7 +256,7 @@ def test_a_record_whose_turn_never_comes_is_given_up_with_its_digests(chat: Chat
 
 def test_a_session_that_began_anew_is_not_judged_by_what_it_was(chat: Chat) -> None:
     chat.say(2)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     chat.read()
     assert chat.client.post("/v1/sessions/s1/reset").status_code == 200
     chat.say()
@@ -269,7 +269,7 @@ def test_only_a_share_of_the_reads_is_recorded_where_that_is_set(
     monkeypatch.setenv("AFTERTURN_SHADOW_SHARE", "0")
     shadow_settings.cache_clear()
     chat.say(2)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     answer = chat.read()
     monkeypatch.undo()
     shadow_settings.cache_clear()
@@ -294,7 +294,7 @@ def test_what_the_settings_say_holds_for_tenants_without_a_switch(
 
 def test_erasing_a_session_leaves_numbers_that_name_nobody(chat: Chat) -> None:
     chat.say(2)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     chat.read()
     receipt = chat.client.delete("/v1/sessions/s1").json()
     assert receipt["invalidated"]["shadow_read"] == 1
@@ -305,7 +305,7 @@ def test_erasing_a_session_leaves_numbers_that_name_nobody(chat: Chat) -> None:
 
 def test_however_a_session_goes_its_name_goes_from_the_record(chat: Chat) -> None:
     chat.say(2)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     chat.read()
     with session.transaction() as db:
         db.execute(text("delete from message"))
@@ -316,24 +316,26 @@ def test_however_a_session_goes_its_name_goes_from_the_record(chat: Chat) -> Non
 
 def test_nothing_is_recorded_of_a_session_that_changed_meanwhile(chat: Chat) -> None:
     chat.say(2)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     asking = asking_of(chat)
     with session.transaction() as db:
         db.execute(text("update session set generation = generation + 1"))
-    shadow = Shadow(frozenset({Part.SUMMARIES}), is_recorded=True)
+    shadow = Shadow(frozenset({ShadowPart.SUMMARIES}), is_recorded=True)
     record_shadow(asking, lay_window(asking, shadow.applied), shadow)
     assert records(chat.tenant_id) == []
 
 
-def asking_of(chat: Chat) -> Asking:
+def asking_of(chat: Chat) -> VariantQuery:
     """A request to the session as it stands."""
     request = ContextRequest(model="gpt-4o", messages=[{"role": "user", "content": "And now?"}])
-    return Asking(chat.tenant_id, chat.session_id, request, read_request(request), chat.standing, NO_LIMITS)
+    return VariantQuery(
+        chat.tenant_id, chat.session_id, request, read_request(request), chat.standing, NO_LIMITS
+    )
 
 
 def test_editing_a_message_forgets_the_digests_of_its_session(chat: Chat) -> None:
     chat.say(2)
-    switch(chat.tenant_id, Part.SUMMARIES)
+    switch(chat.tenant_id, ShadowPart.SUMMARIES)
     chat.read()
     edit = {"message": {"role": "user", "content": "Something else."}}
     answer = chat.client.patch("/v1/sessions/s1/messages/1", json=edit)

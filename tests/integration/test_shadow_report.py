@@ -14,14 +14,14 @@ from typer.testing import CliRunner, Result
 from afterturn.__main__ import app
 from afterturn.client import Client
 from afterturn.planting import plant_and_probe
-from context.profiles.types import ProfileOverride
-from context.shadow.parts import Part
+from context.providers.profile_types import ProfileOverride
+from context.shadow.parts import ShadowPart
 from context.shadow.planted import PLANTED
-from models import session
-from models.profile import set_override
-from models.shadow import find_switch, forget_old_reads, record_reads
-from models.summary import store_summary
-from models.tenant import ensure_tenant
+from models import database as session
+from models.catalogs.model_profile import set_override
+from models.conversations.summary import store_summary
+from models.shadow.reads import find_switch, forget_old_reads, record_reads
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.erasing import new_summary, post_turn
 from tests.integration.shadowing import fresh_switches, records, switch
@@ -205,8 +205,8 @@ def test_the_command_puts_parts_in_shadow_and_takes_them_out(client: TestClient,
     assert "summaries  in use" in shown
     assert "extracts   in shadow" in shown
     assert "in shadow: nothing" in run("off").output
-    with session.reading() as db:
-        assert find_switch(db, tenant_id, default=[Part.CATALOG]).parts == set()
+    with session.read_transaction() as db:
+        assert find_switch(db, tenant_id, default=[ShadowPart.CATALOG]).parts == set()
     refused = run("on", "--part", "summary")
     assert refused.exit_code == 2
 
@@ -224,5 +224,5 @@ def test_the_command_reports_a_table_and_json(client: TestClient, tenant_id: UUI
 
 
 def test_a_switch_is_known_to_the_api_after_its_cache(client: TestClient, tenant_id: UUID) -> None:
-    switch(tenant_id, Part.CATALOG)
+    switch(tenant_id, ShadowPart.CATALOG)
     assert client.get("/v1/shadow").json()["in_shadow"] == ["catalog"]

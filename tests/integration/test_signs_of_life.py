@@ -7,8 +7,8 @@ from celery.signals import after_task_publish, beat_init
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
-from models import session
-from models.heartbeat import beat, last_signs
+from models import database as session
+from models.work.heartbeat import beat, last_signs
 from workers import app as worker_app
 from workers.schedule import TaskName
 
@@ -28,7 +28,7 @@ def test_beat_is_seen_again_with_every_tick_that_leaves_it() -> None:
         assert "beat" in last_signs(db)
         db.execute(text("delete from heartbeat"))
     after_task_publish.send(sender=TaskName.TICK)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert "beat" in last_signs(db)
 
 

@@ -9,13 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.window import in_force
-from context.profiles.types import ProfileOverride
+from api.context import current_summarizer as in_force
+from context.providers.profile_types import ProfileOverride
 from llm.scripted import Mode, ScriptedServer, Step
-from models import session
-from models.heartbeat import beat
-from models.profile import set_override
-from models.work import WorkKind
+from models import database as session
+from models.catalogs.model_profile import set_override
+from models.work.heartbeat import beat
+from models.work.queue import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import further_step, leave_out, look_up, plan
 from tests.integration.test_precompute_job import ABOUT, BERTH, NOTES, newest_artifact
@@ -55,7 +55,7 @@ def step(platform: Platform) -> dict[str, Any]:
 
 
 def wished() -> list[str]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return list(db.execute(text("select origin from artifact_summary")).scalars())
 
 
@@ -80,7 +80,7 @@ def stands(platform: Platform, **counts: int) -> None:
 def test_what_an_agent_will_probably_ask_again_is_read_and_its_use_is_counted(platform: Platform) -> None:
     step(platform)
     assert set(wished()) == {"request"}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         artifacts = list(db.execute(text("select distinct artifact_id from artifact_summary")).scalars())
     for artifact in artifacts:
         platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.OK, NOTES), llm_prices=PRICES)
@@ -120,12 +120,12 @@ def test_a_tenants_own_counts_decide(platform: Platform, counts: dict[str, int],
 
 def test_a_use_ends_the_row_of_readings_without_one(platform: Platform) -> None:
     step(platform)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         artifacts = list(db.execute(text("select distinct artifact_id from artifact_summary")).scalars())
     for artifact in artifacts:
         platform.do(WorkKind.ARTIFACT, artifact, Step(Mode.OK, NOTES))
     step(platform)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select sum(unused) from speculation")).scalar() == 0
 
 

@@ -5,13 +5,13 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from api.window.answers import freshness
-from context.gate import GateSettings
+from api.context.answer import freshness
+from context.summary.gate import GateSettings
 from llm.failures import Cause, LlmFailure
 from llm.settings import LlmSettings
-from models import session
-from models.operating import list_refused
-from models.summary import STAND_IN, SummaryState
+from models import database as session
+from models.conversations.summary import STAND_IN, SummaryState
+from models.work.operator import list_refused
 from tests.integration.summarizing import MODEL, THRESHOLDS, Model, Room
 from workers.jobs.summarize import summarize_session
 
@@ -155,12 +155,12 @@ def test_an_outage_in_the_second_call_does_not_cost_the_refused_first_once_more(
 
 def test_a_refused_text_is_kept_for_operators_until_a_later_summary(room: Room) -> None:
     room.summarize(Model(MADE_UP, MADE_UP))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         [refused] = list_refused(db, room.tenant_id, most=10)
     assert (refused.session_id, refused.reason) == (room.session_id, "made-up")
     assert "ZX9Q1K" in refused.text
     room.add_turns(1)
     shrink(room)
     room.summarize(Model())
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert list_refused(db, room.tenant_id, most=10) == []

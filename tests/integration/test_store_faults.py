@@ -14,17 +14,17 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from context.artifacts.content import artifact_id_of
-from context.gate import GateSettings
-from context.priors.state_bytes import state_from_bytes
+from context.priors.state import state_from_bytes
+from context.summary.gate import GateSettings
 from llm.gateway import Gateway
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
-from models import session
-from models.budget import Caps
-from models.learning import find_counted
-from models.summary import SummaryState
-from models.tenant import ensure_tenant
-from models.work import WorkKind, WorkState, find_work, want
+from models import database as session
+from models.conversations.summary import SummaryState
+from models.learning.progress import find_counted
+from models.ledger.caps import Caps
+from models.tenants.tenant import ensure_tenant
+from models.work.queue import WorkKind, WorkState, enqueue, find_work
 from tests.integration.erasing import post_turn, tables_with
 from tests.integration.learning import (
     NAME,
@@ -40,9 +40,9 @@ from tests.integration.planning import Planning, tools_of
 from tests.integration.reading import FACT, Platform, long_report
 from tests.integration.store_faults import every_commit, works_off
 from tests.integration.summarizing import THRESHOLDS, Room, dialogue
-from tests.unit.plans.catalogs import MULTI_INTENT
 from tests.unit.priors.plans import numbers_of
-from workers.jobs.learn import CATALOG
+from tests.unit.tool_plans.catalogs import MULTI_INTENT
+from workers.jobs.learn.night import CATALOG
 from workers.jobs.lifecycle import run_work
 from workers.jobs.summarize import summarize_session
 from workers.settings import WorkerSettings
@@ -70,13 +70,13 @@ def model(server: ScriptedServer) -> Iterator[ScriptedServer]:
 
 
 def rows(query: str, **values: Any) -> list[tuple[Any, ...]]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return [tuple(row) for row in db.execute(text(query), values)]
 
 
 def state_of(tenant_id: UUID, kind: WorkKind, key: str) -> str | None:
     """The state of a piece of work; None where there is none."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_work(db, tenant_id, kind, key)
     return found.state if found else None
 
@@ -226,7 +226,7 @@ def test_what_plans_taught_is_counted_and_promoted_once() -> None:
         put(tenant_id, catalog_document())
         store_plans(tenant_id, shuffled())
         with session.transaction() as db:
-            want(db, tenant_id, WorkKind.LEARN, CATALOG + NAME)
+            enqueue(db, tenant_id, WorkKind.LEARN, CATALOG + NAME)
         works_off(
             fault,
             WorkKind.LEARN,
@@ -239,7 +239,7 @@ def test_what_plans_taught_is_counted_and_promoted_once() -> None:
 
 def counted(tenant_id: UUID) -> str:
     """All that is counted of a tenant's plans."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         data = find_counted(db, tenant_id, NAME).state
     assert data is not None
     return repr(numbers_of(state_from_bytes(data)))

@@ -7,15 +7,15 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
-from context.gate import Reason
+from context.summary.gate import Fault
 from llm.failures import Cause, LlmFailure
-from models import session
-from models.budget import Caps
-from models.clock import present
-from models.ledger import Reservation, Settlement, reserve, settle
-from models.limit import find_limit
-from models.summary import SummaryState
-from models.work import WorkState
+from models import database as session
+from models.conversations.summary import SummaryState
+from models.database import database_now
+from models.ledger.call import Reservation, Settlement, reserve, settle
+from models.ledger.caps import Caps
+from models.providers.context_limit import find_limit
+from models.work.queue import WorkState
 from tests.integration.summarizing import MODEL, Model, Room
 from workers.jobs.lifecycle import LeaseLostError
 
@@ -48,7 +48,7 @@ def long_room(tenant_id: UUID) -> Room:
 
 
 def parts() -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return int(db.execute(text("select count(*) from summary_part")).scalar_one())
 
 
@@ -62,9 +62,9 @@ def chunk_of(prompt: str) -> str:
 
 
 def test_a_refused_draft_is_stored_with_its_reason_and_history_stays_raw(room: Room) -> None:
-    assert room.summarize(Model(REFUSAL, REFUSAL)) == f"rejected: {Reason.REFUSAL}"
+    assert room.summarize(Model(REFUSAL, REFUSAL)) == f"rejected: {Fault.REFUSAL}"
     [refused] = room.summaries
-    assert (refused.state, refused.rejected_because) == (SummaryState.REJECTED, Reason.REFUSAL)
+    assert (refused.state, refused.rejected_because) == (SummaryState.REJECTED, Fault.REFUSAL)
     assert room.standing.summary is None
     assert room.standing.session.raw_messages == 10
 
@@ -74,7 +74,7 @@ def test_the_last_good_summary_stays_in_force_when_the_next_is_refused(room: Roo
     room.add_turns(4)
     room.summarize(Model(ERROR, ERROR))
     assert room.states == [SummaryState.ACTIVE, SummaryState.REJECTED]
-    assert room.summaries[1].rejected_because == Reason.ERROR_TEXT
+    assert room.summaries[1].rejected_because == Fault.ERROR_TEXT
     standing = room.standing
     assert standing.summary is not None
     assert (standing.summary.version, standing.session.summarized_seq) == (1, 8)
@@ -112,13 +112,13 @@ def test_a_refusal_of_another_base_does_not_stop_the_next_summary(room: Room) ->
 @pytest.mark.parametrize(
     ("cause", "reason"),
     [
-        (Cause.NO_CONTENT, Reason.EMPTY),
-        (Cause.NO_CHOICES, Reason.EMPTY),
-        (Cause.OUTPUT_CAP, Reason.CUT_OFF),
-        (Cause.CONTENT_FILTER, Reason.REFUSAL),
+        (Cause.NO_CONTENT, Fault.EMPTY),
+        (Cause.NO_CHOICES, Fault.EMPTY),
+        (Cause.OUTPUT_CAP, Fault.CUT_OFF),
+        (Cause.CONTENT_FILTER, Fault.REFUSAL),
     ],
 )
-def test_an_answer_without_usable_words_is_a_refused_draft(room: Room, cause: Cause, reason: Reason) -> None:
+def test_an_answer_without_usable_words_is_a_refused_draft(room: Room, cause: Cause, reason: Fault) -> None:
     model = Model(LlmFailure(cause), LlmFailure(cause))
     assert room.summarize(model) == f"rejected: {reason}"
     assert len(model.asked) == 2
@@ -163,7 +163,7 @@ def test_a_kept_chunk_answers_its_own_input_only(long_room: Room) -> None:
 
 def test_a_refused_chunk_ends_the_attempt(long_room: Room) -> None:
     model = Model(lambda: None, REFUSAL, REFUSAL)
-    assert long_room.summarize(model, **SMALL) == f"rejected: {Reason.REFUSAL}"
+    assert long_room.summarize(model, **SMALL) == f"rejected: {Fault.REFUSAL}"
     assert len(model.asked) == 3, "one good chunk, its successor, and the first chunk of the shorter try"
     assert long_room.standing.summary is None
 
@@ -213,26 +213,26 @@ def test_a_limit_that_a_refusal_names_is_kept_to_at_once_and_in_the_next_job(lon
 
 def test_the_summarizers_limit_is_no_other_sessions(long_room: Room) -> None:
     assert long_room.summarize(Model(refusing(4_000))) == "activated version 1"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) == 4_000
         assert find_limit(db, long_room.tenant_id, MODEL, "another") is None
 
 
 def test_a_limit_that_larger_calls_of_the_ledger_contradict_is_not_believed(long_room: Room) -> None:
     with session.transaction() as db:
-        now = present(db)
+        now = database_now(db)
         asked = Reservation(long_room.tenant_id, "summary", MODEL, 5_000, Decimal(0))
         call_id = reserve(db, asked, caps=Caps(), now=now)
         settle(db, long_room.tenant_id, call_id, Settlement(0.1, input_tokens=4_001), now=now)
     assert long_room.summarize(Model(refusing(4_000))) == "activated version 1"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
 
 
 @pytest.mark.parametrize("limit", [None, 999, 128_000, 200_000])
 def test_a_refusal_that_names_no_smaller_window_teaches_nothing(long_room: Room, limit: int | None) -> None:
     assert long_room.summarize(Model(refusing(limit))) == "activated version 1"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
 
 
@@ -240,7 +240,7 @@ def test_what_a_fallback_names_is_no_limit_of_the_summarizer(long_room: Room) ->
     refused = refusing(4_000)
     refused.model = "another-model"
     long_room.summarize(Model(refused))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert find_limit(db, long_room.tenant_id, MODEL, long_room.session_id) is None
 
 
@@ -311,4 +311,4 @@ def test_what_is_no_notes_is_not_made_notes_by_what_is_put_back(room: Room, said
     room.add_turns(4)
     room.summarize(Model(said, said))
     assert room.states == [SummaryState.ACTIVE, SummaryState.REJECTED]
-    assert room.summaries[1].rejected_because in {Reason.ERROR_TEXT, Reason.REFUSAL}
+    assert room.summaries[1].rejected_because in {Fault.ERROR_TEXT, Fault.REFUSAL}

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
 from llm.failures import Cause, LlmFailure
-from models import session
-from models.session_reset import reset_session
-from models.summary import SummaryState, activate_version, retire_summaries
-from models.work import WorkState
+from models import database as session
+from models.conversations.reset import reset_session
+from models.conversations.summary import SummaryState, activate_version, retire_summaries
+from models.work.queue import WorkState
 from tests.integration.summarizing import Model, Room, dialogue
 from workers.jobs.lifecycle import LEASE_LOST, LeaseLostError
 
@@ -98,7 +98,7 @@ def test_a_turn_that_arrives_meanwhile_stays_in_the_raw_tail(room: Room) -> None
 
 
 def sum_of_tokens() -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return int(db.execute(text("select sum(tokens) from message")).scalar_one())
 
 
@@ -138,7 +138,7 @@ def test_an_erased_session_stays_erased(room: Room) -> None:
 
     outcome = room.summarize(Model(erase))
     assert outcome.startswith("discarded")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select count(*) from session")).scalar_one() == 0
         assert db.execute(text("select count(*) from summary")).scalar_one() == 0
 
@@ -242,7 +242,7 @@ def test_no_transaction_and_no_connection_is_held_while_the_model_answers(room: 
 
     def look() -> None:
         seen.append(engine.pool.checkedout())  # type: ignore[attr-defined]
-        with session.reading() as db:
+        with session.read_transaction() as db:
             open_ones = text(
                 "select count(*) from pg_stat_activity where datname = current_database() "
                 "and pid <> pg_backend_pid() and (state like 'idle in%' or state = 'active') "

@@ -9,16 +9,16 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from api.window.in_force import Known, forget, prompt, summarizer
+from api.context.current_summarizer import KnownWorkers, forget, prompt, summarizer
 from context.focus import normalise
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.scripted import Mode, ScriptedServer, Step
-from models import session
-from models.artifact_lookup import Maker, find_exact
-from models.artifact_renewal import want_anew
-from models.heartbeat import ARTIFACT_PROMPT, beat
-from models.planning_settings import planning_settings
-from models.work import WorkKind
+from models import database as session
+from models.artifacts.settings import planning_settings
+from models.artifacts.summary_cache import want_anew
+from models.artifacts.summary_lookup import Maker, find_exact
+from models.work.heartbeat import ARTIFACT_PROMPT, beat
+from models.work.queue import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import AGENT, SMALL, further_step, newest_artifact, used
 from tests.waiting import wait_until
@@ -77,7 +77,7 @@ def shown(platform: Platform, question: str = QUESTION, **fields: Any) -> list[d
 def askers() -> list[tuple[str, str | None]]:
     """In which words, and for which session, a summary is waited for."""
     asked = text("select focus, session_id from artifact_summary where state = 'wanted'")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return [(row.focus, row.session_id) for row in db.execute(asked)]
 
 
@@ -91,7 +91,7 @@ def came_from(prompt_version: str) -> None:
 
 
 def wanted() -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return int(
             db.execute(text("select count(*) from artifact_summary where state = 'wanted'")).scalar_one()
         )
@@ -232,7 +232,7 @@ def test_an_erasure_waits_for_the_copy_of_a_question_and_takes_it_along(platform
 
 def is_held_up() -> bool:
     """Whether somebody waits for a lock."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return db.execute(text("select 1 from pg_locks where not granted limit 1")).first() is not None
 
 
@@ -296,7 +296,7 @@ def test_workers_that_were_not_seen_for_a_minute_say_nothing(tenant_id: UUID) ->
 def test_it_is_read_once_in_a_while(tenant_id: UUID) -> None:
     del tenant_id
     now = [0.0]
-    known = Known("summarizer", lambda: now[0])
+    known = KnownWorkers("summarizer", lambda: now[0])
     asks(FIRST)
     assert known.find() == FIRST
     asks(NEWER)

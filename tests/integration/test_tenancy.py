@@ -15,8 +15,8 @@ from sqlalchemy import text
 
 from api.mcp.resources import RESOURCES
 from api.mcp.tools import TOOLS
-from models import session
-from models.tenant import SCOPES, ensure_tenant
+from models import database as session
+from models.tenants.tenant import SCOPES, ensure_tenant
 from tests.integration.agents import MESSAGES, request
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS, ELSEWHERE, MORE, PUBLIC, Door, Ids, Way, filled, ways_in
@@ -72,7 +72,7 @@ def owner(client: TestClient, tenant_id: UUID) -> Owner:
 
 
 def one(query: str) -> str:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return str(db.execute(text(query)).scalar_one())
 
 
@@ -101,7 +101,7 @@ def call(client: TestClient, key: str, way: Way, door: Door, ids: Ids) -> httpx2
 
 def rows_of(tenant_id: UUID) -> dict[str, list[str]]:
     """Everything that a tenant has, table by table."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         tables = db.execute(
             text(
                 "select table_name from information_schema.columns where table_schema = 'public' "

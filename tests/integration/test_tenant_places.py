@@ -11,11 +11,11 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from api.app import make_app
-from api.documents import sandbox
-from api.errors import ProblemError
+from api.artifacts.documents import sandbox
+from api.http.errors import ProblemError
 from api.settings import api_settings
-from models import session
-from models.tenant import ensure_tenant
+from models import database as session
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until
 
@@ -57,7 +57,7 @@ def held(session_id: str) -> Iterator[None]:
 
 def waiting() -> int:
     """How many statements wait for a lock."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         return int(db.execute(text(query)).scalar_one())
 

@@ -13,19 +13,20 @@ from sqlalchemy.exc import OperationalError
 from typer.testing import CliRunner
 
 from afterturn.text import app as text_commands
-from models import session, text_keys
-from models.cipher import TextKey
-from models.text_forgotten import delete_key, find_uncleared
-from models.text_keys import (
-    Cells,
+from models import database as session
+from models.encryption import keys as text_keys
+from models.encryption.cipher import TextKey
+from models.encryption.forgotten import delete_key, find_uncleared
+from models.encryption.keys import (
+    TextCipher,
     TextForgottenError,
     TextUnavailableError,
     WrappedTextKey,
     forget_keys,
     wrap,
 )
-from models.text_rotation import rotate_keys
-from models.text_shed import shed_unreadable
+from models.rekeying.purge import shed_unreadable
+from models.rekeying.rotation import rotate_keys
 from tests.integration.erasing import post_turn, tool_turn
 from tests.integration.sealing import FIRST, SECOND, Environment
 from tests.waiting import wait_until
@@ -63,7 +64,7 @@ def forget_elsewhere(tenant_id: UUID) -> None:
 
 
 def uncleared(tenant_id: UUID) -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return len(find_uncleared(db, tenant_id))
 
 
@@ -84,9 +85,9 @@ def test_a_turn_that_comes_while_the_old_key_is_still_kept_is_sealed_with_a_new_
 def test_a_key_is_not_forgotten_while_a_transaction_seals_with_it(tenant_id: UUID, keys: Environment) -> None:
     del keys
     with session.transaction() as db:
-        Cells(db, tenant_id).seal("c", WORD)
+        TextCipher(db, tenant_id).seal("c", WORD)
     with session.transaction() as sealing:
-        Cells(sealing, tenant_id).seal("c", WORD)
+        TextCipher(sealing, tenant_id).seal("c", WORD)
         with session.transaction() as db:
             db.execute(text("set local lock_timeout = 100"))
             with pytest.raises(OperationalError, match="lock timeout"):
@@ -98,7 +99,7 @@ def test_a_key_is_not_forgotten_while_a_transaction_seals_with_it(tenant_id: UUI
 
 def is_waited_for() -> bool:
     waiting = "select exists (select from pg_locks where relation = 'text_key'::regclass and not granted)"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return bool(db.execute(text(waiting)).scalar())
 
 
@@ -123,27 +124,27 @@ def test_no_row_is_locked_by_who_seals(tenant_id: UUID, keys: Environment) -> No
     locks = "select mode from pg_locks where relation = 'text_key'::regclass and pid = pg_backend_pid()"
     for _ in range(12):
         with session.transaction() as db:
-            Cells(db, tenant_id).seal("c", WORD)
+            TextCipher(db, tenant_id).seal("c", WORD)
             assert "RowShareLock" in set(db.execute(text(locks)).scalars())
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select xmax::text from text_key")).scalar() == "0"
 
 
 def test_a_rotation_does_not_wait_for_who_seals(tenant_id: UUID, keys: Environment) -> None:
     with session.transaction() as db:
-        Cells(db, tenant_id).seal("c", WORD)
+        TextCipher(db, tenant_id).seal("c", WORD)
     keys.use(SECOND, FIRST)
     with session.transaction() as sealing:
-        Cells(sealing, tenant_id).seal("c", WORD)
+        TextCipher(sealing, tenant_id).seal("c", WORD)
         assert list(rotate_keys(session.transaction)) == [1]
 
 
 def test_a_key_is_looked_for_once_a_transaction(tenant_id: UUID, keys: Environment) -> None:
     del keys
     with session.transaction() as db:
-        Cells(db, tenant_id).seal("c", WORD)
+        TextCipher(db, tenant_id).seal("c", WORD)
         db.execute(text("delete from text_key"))
-        Cells(db, tenant_id).seal("c", WORD)
+        TextCipher(db, tenant_id).seal("c", WORD)
         assert db.execute(text("select count(*) from text_key")).scalar() == 0
         db.rollback()
 
@@ -153,16 +154,16 @@ def test_what_another_process_seals_with_a_later_key_opens_at_once(
 ) -> None:
     del keys
     with session.transaction() as db:
-        old = Cells(db, tenant_id).seal("c", "old")
-    with session.reading() as db:
-        assert Cells(db, tenant_id).open("c", old) == "old"
+        old = TextCipher(db, tenant_id).seal("c", "old")
+    with session.read_transaction() as db:
+        assert TextCipher(db, tenant_id).open("c", old) == "old"
     forget_elsewhere(tenant_id)
     later = TextKey.new()
     master_id, wrapped = wrap(tenant_id, later)
     with session.transaction() as db:
         db.execute(insert(WrappedTextKey).values(tenant_id=tenant_id, master_id=master_id, wrapped=wrapped))
-    with session.reading() as db:
-        assert Cells(db, tenant_id).open("c", later.seal(WORD, ("c", tenant_id))) == WORD
+    with session.read_transaction() as db:
+        assert TextCipher(db, tenant_id).open("c", later.seal(WORD, ("c", tenant_id))) == WORD
 
 
 @pytest.mark.parametrize("at_hand", [(FIRST,), (SECOND,), ()], ids=["its own", "another", "none"])
@@ -230,7 +231,7 @@ def test_forgetting_a_key_that_seals_nothing_leaves_nothing_to_clear(
 ) -> None:
     del keys
     with session.transaction() as db:
-        Cells(db, tenant_id).seal("c", WORD)
+        TextCipher(db, tenant_id).seal("c", WORD)
     told = CliRunner().invoke(text_commands, ["forget", "--tenant", "first"])
     assert (told.exit_code, told.output.strip()) == (0, "The key of first is gone.")
     assert uncleared(tenant_id) == 0
@@ -241,14 +242,14 @@ def test_what_does_not_open_once_all_was_removed_is_broken_and_not_forgotten(
 ) -> None:
     del keys
     with session.transaction() as db:
-        sealed = Cells(db, tenant_id).seal("c", WORD)
+        sealed = TextCipher(db, tenant_id).seal("c", WORD)
     forget_elsewhere(tenant_id)
     with session.transaction() as db:
-        Cells(db, tenant_id).seal("c", WORD)
+        TextCipher(db, tenant_id).seal("c", WORD)
     forget_keys()
     for expected in (TextForgottenError, TextUnavailableError):
-        with session.reading() as db, pytest.raises(TextUnavailableError) as raised:
-            Cells(db, tenant_id).open("c", sealed)
+        with session.read_transaction() as db, pytest.raises(TextUnavailableError) as raised:
+            TextCipher(db, tenant_id).open("c", sealed)
         assert raised.type is expected
         list(shed_unreadable(session.transaction, tenant_id))
     assert uncleared(tenant_id) == 0

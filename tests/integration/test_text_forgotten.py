@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 from afterturn.text import app as text_commands
 from context.artifacts.content import artifact_id_of
 from context.recall.passages import Passage
-from models import session
-from models.history import load_oldest
-from models.learning import Counted, keep_counted
-from models.recall import Progress, RecallKey, add_passages
-from models.text_columns import COLUMNS, count_cells
-from models.text_keys import TextUnavailableError
-from models.text_rotation import forget_text_key
-from models.text_shed import shed_unreadable
+from models import database as session
+from models.conversations.history import load_oldest
+from models.encryption.keys import TextUnavailableError
+from models.learning.progress import LearningCounts, keep_counted
+from models.recall.index import Progress, RecallKey, add_passages
+from models.rekeying.columns import COLUMNS, count_cells
+from models.rekeying.purge import shed_unreadable
+from models.rekeying.rotation import forget_text_key
 from tests.integration.doors import DOORS, MORE, Ids, Way, filled
 from tests.integration.erasing import plant_by_our_own_ways, post_turn, talk, tool_turn
 from tests.integration.sealing import FIRST, SECOND, Environment
@@ -44,7 +44,7 @@ def tenant(client: TestClient, tenant_id: UUID, keys: Environment) -> UUID:
     with session.transaction() as db:
         index = RecallKey(tenant_id, SESSION)
         assert add_passages(db, index, [said], base=Progress(), through_seq=1)
-        assert keep_counted(db, tenant_id, "tools", seen=0, counted=Counted(3, b"counts", {}))
+        assert keep_counted(db, tenant_id, "tools", seen=0, counted=LearningCounts(3, b"counts", {}))
     upload(client)
     plan = {"intent": f"find {WORD}", "catalog": "tools", "model": "m"}
     assert client.post("/v1/plans", json=plan).status_code == 202
@@ -71,13 +71,13 @@ def shed(tenant_id: UUID) -> dict[str, int]:
 
 
 def sealed_cells(tenant_id: UUID) -> dict[str, int]:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = {column.cell: count_cells(db, tenant_id, column)[0] for column in COLUMNS}
     return {name: count for name, count in found.items() if count}
 
 
 def one(query: str) -> str:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return str(db.execute(text(query)).scalar_one())
 
 
@@ -249,7 +249,7 @@ def test_a_tenant_goes_on_talking_while_what_was_lost_is_removed(
         traffic.goes_on()
     assert traffic.refused == []
     assert shed(tenant_id) == {}
-    with session.reading() as db:
+    with session.read_transaction() as db:
         log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=10_000, most=10_000)
         uploads = db.execute(text("select count(*) from artifact_attachment")).scalar()
     assert (len(log), uploads) == (MESSAGES * traffic.turns, traffic.turns)

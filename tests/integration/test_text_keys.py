@@ -10,14 +10,14 @@ from typer.testing import CliRunner
 
 from afterturn.text import app as text_commands
 from context.recall.passages import Passage
-from models import session
-from models.artifact_lookup import find_candidates, load_ready
-from models.history import load_oldest
-from models.recall import Progress, RecallKey, add_passages
-from models.recall_search import find_passages
-from models.summary import find_active, list_summaries
-from models.text_keys import Cells, TextUnavailableError, forget_keys
-from models.text_rotation import change_rows, forget_text_key, rotate_keys
+from models import database as session
+from models.artifacts.summary_lookup import find_candidates, load_ready
+from models.conversations.history import load_oldest
+from models.conversations.summary import find_active, list_summaries
+from models.encryption.keys import TextCipher, TextUnavailableError, forget_keys
+from models.recall.index import Progress, RecallKey, add_passages
+from models.recall.search import find_passages
+from models.rekeying.rotation import change_rows, forget_text_key, rotate_keys
 from tests.integration.erasing import plant_by_our_own_ways, post_turn, talk, tool_turn
 from tests.integration.sealing import FIRST, SECOND, WRONG, Environment, tables_with_traces
 
@@ -46,7 +46,7 @@ def answers(client: TestClient, tenant_id: UUID) -> dict[str, Any]:
         "/v1/sessions/s1/context",
         json={"model": "gpt-4o", "messages": [{"role": "user", "content": f"what of {WORD}?"}]},
     ).json()
-    with session.reading() as db:
+    with session.read_transaction() as db:
         log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
         summaries = [(one.version, one.text) for one in list_summaries(db, tenant_id, "s1")]
         ids = [row[0] for row in db.execute(text("select artifact_id from artifact order by 1"))]
@@ -127,7 +127,7 @@ def test_a_key_that_is_not_at_hand_is_said_and_nothing_is_changed(
         assert (answer.status_code, answer.json()["type"]) == (503, "text-key-unavailable")
         assert "AFTERTURN_TEXT_KEYS" in answer.json()["detail"]
     keys.use(FIRST)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert len(load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)) == 4
 
 
@@ -144,12 +144,12 @@ def test_a_rotation_wraps_keys_and_touches_no_text(
 ) -> None:
     post_turn(client, "s1", tool_turn("t1", WORD))
     bodies = text("select body from message order by seq")
-    with session.reading() as db:
+    with session.read_transaction() as db:
         before = db.execute(bodies).scalars().all()
     keys.use(SECOND, FIRST)
     assert list(rotate_keys(session.transaction)) == [1]
     keys.use(SECOND)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(bodies).scalars().all() == before
         log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=99, most=99)
     assert WORD in log[0].raw
@@ -160,7 +160,7 @@ def test_a_rotation_without_the_old_key_changes_nothing(client: TestClient, keys
     keys.use(SECOND)
     with pytest.raises(TextUnavailableError):
         list(rotate_keys(session.transaction))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select master_id from text_key")).scalars().all() == ["first"]
 
 
@@ -180,21 +180,21 @@ def test_whose_key_is_deleted_is_unreadable(client: TestClient, tenant_id: UUID,
     with session.transaction() as db:
         assert forget_text_key(db, tenant_id)
     keys.use(FIRST)
-    with session.reading() as db, pytest.raises(TextUnavailableError):
+    with session.read_transaction() as db, pytest.raises(TextUnavailableError):
         load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=4, most=1)
 
 
 def test_a_key_that_was_rolled_back_seals_nothing_later(tenant_id: UUID, keys: Environment) -> None:
     del keys
     with session.engine().connect() as undone:
-        Cells(undone, tenant_id).seal("message.body", WORD, "s1", 1)
-        Cells(undone, tenant_id).seal("message.body", WORD, "s1", 2)
+        TextCipher(undone, tenant_id).seal("message.body", WORD, "s1", 1)
+        TextCipher(undone, tenant_id).seal("message.body", WORD, "s1", 2)
         undone.rollback()
     with session.transaction() as db:
-        sealed = Cells(db, tenant_id).seal("message.body", WORD, "s1", 1)
+        sealed = TextCipher(db, tenant_id).seal("message.body", WORD, "s1", 1)
     forget_keys()
-    with session.reading() as db:
-        assert Cells(db, tenant_id).open("message.body", sealed, "s1", 1) == WORD
+    with session.read_transaction() as db:
+        assert TextCipher(db, tenant_id).open("message.body", sealed, "s1", 1) == WORD
 
 
 def test_old_rows_are_sealed_in_small_steps_and_opened_again(
@@ -220,7 +220,7 @@ def test_old_rows_are_sealed_in_small_steps_and_opened_again(
 
 
 def find_summary(tenant_id: UUID) -> str | None:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = find_active(db, tenant_id, "s1")
     return found.text if found else None
 
@@ -228,7 +228,7 @@ def find_summary(tenant_id: UUID) -> str | None:
 def test_without_a_key_not_a_byte_is_different(client: TestClient, keys: Environment) -> None:
     keys.use()
     post_turn(client, "s1", tool_turn("t1", WORD))
-    with session.reading() as db:
+    with session.read_transaction() as db:
         assert db.execute(text("select count(*) from text_key")).scalar() == 0
         assert WORD in db.execute(text("select body from message where seq = 1")).scalar_one()
 

@@ -12,13 +12,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from models import session
-from models.artifact_attachment import load_attachments
-from models.history import load_oldest
+from models import database as session
+from models.artifacts.attachment import load_attachments
+from models.conversations.history import load_oldest
+from models.encryption.keys import TextCipher, unwrap
+from models.rekeying.rotation import AT_ONCE
 from models.settings import database_settings
-from models.tenant import ensure_tenant
-from models.text_keys import Cells, unwrap
-from models.text_rotation import AT_ONCE
+from models.tenants.tenant import ensure_tenant
 from tests.data import ROOT
 from tests.integration.erasing import post_turn, tool_turn
 from tests.integration.sealing import FIRST, SECOND, Environment
@@ -98,7 +98,7 @@ def begin_rotation() -> "subprocess.Popen[str]":
 
 
 def wrapped_by(master_id: str) -> int:
-    with session.reading() as db:
+    with session.read_transaction() as db:
         found = db.execute(text("select count(*) from text_key where master_id = :id"), {"id": master_id})
         return int(found.scalar_one())
 
@@ -108,7 +108,7 @@ def give_keys_to_others() -> UUID:
     with session.transaction() as db:
         others = [ensure_tenant(db, f"other-{number}") for number in range(OTHERS)]
         for tenant_id in others:
-            Cells(db, tenant_id).seal("c", WORD)
+            TextCipher(db, tenant_id).seal("c", WORD)
         return UUID(db.execute(text("select max(tenant_id::text) from text_key")).scalar_one())
 
 
@@ -140,7 +140,7 @@ def test_a_rotation_that_is_killed_half_way_under_traffic_is_run_again_and_nobod
     assert traffic.refused == []
     assert wrapped_by("first") == 0
     keys.use(SECOND)
-    with session.reading() as db:
+    with session.read_transaction() as db:
         for row in db.execute(text("select tenant_id, master_id, wrapped from text_key")):
             unwrap(row.tenant_id, row.master_id, row.wrapped)
         log = load_oldest(db, tenant_id, "s1", after_seq=0, up_to_seq=10_000, most=10_000)

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import text
 
-from models.session import reading, transaction
+from models.database import read_transaction, transaction
 from tests.integration.summarizing import dialogue
 from tests.waiting import wait_until
 
@@ -133,7 +133,7 @@ def erased_meanwhile(statement: str, **values: str) -> Iterator[None]:
 
 def _somebody_waits_for(pid: int) -> bool:
     waiting = "select count(*) from pg_stat_activity where :pid = any(pg_blocking_pids(pid))"
-    with reading() as db:
+    with read_transaction() as db:
         return bool(db.execute(text(waiting), {"pid": pid}).scalar_one())
 
 

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from models.budget import Caps
-from models.ledger import Reservation, Settlement, reserve, settle
-from models.session import transaction
-from models.tenant import ensure_tenant
+from models.database import transaction
+from models.ledger.call import Reservation, Settlement, reserve, settle
+from models.ledger.caps import Caps
+from models.tenants.tenant import ensure_tenant
 from tests.integration.test_ledger import USED
 
 pytestmark = pytest.mark.usefixtures("one_day")

@@ -4,8 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from afterturn.__main__ import app
-from models import session
-from models.tenant import ensure_tenant
+from models import database as session
+from models.tenants.tenant import ensure_tenant
 from tests.integration.test_usage_api import make_call
 
 pytestmark = pytest.mark.usefixtures("one_day")

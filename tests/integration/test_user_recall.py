@@ -9,9 +9,9 @@ from sqlalchemy import text
 from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
-from models import session
-from models.recall_user import UserKey
-from models.tenant import ensure_tenant
+from models import database as session
+from models.recall.user import UserKey
+from models.tenants.tenant import ensure_tenant
 from tests.integration.conftest import make_key
 from tests.integration.recalling_users import (
     KAYAK,

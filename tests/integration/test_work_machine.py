@@ -16,22 +16,22 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import Connection, Engine, RootTransaction
 
-from models.dead_work import redrive
-from models.tenant import ensure_tenant
-from models.work import (
+from models.tenants.tenant import ensure_tenant
+from models.work.operator import redrive
+from models.work.queue import (
     Claim,
     DueWork,
     WorkKind,
     WorkState,
     claim,
+    enqueue,
     find_work,
     finish,
-    hold,
-    put_off,
+    lock_lease,
     renew,
-    want,
+    retry_later,
 )
-from models.work_rest import rest
+from models.work.rest import rest
 from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts, is_due, take_next
 
 LEASE_S = 20.0
@@ -67,7 +67,7 @@ class WorkMachine(RuleBasedStateMachine):
 
     @rule(key=KEYS, delay_s=SECONDS, awaited=st.booleans())
     def ask(self, key: str, delay_s: float, *, awaited: bool) -> None:
-        want(self.db, self.tenant, WorkKind.SUMMARIZE, key, delay_s=delay_s, awaited=awaited)
+        enqueue(self.db, self.tenant, WorkKind.SUMMARIZE, key, delay_s=delay_s, awaited=awaited)
         self.wishes[key] = self.wishes.get(key, 0) + 1
 
     @rule(seconds=SECONDS)
@@ -107,7 +107,7 @@ class WorkMachine(RuleBasedStateMachine):
     def end_badly(self, held: Claim | None, delay_s: float, *, own_fault: bool) -> None:
         most = MAX_ATTEMPTS if own_fault else None
         self.only_the_holder(
-            held, lambda one: put_off(self.db, one, "no", delay_s=delay_s, max_attempts=most)
+            held, lambda one: retry_later(self.db, one, "no", delay_s=delay_s, max_attempts=most)
         )
 
     @rule(held=claims, seconds=SECONDS)
@@ -149,7 +149,7 @@ class WorkMachine(RuleBasedStateMachine):
     def only_the_holder(self, held: Claim | None, act: Callable[[Claim], bool]) -> None:
         if held is None:
             return
-        mine = hold(self.db, held)
+        mine = lock_lease(self.db, held)
         before = facts(self.db)
         assert act(held) is mine
         if not mine:
@@ -157,7 +157,7 @@ class WorkMachine(RuleBasedStateMachine):
 
     @invariant()
     def at_most_one_lease_is_valid(self) -> None:
-        valid = [held.work_id for held in self.given[-4:] if hold(self.db, held)]
+        valid = [held.work_id for held in self.given[-4:] if lock_lease(self.db, held)]
         assert len(valid) == len(set(valid))
 
     @invariant()

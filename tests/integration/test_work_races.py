@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Connection, Engine, event, text
 
-from models import session
-from models.dead_work import list_work
-from models.due import Turns, look
-from models.work import Claim, WorkKind, WorkState, claim, want
+from models import database as session
+from models.work.due import Turns, look
+from models.work.operator import list_work
+from models.work.queue import Claim, WorkKind, WorkState, claim, enqueue
 from tests.integration.works import MAX_CRASHES, take_next
 
 MANY = 50_000
@@ -24,7 +24,7 @@ def committed(tenant_id: UUID) -> list[int]:
     """Thirty pieces of due work that every connection sees."""
     with session.transaction() as db:
         for number in range(30):
-            want(db, tenant_id, WorkKind.SUMMARIZE, f"s{number}")
+            enqueue(db, tenant_id, WorkKind.SUMMARIZE, f"s{number}")
         ids = [work.work_id for work in list_work(db, tenant_id, WorkState.READY)]
     return sorted(ids)
 

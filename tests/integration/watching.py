@@ -6,8 +6,8 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import ASGIApp
 
-from models import counting
-from models.counting import flush
+from models.telemetry import counters as counting
+from models.telemetry.counters import flush
 
 Samples = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 

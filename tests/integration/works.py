@@ -5,10 +5,10 @@ from uuid import UUID
 
 from sqlalchemy import Connection, text
 
-from models import session
-from models.conversation import lock_sessions
-from models.due import Due, Turns, claim_next, look
-from models.work import Claim, DueWork, WorkKind, claim, find_work, want
+from models import database as session
+from models.conversations.session import lock_sessions
+from models.work.due import Due, Turns, claim_next, look
+from models.work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
 from workers.settings import WorkerSettings
 
 QUICK = WorkerSettings(lease_s=1, renew_s=0.1, backoff_s=2, backoff_max_s=300, max_attempts=3)
@@ -84,11 +84,11 @@ def take_next(
 def commit_work(tenant: UUID) -> int:
     """Make a session's summary due for good, and say which work that is."""
     with session.transaction() as db:
-        want(db, tenant, WorkKind.SUMMARIZE, "s1")
+        enqueue(db, tenant, WorkKind.SUMMARIZE, "s1")
     return int(state(tenant).work_id)
 
 
 def state(tenant: UUID) -> DueWork:
     """That work as it is committed now."""
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return row(db, tenant)

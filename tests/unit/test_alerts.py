@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from api.request_times import RequestTimes
-from api.watched import Reading, Watched
-from models.counting import Counted
-from models.metrics import MOST_WORK, RoleCount, Snapshot, Spend, Total, WaitCount, WorkCount
-from models.provider import Gate, GateState
-from models.retention_run import LastRun
+from api.http.request_times import RequestTimes
+from api.metrics.families import Reading, Watched
+from models.providers.circuit_breaker import Gate, GateState
+from models.retention.policy import LastRun
+from models.telemetry.counters import Counted
+from models.telemetry.snapshot import MOST_WORK, RoleCount, Snapshot, Spend, Total, WaitCount, WorkCount
 from tests.data import ROOT
 from tests.promql import Samples, compile_query
 

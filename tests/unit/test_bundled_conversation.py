@@ -7,9 +7,9 @@ import pytest
 
 from afterturn.conversations import depot
 from afterturn.conversations.bundled import bundled_conversation
-from context.language import detect_language
+from context.conversation.turns import split_turns
+from context.text.language import detect_language
 from context.tokens import count_message
-from context.turns import split_turns
 from context.types import Message, Wire
 from context.wire import describe
 

@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.cache_activation import AWARE, BY_WINDOW, MAX_TOKENS, NOTES_TOKENS, PATTERNS, PRICES, cost
 from benchmarks.cache_replay import Policy, Recording, Replay, Tally, read_recording
-from context.activation import IMMEDIATE
-from context.budget import Budget
+from context.tokens.budget import Budget
+from context.window.activation import IMMEDIATE
 from tests.data import session_file
 
 pytestmark = pytest.mark.data

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from afterturn.conversations.events import Conversation, Entry, Transcript, to_conversation
 from afterturn.conversations.formats import parse_transcripts, read_conversations
+from context.conversation.tool_pairs import pairs_intact
 from context.errors import InvalidInputError
-from context.pairing import pairs_intact
 from context.types import Message, Role, Wire
 from context.wire import describe
 from tests.data import data_dir, session_file

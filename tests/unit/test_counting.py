@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.watched import MEANINGS
-from models.counting import LABELS, MOST_SERIES, OTHER, Counted, Counts
+from api.metrics.families import MEANINGS
+from models.telemetry.counters import LABELS, MOST_SERIES, OTHER, Counted, Counts
 
 AMOUNTS = st.lists(st.integers(0, 1_000), max_size=30)
 

@@ -5,12 +5,21 @@ from decimal import Decimal
 
 import pytest
 
-from api.request_times import RequestTimes
-from api.watched import Reading, Watched
-from models.counting import LABELS, Counted
-from models.metrics import CapCount, RoleCount, SetCount, Snapshot, Spend, Total, WaitCount, WorkCount
-from models.provider import Gate, GateState
-from models.retention_run import LastRun
+from api.http.request_times import RequestTimes
+from api.metrics.families import Reading, Watched
+from models.providers.circuit_breaker import Gate, GateState
+from models.retention.policy import LastRun
+from models.telemetry.counters import LABELS, Counted
+from models.telemetry.snapshot import (
+    CapCount,
+    RoleCount,
+    SetCount,
+    Snapshot,
+    Spend,
+    Total,
+    WaitCount,
+    WorkCount,
+)
 from tests.data import ROOT
 from tests.promql import Samples, compile_query
 

@@ -14,11 +14,11 @@ from benchmarks.economy.lockstep import Live, Outcome, _moment
 from benchmarks.economy.model import notes_for_others, plan_of, quoted
 from benchmarks.economy.shown import peer_rows, row_of, total
 from benchmarks.economy.talks import course, documents, helped, told
-from context.planning.deterministic import Wanted
-from context.planning.prompt import PlanInput, plan_response_format
+from context.artifact_plans.by_rule import ArtifactQuery
+from context.artifact_plans.prompt import PlanInput, plan_response_format
 from context.tokens.message import count_message
 from context.types import JsonObject
-from tests.unit.planning.artifacts import sized
+from tests.unit.artifact_plans.artifacts import sized
 from tests.unit.test_served import MEETING, SCENARIO, called, user, write
 
 LONG = " ".join(f"word{n}" for n in range(1_000))
@@ -80,7 +80,7 @@ def test_a_platform_that_cuts_sends_whole_turns_up_to_its_room() -> None:
 
 def test_the_model_plans_every_candidate_once() -> None:
     candidates = [sized(f"a{n}") for n in range(5)]
-    request = PlanInput(candidates, Wanted("which?"), 1_000)
+    request = PlanInput(candidates, ArtifactQuery("which?"), 1_000)
     plan = json.loads(plan_of({"response_format": plan_response_format(request)}) or "")
     assert [one["artifact_id"] for one in plan["artifacts"]] == ["A1", "A2", "A3", "A4", "A5"]
     assert plan_of({"messages": [user("Summarize.")]}) is None

@@ -1,6 +1,7 @@
 import ast
 
-from benchmarks.house import find_docstrings, find_twice, read_prose
+from benchmarks.house import PACKAGES, find_docstrings, find_twice, measure, read_prose
+from tests.data import ROOT
 
 
 def test_pointing_words_are_counted_by_docstring_and_word() -> None:
@@ -19,3 +20,14 @@ def test_a_class_name_counts_once_however_often_it_is_defined() -> None:
     first, second = ast.parse("class A: ...\nclass B: ..."), ast.parse("class A: ...\nclass _C: ...")
     assert find_twice([first, second, first]) == {"A", "B"}
     assert find_twice([first, second]) == {"A"}
+
+
+def test_docstrings_name_their_nouns() -> None:
+    figures = measure(ROOT)["all"]
+    assert figures["pointing"] <= 5
+    assert figures["what"] <= 0.3
+
+
+def test_no_package_defines_a_class_name_twice() -> None:
+    rows = measure(ROOT)
+    assert {package for package in PACKAGES if rows[package]["classes twice"]} == set()

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from context.artifacts.subjects import subject_of
 from context.artifacts.types import ContentKind
-from context.calls import render_arguments
+from context.conversation.calls import render_arguments
 from context.extract import PassageIndex, extract
-from context.replies import clean_reply
-from context.sanitize import clean_text, decode_inner
+from context.summary.reply import clean_reply
+from context.text.sanitize import clean_text, decode_inner
 from context.types import JsonObject, Wire
 from context.wire import convert
 from tests.unit.linear.growth import grows_in_proportion

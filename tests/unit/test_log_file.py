@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from models.log_file import LogFile
+from models.telemetry.log_file import LogFile
 from tests.data import ROOT
 
 SMALLEST_PIPE = 4096
@@ -92,7 +92,7 @@ def test_the_line_after_one_that_was_cut_begins_anew(pipe: tuple[int, int]) -> N
 DEEDS = """
 import logging, os, sys, threading
 import structlog
-from models.observe import configure_logging
+from models.telemetry.logging import configure_logging
 configure_logging()
 class Wrong:
     def __repr__(self):

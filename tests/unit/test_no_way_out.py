@@ -14,15 +14,15 @@ WAYS_OUT = {
 }
 
 ALLOWED = {
-    "api/documents/sandbox.py": {
+    "api/artifacts/documents/sandbox.py": {
         "subprocess"
     },  # our own reader of PDFs, with nothing of the request but bytes
-    "api/heads.py": {"asyncio"},  # what a connection that was taken says, and when it is given up
+    "api/http/head_limits.py": {"asyncio"},  # what a connection that was taken says, and when it is given up
     "llm/call.py": {"httpx"},  # time limits of litellm's calls
-    "llm/door.py": {"httpx"},  # litellm's transport
+    "llm/litellm_client.py": {"httpx"},  # litellm's transport
     "llm/scripted/server.py": {"socket"},  # the model of tests, which listens
-    "models/rate.py": {"redis"},  # to AFTERTURN_RATE_URL
-    "workers/observe.py": {"socket"},  # the name of this machine
+    "models/tenants/rate_limit.py": {"redis"},  # to AFTERTURN_RATE_URL
+    "workers/telemetry.py": {"socket"},  # the name of this machine
 }
 """Each with what keeps it from an address of somebody else's choice."""
 

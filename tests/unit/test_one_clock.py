@@ -7,12 +7,12 @@ from tests.data import ROOT
 from tests.unit.sources import python_files
 
 ALLOWED = {
-    "api/intake.py": "how far ahead of us a platform's own time may be",
-    "api/window/attachments.py": "when a document was sent, shown and never compared",
-    "api/results.py": "the same of a tool's result",
-    "api/attachments.py": "the same of an upload",
+    "api/turns/intake.py": "how far ahead of us a platform's own time may be",
+    "api/context/attachments.py": "when a document was sent, shown and never compared",
+    "api/turns/large_results.py": "the same of a tool's result",
+    "api/artifacts/attachments.py": "the same of an upload",
     "workers/events.py": "when a piece of work began or ended, shown by Flower and never compared",
-    "models/log_file.py": "when a line of the log was written, shown and never compared",
+    "models/telemetry/log_file.py": "when a line of the log was written, shown and never compared",
     "llm/failures.py": "a provider's Retry-After may be a date, which means as long as it is from here",
 }
 """Who may look at its own clock, and for what."""

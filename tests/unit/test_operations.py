@@ -10,13 +10,22 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.app import make_app
-from api.metrics import expose
-from api.request_times import RequestTimes
-from api.watched import Reading, Watched
-from models.counting import LABELS, Counted
-from models.metrics import CapCount, RoleCount, SetCount, Snapshot, Spend, Total, WaitCount, WorkCount
-from models.provider import Gate, GateState
-from models.retention_run import LastRun
+from api.http.request_times import RequestTimes
+from api.metrics.families import Reading, Watched
+from api.metrics.routes import expose
+from models.providers.circuit_breaker import Gate, GateState
+from models.retention.policy import LastRun
+from models.telemetry.counters import LABELS, Counted
+from models.telemetry.snapshot import (
+    CapCount,
+    RoleCount,
+    SetCount,
+    Snapshot,
+    Spend,
+    Total,
+    WaitCount,
+    WorkCount,
+)
 from tests.data import ROOT
 
 OPERATIONS = ROOT / "docs/operations"
@@ -104,14 +113,14 @@ def test_an_expression_is_well_formed_and_keeps_to_what_its_metrics_have(express
 
 CHOSEN = re.compile(r'(\w+)(?:=~|!=|!~|=)"([^"]*)"')
 SAID_IN = {
-    ("afterturn_work", "state"): "models/metrics.py",
-    ("afterturn_work_oldest_wait_seconds", "waits_for"): "models/parked_work.py",
-    ("afterturn_work_finished_total", "outcome"): "workers/observe.py",
+    ("afterturn_work", "state"): "models/telemetry/snapshot.py",
+    ("afterturn_work_oldest_wait_seconds", "waits_for"): "models/work/waiting.py",
+    ("afterturn_work_finished_total", "outcome"): "workers/telemetry.py",
     ("afterturn_role_alive", "role"): "afterturn/status_view.py",
-    ("afterturn_context_tokens_total", "part"): "api/contexts.py",
+    ("afterturn_context_tokens_total", "part"): "api/context/routes.py",
     ("afterturn_summaries_total", "outcome"): "workers/jobs/summarize.py",
-    ("afterturn_preflight_total", "outcome"): "api/preflight.py",
-    ("afterturn_model_breaker", "state"): "models/provider.py",
+    ("afterturn_preflight_total", "outcome"): "api/preflight/decide.py",
+    ("afterturn_model_breaker", "state"): "models/providers/circuit_breaker.py",
 }
 """Where the code says the values of a label that expressions choose by."""
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from api.budgets import WantedModel
-from api.call import Parameters
-from api.catalogs import WantedVersion
-from api.history import SeqRange
+from api.catalogs.budgets import WantedModel
+from api.catalogs.routes import WantedVersion
+from api.http.call import Parameters
 from api.plans import PastPlans
+from api.sessions.history import SeqRange
 from api.usage import DayRange
 
 

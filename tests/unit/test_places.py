@@ -8,8 +8,8 @@ import anyio
 import pytest
 from anyio import Event, create_task_group, wait_all_tasks_blocked
 
-from api.errors import ProblemError
-from api.places import TenantPlaces
+from api.http.errors import ProblemError
+from api.http.places import TenantPlaces
 
 ONE, OTHER = UUID(int=1), UUID(int=2)
 LONG_S = 300.0

@@ -3,7 +3,7 @@
 from dataclasses import asdict, fields
 from typing import Any
 
-from models.session_state import NOTHING_SUMMARIZED, SessionState
+from models.conversations.session_state import NOTHING_SUMMARIZED, SessionState
 
 COUNTERS: dict[str, Any] = {each.name: 7 for each in fields(SessionState) if each.default == 0}
 COUNTED = SessionState("s", **COUNTERS)

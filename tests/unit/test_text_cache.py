@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.window.texts import ArtifactText, TextCache, brought_text
+from api.context.artifact_texts import ArtifactText, TextCache, brought_text
 from benchmarks.soak.words import table
 from context.artifacts.documents import document_artifact
 from context.artifacts.types import ContentKind

@@ -8,13 +8,12 @@ import sys
 
 import pytest
 
-from models.tracing import NO_SPAN, annotate, present_trace, span
-from models.tracing_settings import TracingSettings
+from models.telemetry.tracing import NO_SPAN, TracingSettings, annotate, present_trace, span
 from tests.data import ROOT
 
 OFF = """
 import sys
-from models.tracing import annotate, present_trace, span
+from models.telemetry.tracing import annotate, present_trace, span
 with span("any", kind="server", parent="00-1-2-01", facts=1) as step:
     step.tell(more=2)
     step.rename("other")
@@ -26,8 +25,8 @@ assert "opentelemetry.trace" not in sys.modules
 """
 
 AWAY = """
-from models.observe import configure_logging
-from models.tracing import MOST_WAITING, close_traces, span
+from models.telemetry.logging import configure_logging
+from models.telemetry.tracing import MOST_WAITING, close_traces, span
 configure_logging()
 for number in range(2 * MOST_WAITING):
     with span("any", number=number) as step:

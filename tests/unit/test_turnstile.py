@@ -6,8 +6,8 @@ from typing import Any
 import anyio
 import pytest
 
-from api.errors import ProblemError
-from api.turnstile import Key, Turnstile
+from api.http.errors import ProblemError
+from api.http.turnstile import Key, Turnstile
 
 PATIENCE_S = 5.0
 ONE: Key = (b"key", "s1")

@@ -7,12 +7,12 @@ import pytest
 from pydantic import ValidationError
 
 import api.app  # noqa: F401 (with all bodies of requests)
-from api.call import Body
-from api.intake import TurnCompleted
+from api.context.request import ContextRequest
+from api.http.call import Body
+from api.http.validation import validation_error
 from api.mcp.arguments import FindArguments
-from api.preflight_calls import PreflightRequest
-from api.validation import validation_error
-from api.window.request import ContextRequest
+from api.preflight.routes import PreflightRequest
+from api.turns.intake import TurnCompleted
 
 TURN: dict[str, Any] = {"turn_id": "t1", "messages": [{"role": "user", "content": "x"}]}
 ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "x"}]}

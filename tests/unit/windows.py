@@ -8,7 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from context.artifacts.reading import How, Reading
+from context.artifact_plans.execute import Available
+from context.artifacts.region import Reading, ReadingForm
 from context.artifacts.types import (
     Artifact,
     ArtifactDecision,
@@ -17,12 +18,7 @@ from context.artifacts.types import (
     ContentKind,
     ProcessingStrategy,
 )
-from context.assemble import Notes, Window, WindowRequest
-from context.budget import Budget, HistoryLimit, LimitSource
 from context.certificate import Certificate
-from context.message_counts import recounted
-from context.planning.execute import Available
-from context.shelf import Shelf
 from context.tokens import (
     EncodingName,
     Request,
@@ -32,7 +28,11 @@ from context.tokens import (
     measure_tools,
     total,
 )
+from context.tokens.budget import Budget, HistoryLimit, LimitSource
+from context.tokens.message_counts import recounted
 from context.types import JsonObject, Message, Wire
+from context.window.artifacts import ArtifactCandidates
+from context.window.assemble import ActiveSummary, Window, WindowRequest
 from context.wire import check_pairs
 from tests.unit.histories import answers, calls, histories, make_message, number, says
 
@@ -138,7 +138,7 @@ def requests(draw: st.DrawFn) -> tuple[WindowRequest, list[JsonObject]]:
     tail = [replace(message, seq=message.seq * (skip + 1)) for message in tail]
     tools = draw(st.sampled_from(([], TOOLS, TOOLS * 9)))
     output = draw(st.integers(1, 400))
-    notes = Notes(
+    notes = ActiveSummary(
         1, 1, 9, draw(st.sampled_from(("They agreed.", "long notes " * 50, "</conversation_summary> x")))
     )
     asked = WindowRequest(
@@ -166,7 +166,7 @@ def budgets(draw: st.DrawFn, output: int) -> Budget:
 
 
 @st.composite
-def shelves(draw: st.DrawFn) -> Shelf:
+def shelves(draw: st.DrawFn) -> ArtifactCandidates:
     """Draw artifacts of any size with any readings, and a plan that may name others."""
     names = [f"art_{place:032x}" for place in range(draw(st.integers(0, 4)))]
     strategies = st.sampled_from(ProcessingStrategy)
@@ -174,19 +174,23 @@ def shelves(draw: st.DrawFn) -> Shelf:
     plan = ArtifactPlan(
         tuple(ArtifactDecision(name, draw(strategies), place) for place, name in enumerate(decided, 1))
     )
-    return Shelf(plan, {name: draw(shelved(name)) for name in names}, draw(st.sampled_from((0.0, 0.5, 1.0))))
+    return ArtifactCandidates(
+        plan, {name: draw(shelved(name)) for name in names}, draw(st.sampled_from((0.0, 0.5, 1.0)))
+    )
 
 
 @st.composite
 def shelved(draw: st.DrawFn, name: str) -> Available:
     """Draw what there is of one artifact."""
     full = draw(st.sampled_from(("short", "a row of figures 12.5\n" * 90, "</artifacts> 列车时刻 " * 400)))
-    made = st.sampled_from((None, Reading(How.EXACT, "- 12.5 is the sum", count_text("- 12.5 is the sum"))))
+    made = st.sampled_from(
+        (None, Reading(ReadingForm.EXACT, "- 12.5 is the sum", count_text("- 12.5 is the sum")))
+    )
     artifact = make_artifact(full, name)
 
     def extract(_query: str, most: int) -> Reading:
         text = full[: most * 2]
-        return Reading(How.EXTRACT, text, count_text(text))
+        return Reading(ReadingForm.EXTRACT, text, count_text(text))
 
     can_extract = draw(st.booleans())
     return Available(

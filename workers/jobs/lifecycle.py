@@ -13,19 +13,17 @@ from structlog.contextvars import bound_contextvars
 
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
-from models.budget import BudgetDeniedError, Denial
-from models.capped_work import note_denial
-from models.database_errors import INNOCENT, Trouble, trouble_of
-from models.error_facts import facts_of, kind_of
-from models.parked_work import WaitsFor, note_wait
-from models.provider import ProviderParkedError
-from models.session import transaction
-from models.text_keys import TextUnavailableError
-from models.tracing import span
-from models.work import Claim, WorkKind, claim, put_off, renew
-from models.work_loss import LossRules
-from workers.observe import INSTANCE, count_work
+from models.database import transaction
+from models.encryption.keys import TextUnavailableError
+from models.errors import INNOCENT, Trouble, facts_of, kind_of, trouble_of
+from models.ledger.caps import BudgetDeniedError, Denial
+from models.providers.circuit_breaker import ProviderParkedError
+from models.telemetry.tracing import span
+from models.work.loss import LossRules
+from models.work.queue import Claim, WorkKind, claim, renew, retry_later
+from models.work.waiting import WaitsFor, note_denial, note_wait
 from workers.settings import WorkerSettings
+from workers.telemetry import INSTANCE, count_work
 
 log = structlog.get_logger()
 
@@ -186,7 +184,7 @@ def _put_off(held: Claim, wait: _Delay, settings: WorkerSettings) -> str:
         note_wait(db, held, wait.waits_for, wait.gates)
         if wait.denial is not None:
             note_denial(db, held, wait.denial)
-        kept = put_off(
+        kept = retry_later(
             db,
             held,
             wait.error,

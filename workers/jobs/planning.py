@@ -6,11 +6,16 @@ from uuid import UUID
 
 import structlog
 
+from context.catalog.compact import Ladder
 from context.catalog.fit import CatalogOverBudgetError, Compaction, Fitted, fit_catalog
-from context.catalog.ladder import Ladder
 from context.errors import AfterturnError
-from context.plans.answer import ANSWER_CAUSES, draft_plan, plan_schema, read_answer, response_format
-from context.plans.filter import (
+from context.ranking.index import RankingIndex
+from context.ranking.rank import rank
+from context.ranking.types import Ranking
+from context.text.sanitize import clean_text
+from context.tokens import count_message
+from context.tool_plans.answer import ANSWER_CAUSES, draft_plan, plan_schema, read_answer, response_format
+from context.tool_plans.filter import (
     FILTER_OUTPUT_TOKENS,
     IDS_SCHEMA,
     count_kept,
@@ -19,14 +24,15 @@ from context.plans.filter import (
     read_picks,
     wants_filter,
 )
-from context.plans.planner import Planner, Variant
-from context.plans.prompt import PLAN_PROMPT_VERSION, PlanQuestion, filter_messages, plan_messages
-from context.plans.types import PlanDraft
-from context.ranking.index import RankingIndex
-from context.ranking.rank import rank
-from context.ranking.types import Ranking
-from context.sanitize import clean_text
-from context.tokens import count_message
+from context.tool_plans.prompt import (
+    PLAN_PROMPT_VERSION,
+    Planner,
+    PlanQuestion,
+    Variant,
+    filter_messages,
+    plan_messages,
+)
+from context.tool_plans.types import PlanDraft
 from context.types import JsonObject
 from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
@@ -50,7 +56,7 @@ _FINAL = frozenset({Cause.MISSING_MODEL, Cause.INVALID_REQUEST})
 
 
 @dataclass(frozen=True)
-class Desk:
+class PlanJob:
     """Inputs of a plan.
 
     Attributes:
@@ -96,7 +102,7 @@ class Answered:
     notes: JsonObject
 
 
-def ask_planner(desk: Desk) -> Answered:
+def ask_planner(desk: PlanJob) -> Answered:
     """Ask the model for a plan; without an answer, once more with the prompt for the weakest models.
 
     Args:
@@ -117,7 +123,7 @@ def ask_planner(desk: Desk) -> Answered:
         return Answered(None, str(failure.cause), failure.detail, None, {})
 
 
-def _ask_twice(desk: Desk) -> Answered:
+def _ask_twice(desk: PlanJob) -> Answered:
     ranking = rank(desk.index, desk.question.intent, priors=desk.priors)
     answered = _ask(desk, desk.planner, ranking)
     if answered.cause in (None, _REFUSED):
@@ -132,7 +138,7 @@ def _ask_twice(desk: Desk) -> Answered:
     )
 
 
-def _ask(desk: Desk, planner: Planner, ranking: Ranking) -> Answered:
+def _ask(desk: PlanJob, planner: Planner, ranking: Ranking) -> Answered:
     notes: JsonObject = {"prompt": f"{PLAN_PROMPT_VERSION}/{planner.variant}"}
     try:
         fitted, passed = _fit(desk, planner, ranking)
@@ -156,7 +162,7 @@ def _ask(desk: Desk, planner: Planner, ranking: Ranking) -> Answered:
     return Answered(draft, None, "", compaction, notes)
 
 
-def _fit(desk: Desk, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | None]:
+def _fit(desk: PlanJob, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | None]:
     """Fit the catalog, with the result of a first pass: `used`, `none`, `failed`; None without a pass."""
     ranked_ids = [entry.entry_id for entry in ranking.entries]
     top_n = planner.profile.top_n
@@ -170,7 +176,7 @@ def _fit(desk: Desk, planner: Planner, ranking: Ranking) -> tuple[Fitted, str | 
     return fit_catalog(desk.ladder, planner.catalog_budget, ranked_ids=order, top_n=kept), "used"
 
 
-def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...] | None:
+def _pick(desk: PlanJob, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...] | None:
     """Pick entry ids by a first pass; returns None on any failure, so that the lexical result stays.
 
     Raises:
@@ -197,14 +203,14 @@ def _pick(desk: Desk, planner: Planner, ranked_ids: list[str]) -> tuple[str, ...
         return None
 
 
-def _request(desk: Desk, planner: Planner, fitted: Fitted) -> CompletionRequest:
+def _request(desk: PlanJob, planner: Planner, fitted: Fitted) -> CompletionRequest:
     messages = plan_messages(desk.question, planner, fitted.text)
     schema = plan_schema(desk.question.mode, single=planner.variant is Variant.SINGLE)
     return _completion(desk, planner, messages, schema)
 
 
 def _completion(
-    desk: Desk, planner: Planner, messages: list[JsonObject], schema: JsonObject
+    desk: PlanJob, planner: Planner, messages: list[JsonObject], schema: JsonObject
 ) -> CompletionRequest:
     return CompletionRequest(
         tenant_id=desk.tenant_id,

@@ -1,31 +1,189 @@
-"""Preparation of an artifact for reading: index the passages, and answer the expected focuses."""
+"""Prepare summaries of artifacts before a request asks for them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 import structlog
 
+from context.artifact_plans.by_rule import ArtifactQuery
+from context.artifact_plans.decision import (
+    canonical_tokens,
+    fits_whole,
+    most_share_of_old,
+    room_for_artifacts,
+)
+from context.artifact_plans.execute import EXTRACT_TOKENS
+from context.artifact_plans.question import asks_for_all, standing_question
 from context.extract import INDEX_VERSION, PassageIndex
 from context.focus import normalise, size_class
-from context.language import UNKNOWN
-from context.planning.execute import EXTRACT_TOKENS
-from context.precompute.predict import FocusOrigin, Prediction, ReadingCost
+from context.precompute.predict import (
+    FocusOrigin,
+    Prediction,
+    ReadingCost,
+    bears_on,
+    open_points,
+    predict_focuses,
+)
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
-from context.worth import Guess, Purpose, worth_making
+from context.precompute.topics import find_topics
+from context.precompute.worth import Guess, Purpose, worth_making
+from context.text.language import UNKNOWN
+from context.types import Role
 from llm.settings import LlmSettings
-from models.artifact import save_passages
-from models.artifact_lookup import is_settled
-from models.artifact_origin import ArtifactText
-from models.artifact_summary import SummaryKey, Wish, store_made, take_wanted, want_summary
-from models.conversation import hold_generation
-from models.planning_settings import PlanningSettings, planning_settings
-from models.session import Transaction, reading, transaction
-from models.speculation import What, find_record, note_made, price_share, spent_on
-from models.work import Claim, finish, hold
-from workers.jobs.foresee import Known, look_up, predict
+from models.artifacts.artifact import load_passages, save_passages
+from models.artifacts.attachment import load_attachments
+from models.artifacts.origin import ArtifactText, Origin, find_origin, load_text
+from models.artifacts.settings import PlanningSettings, planning_settings
+from models.artifacts.summary import SummaryKey, Wish, store_made, take_wanted, want_summary
+from models.artifacts.summary_lookup import is_settled
+from models.artifacts.use import find_old, load_uses
+from models.conversations.history import load_newest, load_oldest
+from models.conversations.session import hold_generation
+from models.conversations.session_state import SessionState
+from models.conversations.standing import find_standing
+from models.database import Transaction, read_transaction, transaction
+from models.learning.habits import likely_focuses
+from models.learning.speculation import What, find_record, note_made, price_share, spent_on
+from models.work.queue import Claim, finish, lock_lease
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.reading import Complete, Reader, input_cap, read_for, summary_tokens
+from workers.jobs.read_artifact import Complete, Reader, input_cap, read_for, summary_tokens
 from workers.settings import PrecomputeSettings
+
+TURN_MESSAGES = 100
+"""Number of messages searched backwards for the question of a turn."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """An artifact, with the known reasons for a reading.
+
+    Attributes:
+        artifact: The text.
+        passages: The prepared index, as bytes; None without an index.
+        session: The last using session; None without a session.
+        is_kept: True if a session uses the artifact, or somebody uploaded the artifact.
+        question: Question of the last using turn; empty once answered.
+        open_work: Open points of the session's summary.
+        mined: Reading focuses for the tool's artifacts, with shares.
+        fits_whole: True if a window of the session shows all artifacts whole.
+        room: Room of the session's artifacts in a window, in stored tokens; None without a session.
+    """
+
+    artifact: ArtifactText
+    passages: bytes | None
+    session: SessionState | None = None
+    is_kept: bool = False
+    question: str = ""
+    open_work: Sequence[str] = ()
+    mined: Sequence[tuple[str, float]] = ()
+    fits_whole: bool = False
+    room: int | None = None
+
+
+def look_up(held: Claim, planning: PlanningSettings) -> Known | None:
+    """Read the known facts about an artifact; returns None when the artifact is gone.
+
+    The session is read before the messages: a change between the two reads outdates the questions in the
+    session's words, and the generation shows the change.
+    """
+    with read_transaction() as db:
+        artifact = load_text(db, held.tenant_id, held.key)
+        if artifact is None:
+            return None
+        passages = load_passages(db, held.tenant_id, [held.key], version=INDEX_VERSION).get(held.key)
+        origin = find_origin(db, held.tenant_id, held.key)
+        standing = find_standing(db, held.tenant_id, origin.session_id) if origin else None
+        if origin is None or standing is None:
+            kept = bool(load_attachments(db, held.tenant_id, [held.key]))
+            return Known(artifact, passages, is_kept=kept)
+        room = _room(standing.session, planning)
+        return Known(
+            artifact,
+            passages,
+            standing.session,
+            is_kept=True,
+            question=_question_of(db, held, origin, standing.session),
+            open_work=open_points(standing.summary.text) if standing.summary else (),
+            mined=likely_focuses(db, held.tenant_id, origin.tool) if origin.tool else (),
+            fits_whole=_fits_whole(db, held.tenant_id, standing.session, room, planning),
+            room=room,
+        )
+
+
+def _fits_whole(
+    db: Transaction, tenant_id: UUID, session: SessionState, room: int, planning: PlanningSettings
+) -> bool:
+    """Check whether the session's next request could show all artifacts whole."""
+    uses = load_uses(
+        db, tenant_id, session.session_id, after_seq=session.start_seq, newest=planning.artifact_newest
+    )
+    artifacts = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact}
+    return fits_whole(list(artifacts.values()), find_old(uses), room)
+
+
+def _room(session: SessionState, planning: PlanningSettings) -> int:
+    """Compute the room for artifacts, by the session's last request."""
+    budget, model = session.budget, session.model or ""
+    whole = canonical_tokens(budget.input_tokens, model) - session.system_tokens - session.tools_tokens
+    if budget.history_limit is not None:
+        whole = min(whole, canonical_tokens(budget.history_limit.tokens, model))
+    whole -= session.summary_tokens
+    return room_for_artifacts(
+        whole,
+        session.raw_tokens,
+        share=planning.artifact_room_share,
+        most_share=most_share_of_old(whole, planning.artifact_most_share),
+    )
+
+
+def _question_of(db: Transaction, held: Claim, origin: Origin, session: SessionState) -> str:
+    """Find the turn's question, in the words used by a request of the turn to find a summary.
+
+    Once the turn has its answer, the next request asks another question.
+    """
+    later = load_oldest(
+        db,
+        held.tenant_id,
+        origin.session_id,
+        after_seq=origin.seq,
+        up_to_seq=session.last_seq,
+        most=TURN_MESSAGES,
+    )
+    if any(message.role is Role.ASSISTANT and not message.call_ids for message in later):
+        return ""
+    messages = load_newest(
+        db,
+        held.tenant_id,
+        origin.session_id,
+        after_seq=max(origin.seq - TURN_MESSAGES, 0),
+        up_to_seq=origin.seq,
+        most=TURN_MESSAGES,
+    )
+    return ArtifactQuery(standing_question([], messages)).query
+
+
+def predict(known: Known, index: PassageIndex, settings: PrecomputeSettings) -> list[Prediction]:
+    """Predict the focuses of readings; a question about the whole artifact is the general focus.
+
+    For an artifact shown whole no focus is predicted.
+    """
+    if known.fits_whole:
+        return []
+    artifact, most = known.artifact, settings.artifact_focuses
+    vocabulary = frozenset(index.vocabulary) if known.open_work else frozenset()
+
+    def is_focused(text: str) -> bool:
+        return not asks_for_all(normalise(text), artifact.title, index)
+
+    return predict_focuses(
+        question=known.question if is_focused(known.question) else "",
+        open_work=[point for point in known.open_work if bears_on(point, vocabulary)],
+        mined=[(text, share) for text, share in known.mined if is_focused(text)],
+        topics=find_topics(artifact.content, index, limit=most),
+        limit=most,
+    )
+
 
 log = structlog.get_logger()
 
@@ -76,7 +234,7 @@ def precompute_artifact(
         return _finish(held, "the artifact is gone")
     index = _prepare_index(held, known)
     current = _wish(held, known, index, by)
-    with reading() as db:
+    with read_transaction() as db:
         wishes = take_wanted(db, held.tenant_id, held.key, most=by.settings.artifact_wishes)
     ready = sum(_fulfil(held, known, index, wish, by) for wish in wishes)
     outcome = f"ready: {ready} of {len(wishes)}"
@@ -115,7 +273,7 @@ def _wish(held: Claim, known: Known, index: PassageIndex, by: _Means) -> bool:
         return True
     with transaction() as db:
         current = _is_current(db, held.tenant_id, known)
-        if not hold(db, held):
+        if not lock_lease(db, held):
             raise LeaseLostError
         for prediction in worth if current else ():
             wish = wish_for(
@@ -135,7 +293,7 @@ def _worth(held: Claim, known: Known, index: PassageIndex, by: _Means) -> list[P
     cost = ReadingCost(artifact.tokens, tokens, read)
     extract = min(EXTRACT_TOKENS, artifact.tokens, known.room or artifact.tokens)
     worth: list[Prediction] = []
-    with reading() as db:
+    with read_transaction() as db:
         share = price_share(
             db,
             held.tenant_id,
@@ -187,7 +345,7 @@ def _fulfil(held: Claim, known: Known, index: PassageIndex, wish: Wish, by: _Mea
     )
     made = read_for(reader, wish)
     with transaction() as db:
-        if not hold(db, held):
+        if not lock_lease(db, held):
             raise LeaseLostError
         asked = wish.key.model or by.llm.summarizer_model
         stored = store_made(db, held.tenant_id, wish.key, made, ttl_s=by.ttl_s, asked=asked)

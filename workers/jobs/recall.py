@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from context.conversation.transcript import render_transcript
+from context.conversation.turns import parse_turn_boundaries
 from context.recall.passages import RECALL_LIMITS, Passage, make_passages
-from context.render import render_transcript
 from context.tokens import count_text
-from context.turns import parse_turn_boundaries
 from context.types import Message
-from models.conversation import find_session
-from models.history import load_oldest
-from models.recall import Progress, RecallKey, add_passages, find_progress, find_turns, lock_source
-from models.recall_user import has_users
-from models.session import reading, transaction
+from models.conversations.history import load_oldest
+from models.conversations.session import find_session
+from models.database import read_transaction, transaction
+from models.recall.index import Progress, RecallKey, add_passages, find_progress, find_turns, lock_source
+from models.recall.user import has_users
 from models.settings import RecallSettings
-from models.work import Claim, finish
+from models.work.queue import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 
 MOST_MESSAGES = 200
@@ -109,7 +109,7 @@ def index_through(
 
 
 def _read(tenant_id: UUID, session_id: str, *, through_seq: int | None = None) -> Stretch | str:
-    with reading() as db:
+    with read_transaction() as db:
         session = find_session(db, tenant_id, session_id)
         if session is None:
             return "the session is gone"

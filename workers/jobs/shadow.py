@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from models.counting import Counted, count
-from models.session import transaction
-from models.shadow_judge import any_waiting, judge, lapse_old, take_waiting
-from models.shadow_settings import ShadowSettings
-from models.work import Claim, finish
+from models.database import transaction
+from models.shadow.judge import any_waiting, judge, lapse_old, take_waiting
+from models.shadow.settings import ShadowSettings
+from models.telemetry.counters import Counted, count
+from models.work.queue import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 
 PAGE = 100

@@ -5,7 +5,11 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from context.activation import (
+from context.summary.gate import GateSettings
+from context.summary.prompt import PROMPT_VERSION
+from context.summary.trigger import Load, Thresholds, Trigger, count_ready, find_trigger, plan_cut
+from context.types import Message
+from context.window.activation import (
     IMMEDIATE,
     Activation,
     ActivationSettings,
@@ -13,26 +17,14 @@ from context.activation import (
     choose_activation,
     prepare_thresholds,
 )
-from context.compression import Load, Thresholds, Trigger, count_ready, find_trigger, plan_cut
-from context.gate import GateSettings
-from context.prompts import PROMPT_VERSION
-from context.riding import Ride
-from context.types import Message
+from context.window.prefix_reuse import Ride
 from llm.builtin import complete_builtin
 from llm.failures import LlmFailure
 from llm.settings import EXTRACTIVE, LlmSettings
-from models.budget import BudgetDeniedError
-from models.counting import Counted, count
-from models.freshness import Standing, find_standing
-from models.history import load_oldest
-from models.provider import ProviderParkedError
-from models.recall import is_indexed
-from models.rollback import is_rolled_back
-from models.session import Transaction, reading, transaction
-from models.session_state import SessionState
-from models.settings import compression_settings, recall_settings
-from models.speculation import PREPARED, note_made, note_used, spent_since_last
-from models.summary import (
+from models.conversations.history import load_oldest
+from models.conversations.session_state import SessionState
+from models.conversations.standing import SessionSnapshot, find_standing
+from models.conversations.summary import (
     STAND_IN,
     NewSummary,
     SummaryText,
@@ -41,16 +33,22 @@ from models.summary import (
     refused_through,
     store_summary,
 )
-from models.summary_levels import thin_summaries
-from models.summary_part import drop_parts
-from models.tracing import span
-from models.work import Claim, finish, hold
-from models.work_rest import end_rest, rest
+from models.conversations.summary_versions import drop_parts, is_rolled_back, thin_summaries
+from models.database import Transaction, read_transaction, transaction
+from models.learning.speculation import PREPARED, note_made, note_used, spent_since_last
+from models.ledger.caps import BudgetDeniedError
+from models.providers.circuit_breaker import ProviderParkedError
+from models.recall.index import is_indexed
+from models.settings import compression_settings, recall_settings
+from models.telemetry.counters import Counted, count
+from models.telemetry.tracing import span
+from models.work.queue import Claim, finish, lock_lease
+from models.work.rest import end_rest, rest
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.notes import Complete, Desk, Notebook, Segment, write_notes
-from workers.jobs.prepare import is_worth_preparing, pauses_long
+from workers.jobs.prefix_reuse import look_for_ride
+from workers.jobs.prepare_summary import is_worth_preparing, pauses_long
 from workers.jobs.recall import index_through
-from workers.jobs.ride import look_for_ride
+from workers.jobs.write_summary import Complete, SummaryJob, SummaryRange, SummaryResult, write_notes
 
 log = structlog.get_logger()
 
@@ -62,7 +60,7 @@ MOST_OF_A_TURN, MOST_TOKENS = 20_000, 2_000_000
 
 
 @dataclass(frozen=True)
-class _Task:
+class _SummaryTask:
     """Work to do for a session.
 
     Attributes:
@@ -74,7 +72,7 @@ class _Task:
         saves: Tokens saved by the prepared summary in the next request.
     """
 
-    segment: Segment | str
+    segment: SummaryRange | str
     waiting: int | None = None
     activation: Activation | None = None
     summarized_seq: int = 0
@@ -111,14 +109,16 @@ def summarize_session(
         return _finish(held, task, task.segment)
     try:
         ride = None if ride_price_share is None else _find_ride(held, task.segment, llm)
-        notes = write_notes(Desk(held, task.segment, complete, llm, gate, ride, ride_price_share or 0.0))
+        notes = write_notes(
+            SummaryJob(held, task.segment, complete, llm, gate, ride, ride_price_share or 0.0)
+        )
     except (LlmFailure, ProviderParkedError, BudgetDeniedError):
         with transaction() as db:
             is_shown = _activate_waiting(db, held, task) is not None
         new = None if is_shown else _stand_in(held, task, task.segment, _Spare(llm, gate))
         if new is not None:
             with transaction() as db:
-                if hold(db, held):
+                if lock_lease(db, held):
                     _put_in_force(db, held, new)
         raise
     if notes is None:
@@ -134,7 +134,7 @@ class _Spare:
     gate: GateSettings
 
 
-def _stand_in(held: Claim, task: _Task, segment: Segment, spare: _Spare) -> NewSummary | None:
+def _stand_in(held: Claim, task: _SummaryTask, segment: SummaryRange, spare: _Spare) -> NewSummary | None:
     """Cover overflowing history with the built-in model, until the chosen model has answered.
 
     The summary names its maker, and is no base of the next summary. Returns None when nothing must be
@@ -144,7 +144,7 @@ def _stand_in(held: Claim, task: _Task, segment: Segment, spare: _Spare) -> NewS
     if not task.is_full or is_chosen or segment.cut.to_seq <= task.summarized_seq:
         return None
     builtin = spare.llm.model_copy(update={"summarizer_model": EXTRACTIVE})
-    notes = write_notes(Desk(held, segment, complete_builtin, builtin, spare.gate))
+    notes = write_notes(SummaryJob(held, segment, complete_builtin, builtin, spare.gate))
     if notes is None or not notes.verdict.accepted:
         return None
     index_through(held.tenant_id, held.key, segment.cut.to_seq, settings=recall_settings())
@@ -158,18 +158,18 @@ def _put_in_force(db: Transaction, held: Claim, new: NewSummary) -> None:
         log.warning("summary_stands_in", work_id=held.work_id, version=version, to_seq=new.to_seq)
 
 
-def _find_ride(held: Claim, segment: Segment, llm: LlmSettings) -> Ride | None:
-    with reading() as db:
+def _find_ride(held: Claim, segment: SummaryRange, llm: LlmSettings) -> Ride | None:
+    with read_transaction() as db:
         return look_for_ride(db, held, segment, llm)
 
 
 def _read_task(
     held: Claim, thresholds: Thresholds, activation: ActivationSettings, llm: LlmSettings
-) -> _Task:
-    with reading() as db:
+) -> _SummaryTask:
+    with read_transaction() as db:
         standing = find_standing(db, held.tenant_id, held.key)
         if standing is None:
-            return _Task("the session is gone")
+            return _SummaryTask("the session is gone")
         session = standing.session
         basis = find_basis(db, held.tenant_id, held.key)
         stands_in = standing.summary is not None and standing.summary.stands_in
@@ -184,17 +184,17 @@ def _read_task(
     pressed = trigger is not None
     early = prepare_thresholds(thresholds, activation, pressed=pressed) if pauses else thresholds
     segment = _choose_segment(standing, basis, messages, early, load)
-    if isinstance(segment, Segment) and segment.cut.to_seq == refused_to:
+    if isinstance(segment, SummaryRange) and segment.cut.to_seq == refused_to:
         segment = "refused before; waits for a new turn"
-    if isinstance(segment, Segment) and is_undone:
+    if isinstance(segment, SummaryRange) and is_undone:
         segment = "rolled back; waits for a new turn"
     waiting = session.generation if session.has_prepared and is_known else None
     why = choose_activation(Moment(session.model, standing.idle_s, pressed=pressed), activation)
     is_full = trigger in {Trigger.TOKENS, Trigger.LEFT_OUT}
     waits = not pressed and why is None
-    if waits and isinstance(segment, Segment) and not is_worth_preparing(held, session, segment, llm):
+    if waits and isinstance(segment, SummaryRange) and not is_worth_preparing(held, session, segment, llm):
         segment = "not worth preparing"
-    return _Task(
+    return _SummaryTask(
         segment,
         waiting,
         Activation.PRESSURE if stands_in else why,
@@ -244,19 +244,19 @@ def _load_raw(db: Transaction, held: Claim, after_seq: int, last_seq: int) -> tu
 
 
 def _choose_segment(
-    standing: Standing,
+    standing: SessionSnapshot,
     basis: SummaryText | None,
     messages: Sequence[Message],
     thresholds: Thresholds,
     load: Load,
-) -> Segment | str:
+) -> SummaryRange | str:
     session, budget = standing.session, standing.budget
     if find_trigger(load, budget, thresholds) is None:
         return "nothing to do"
     cut = plan_cut(messages, load, budget, thresholds)
     if cut is None:
         return "no finished turn to summarize"
-    return Segment(
+    return SummaryRange(
         generation=session.generation,
         base=basis,
         cut=cut,
@@ -267,7 +267,7 @@ def _choose_segment(
     )
 
 
-def _new_summary(segment: Segment, notes: Notebook) -> NewSummary:
+def _new_summary(segment: SummaryRange, notes: SummaryResult) -> NewSummary:
     return NewSummary(
         generation=segment.generation,
         base_version=segment.base.version if segment.base else None,
@@ -285,7 +285,9 @@ def _new_summary(segment: Segment, notes: Notebook) -> NewSummary:
     )
 
 
-def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook, spare: _Spare) -> str:
+def _store(
+    held: Claim, task: _SummaryTask, segment: SummaryRange, notes: SummaryResult, spare: _Spare
+) -> str:
     """Store the result, and a stand-in for a refused result with a full window."""
     new = _new_summary(segment, notes)
     reason = new.rejected_because
@@ -314,13 +316,13 @@ def _store(held: Claim, task: _Task, segment: Segment, notes: Notebook, spare: _
     return outcome
 
 
-def _once_indexed(held: Claim, task: _Task, to_seq: int) -> _Task:
+def _once_indexed(held: Claim, task: _SummaryTask, to_seq: int) -> _SummaryTask:
     """Index all messages hidden by the summary; if indexing fails, the summary waits as prepared."""
     known = index_through(held.tenant_id, held.key, to_seq, settings=recall_settings())
     return task if known else replace(task, activation=None)
 
 
-def _note_verdict(db: Transaction, held: Claim, task: _Task, reason: str | None) -> None:
+def _note_verdict(db: Transaction, held: Claim, task: _SummaryTask, reason: str | None) -> None:
     """Rest the session after a refusal, longer each time; an earlier prepared summary still helps."""
     if reason is None:
         end_rest(db, held)
@@ -359,7 +361,7 @@ def _activated(version: int, activation: Activation | None) -> str:
     return f"activated version {version}" + ("" if plain else f": {activation}")
 
 
-def _activate_waiting(db: Transaction, held: Claim, task: _Task) -> int | None:
+def _activate_waiting(db: Transaction, held: Claim, task: _SummaryTask) -> int | None:
     if task.waiting is None or task.activation is None:
         return None
     version = activate_prepared(db, held.tenant_id, held.key, generation=task.waiting)
@@ -368,7 +370,7 @@ def _activate_waiting(db: Transaction, held: Claim, task: _Task) -> int | None:
     return version
 
 
-def _finish(held: Claim, task: _Task, outcome: str) -> str:
+def _finish(held: Claim, task: _SummaryTask, outcome: str) -> str:
     """End without new notes; a prepared summary is activated if the time has come."""
     with transaction() as db:
         version = _activate_waiting(db, held, task)

@@ -1,29 +1,69 @@
-"""Maintenance of the tables: calls cut off by a crash, lost processes, work waiting for a cap."""
+"""Sweep stored state: heartbeats, leases, artifacts without owners."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
+from llm.accounting import judged_now
 from llm.gateway import preload
-from llm.judged import judged_now
 from llm.settings import LlmSettings
-from models.budget import Caps
-from models.capped_work import find_capped, release_capped, release_outdated
-from models.clock import present
-from models.heartbeat import forget_older_than
-from models.ledger import sweep_lost
-from models.limit import forget_expired_limits
-from models.preflight_record import forget_old_decisions
-from models.recount import recount_old_sessions
-from models.retention_run import RETENTION
-from models.retention_settings import retention_settings
-from models.session import reading, transaction
-from models.settings import artifact_settings, preflight_settings
-from models.shadow import forget_old_reads
-from models.shadow_settings import shadow_settings
-from models.work import Claim, finish
+from models.artifacts.artifact import drop_orphans
+from models.artifacts.summary_cache import evict, expire
+from models.conversations.recount import recount_old_sessions
+from models.database import Transaction, database_now, read_transaction, transaction
+from models.ledger.call import sweep_lost
+from models.ledger.caps import Caps
+from models.preflight.decision import forget_old_decisions
+from models.providers.context_limit import forget_expired_limits
+from models.retention.policy import RETENTION
+from models.retention.settings import retention_settings
+from models.settings import ArtifactSettings, artifact_settings, preflight_settings
+from models.shadow.reads import forget_old_reads
+from models.shadow.settings import shadow_settings
+from models.work.heartbeat import forget_older_than
+from models.work.queue import Claim, finish
+from models.work.waiting import find_capped, release_capped, release_outdated
 from workers.jobs.lifecycle import LeaseLostError
-from workers.jobs.retain import retain
-from workers.jobs.sweep_artifacts import sweep_artifacts
+from workers.jobs.retention import retain
+
+STEP_ROWS = 200
+"""Number of rows dropped in a transaction: nobody waits long for a locked row."""
+
+MOST_STEPS = 500
+"""Maximum number of transactions in a run for each of the three steps; the next run goes on."""
+
+
+def sweep_artifacts(held: Claim, *, settings: ArtifactSettings) -> str:
+    """Drop expired and excess summaries, and unused artifacts.
+
+    Safe to run twice and at once: rows locked by another run are passed over.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        LeaseLostError: Another worker has the work now.
+    """
+    expired = _repeat(lambda db: expire(db, most=STEP_ROWS))
+    evicted = _repeat(lambda db: evict(db, most_bytes=settings.artifact_cache_bytes, most=STEP_ROWS))
+    orphans = _repeat(lambda db: drop_orphans(db, idle_s=settings.artifact_idle_s, most=STEP_ROWS))
+    outcome = f"{expired} summaries expired, {evicted} made room, {orphans} artifacts dropped"
+    with transaction() as db:
+        if not finish(db, held, outcome):
+            raise LeaseLostError
+    return outcome
+
+
+def _repeat(step: Callable[[Transaction], int]) -> int:
+    total = 0
+    for _ in range(MOST_STEPS):
+        with transaction() as db:
+            done = step(db)
+        total += done
+        if not done:
+            break
+    return total
+
 
 KEEP_HEARTBEATS = timedelta(days=1)
 ARTIFACTS = "artifacts"
@@ -59,14 +99,14 @@ def sweep(held: Claim, *, llm: LlmSettings, caps: Caps, cap_look_s: float) -> st
 
 def _look_at_caps(held: Claim, caps: Caps, llm: LlmSettings, *, look_s: float) -> str:
     """Release work with room under the caps, each tenant's work in a separate transaction."""
-    with reading() as db:
+    with read_transaction() as db:
         tenants = find_capped(db)
     if tenants:
         preload()  # it takes seconds the first time: no transaction is open yet
     released = 0
     for tenant_id in tenants:
         with transaction() as db:
-            now, judge = present(db), partial(judged_now, db, llm, tenant_id)
+            now, judge = database_now(db), partial(judged_now, db, llm, tenant_id)
             released += release_outdated(db, tenant_id, judge, now=now, look_s=look_s)
             released += release_capped(db, tenant_id, caps, now=now, look_s=look_s)
     with transaction() as db:

@@ -12,7 +12,7 @@ from tests.acceptance.platform import WISH, dialogue
 from tests.acceptance.windows import broken_window
 from tests.oracle import find_violations
 
-BY_THE_CLOCK = ("models/counting.py _flush", "workers/observe.py show_life")
+BY_THE_CLOCK = ("models/telemetry/counters.py _flush", "workers/telemetry.py show_life")
 """What processes commit from time to time, whatever life goes through them."""
 
 RENEWAL = "workers/jobs/lifecycle.py keep"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from api.errors import HTTP_CODES, STATUS_OF_CODE
+from api.http.errors import HTTP_CODES, STATUS_OF_CODE
 from tests.integration.fuzz.host import Got, Host, Sent
 
 KNOWN_TYPES = {*STATUS_OF_CODE, *HTTP_CODES.values()}

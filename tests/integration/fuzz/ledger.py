@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from context.sanitize import clean_json
+from context.text.sanitize import clean_json
 from tests.integration.fuzz.door import Door, Fault, segment
 
 _DEEP = 500

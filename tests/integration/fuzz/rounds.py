@@ -9,9 +9,9 @@ import structlog
 
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
-from models import session
+from models import database as session
 from models.settings import database_settings
-from models.tenant import SCOPES, create_key, ensure_tenant
+from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.fuzz.run import Found, fuzz_round, open_door
 
 

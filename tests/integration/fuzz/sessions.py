@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from context.sanitize import clean_json
+from context.text.sanitize import clean_json
 from tests.integration.fuzz import bodies
 from tests.integration.fuzz.actor import MOST_TURNS, Actor, session_of
 from tests.integration.fuzz.door import Answer, encode, segment

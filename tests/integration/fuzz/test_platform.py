@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import text
 
-from models import session
+from models import database as session
 from tests.integration.fuzz.actor import Actor
 from tests.integration.fuzz.door import Answer, Door, Request, encode
 from tests.integration.fuzz.ledger import Promised, check_log

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import text
 
-from models import session
-from models.due import Turns, claim_next
-from models.retention_run import OPERATOR, RETENTION
-from models.tenant import ensure_tenant
-from models.work import Claim, WorkKind, want
+from models import database as session
+from models.retention.policy import OPERATOR, RETENTION
+from models.tenants.tenant import ensure_tenant
+from models.work.due import Turns, claim_next
+from models.work.queue import Claim, WorkKind, enqueue
 from tests.integration.fuzz.door import Door, Fault
 from workers.jobs.lifecycle import do_work
 from workers.settings import worker_settings
@@ -41,7 +41,7 @@ class Background:
         with session.transaction() as db:
             operator = ensure_tenant(db, OPERATOR)
             for key in ("tables", RETENTION):
-                want(db, operator, WorkKind.SWEEP, key)
+                enqueue(db, operator, WorkKind.SWEEP, key)
             db.execute(_MAKE_DUE)
             db.execute(_BEFORE_ALL, {"key": first})
         for _ in range(most):
@@ -67,7 +67,7 @@ class Background:
 
     def given_up(self) -> int:
         """Blame for every piece of work that was given up. Returns how many."""
-        with session.reading() as db:
+        with session.read_transaction() as db:
             dead = db.execute(_GIVEN_UP).all()
         self.door.faults += [Fault(f"work was given up: {row}") for row in dead]
         return len(dead)

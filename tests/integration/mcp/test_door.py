@@ -14,8 +14,8 @@ from sqlalchemy import Engine, text
 from afterturn.stack.ports import ReservedPorts
 from api.mcp.tools import TOOLS
 from api.settings import api_settings
-from models import session
-from models.tenant import ensure_tenant
+from models import database as session
+from models.tenants.tenant import ensure_tenant
 from tests.integration.agents import ERAS, MESSAGES, Agent, listening, request, said
 from tests.integration.conftest import make_key
 from tests.integration.test_api_weight import NOT_FOR_THE_API, loaded, serving
@@ -168,7 +168,7 @@ def test_any_process_answers_the_next_call(agent: Agent, writer: Agent) -> None:
 
 def is_held_up() -> bool:
     waits = "select 1 from pg_locks where relation = 'message'::regclass and not granted"
-    with session.reading() as db:
+    with session.read_transaction() as db:
         return db.execute(text(waits)).first() is not None
 
 

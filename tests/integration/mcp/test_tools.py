@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Engine, text
 
-from models import session
+from models import database as session
 from tests.integration.agents import ERAS, Agent, request
 from tests.integration.learned import learn_often
 from tests.integration.test_artifacts_api import ANSWER, FOCUS, REPORT, fulfil
@@ -115,7 +115,7 @@ def test_what_preflight_leaves_for_later_is_done(agent: Agent, writer: Agent) ->
     agent.answer("read_context", message="Fix the failing unit test in parser.py, please", **WINDOW)
 
     def is_remembered() -> bool:
-        with session.reading() as db:
+        with session.read_transaction() as db:
             return db.execute(text("select count(*) from preflight_session")).scalar() == 1
 
     assert wait_until(is_remembered, within_s=60, what="the session's topic is remembered")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from context.artifacts.kinds import kind_of
+from context.artifacts.content import kind_of
 from context.artifacts.types import ContentKind
 from tests.data import data_dir, read_jsonl
 from tests.unit.linear.growth import MOST_GROWTH, growth_of

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from context.artifacts.content import PREVIEW_CHARS, artifact_id_of
 from context.artifacts.pointer import write_continuation
 from context.artifacts.positions import read_results
-from context.artifacts.reference import POINTER_TAG, pointer_words, read_pointer
 from context.artifacts.split import Split, pointed_artifacts, restore_results, split_results
-from context.artifacts.toolcalls import ToolCall, read_calls
 from context.artifacts.types import ContentKind
-from context.contents import PartKind, read_parts
-from context.render import render_transcript
+from context.conversation.calls import ToolCall, read_calls
+from context.conversation.transcript import render_transcript
 from context.tokens import Count, count_text, measure_message
 from context.types import Message, Role, Wire
 from context.wire import check_pairs, describe
+from context.wire.artifact_reference import POINTER_TAG, pointer_words, read_pointer
+from context.wire.parts import PartKind, read_parts
 from tests.unit.artifacts.results import (
     ID,
     IMAGE,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.artifacts.subjects import Subject, normal_path, normal_url, parse_subject, subject_of
-from context.artifacts.superseded import Access, Reason, find_superseded
-from context.artifacts.toolcalls import read_calls
+from context.artifacts.superseded import Access, SupersededReason, find_superseded
+from context.conversation.calls import read_calls
 from tests.unit.histories import real_conversations
 
 
@@ -148,7 +148,7 @@ def test_a_change_in_another_repository_leaves_a_reading_good() -> None:
     read, write = subject("read_file", path="a", repo="x"), subject("write_file", path="a", repo="y")
     assert find_superseded([Access(1, read), Access(2, write)]) == {}
     same = subject("write_file", path="a", repo="x", branch="main", content="new")
-    assert find_superseded([Access(1, read), Access(2, same)])[0].reason is Reason.CHANGED
+    assert find_superseded([Access(1, read), Access(2, same)])[0].reason is SupersededReason.CHANGED
 
 
 def test_a_failed_call_supersedes_no_reading_and_is_superseded_by_a_good_one() -> None:

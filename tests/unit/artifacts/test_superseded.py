@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from context.artifacts.subjects import UNKNOWN_SUBJECT, Subject
 from context.artifacts.superseded import (
     Access,
-    Reason,
     Superseded,
+    SupersededReason,
     find_superseded,
     superseded_artifacts,
 )
@@ -24,11 +24,11 @@ def accesses(*subjects: Subject) -> list[Access]:
 
 
 def test_a_file_read_again_supersedes_the_earlier_reading() -> None:
-    assert find_superseded(accesses(FILE, OTHER, FILE)) == {0: Superseded(Reason.READ_AGAIN, 30)}
+    assert find_superseded(accesses(FILE, OTHER, FILE)) == {0: Superseded(SupersededReason.READ_AGAIN, 30)}
 
 
 def test_a_reading_before_a_change_is_stale() -> None:
-    assert find_superseded(accesses(FILE, EDIT)) == {0: Superseded(Reason.CHANGED, 20)}
+    assert find_superseded(accesses(FILE, EDIT)) == {0: Superseded(SupersededReason.CHANGED, 20)}
 
 
 def test_a_reading_after_the_change_is_good() -> None:
@@ -40,7 +40,7 @@ def test_the_last_of_several_changes_is_named() -> None:
 
 
 def test_a_change_makes_a_part_stale_too() -> None:
-    assert find_superseded(accesses(PART, EDIT)) == {0: Superseded(Reason.CHANGED, 20)}
+    assert find_superseded(accesses(PART, EDIT)) == {0: Superseded(SupersededReason.CHANGED, 20)}
 
 
 def test_a_part_is_superseded_by_the_whole_and_not_the_whole_by_a_part() -> None:
@@ -58,7 +58,7 @@ def test_the_result_of_a_change_is_no_reading() -> None:
 
 def test_the_same_content_counts_once_and_the_last_time() -> None:
     twice = [Access(1, UNKNOWN_SUBJECT, "art_x"), Access(2, UNKNOWN_SUBJECT, "art_x")]
-    assert find_superseded(twice) == {0: Superseded(Reason.REPEATED, 2)}
+    assert find_superseded(twice) == {0: Superseded(SupersededReason.REPEATED, 2)}
     assert superseded_artifacts(twice) == {}
 
 
@@ -69,7 +69,9 @@ def test_unknown_subjects_are_never_the_same_thing() -> None:
 def test_an_artifact_is_good_while_its_last_reading_is() -> None:
     changed_back = [Access(1, FILE, "art_x"), Access(2, EDIT), Access(3, FILE, "art_x")]
     assert superseded_artifacts(changed_back) == {}
-    assert superseded_artifacts([*changed_back, Access(4, EDIT)]) == {"art_x": Superseded(Reason.CHANGED, 4)}
+    assert superseded_artifacts([*changed_back, Access(4, EDIT)]) == {
+        "art_x": Superseded(SupersededReason.CHANGED, 4)
+    }
 
 
 subjects = st.sampled_from((FILE, PART, LISTING, EDIT, OTHER, UNKNOWN_SUBJECT))

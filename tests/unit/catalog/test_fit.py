@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.whole_catalog import project_catalog
+from context.catalog.compact import LEVELS, Ladder
 from context.catalog.fit import CatalogOverBudgetError, Fitted, compact_catalog, fit_catalog
-from context.catalog.ladder import LEVELS, Ladder
 from context.catalog.read import read_catalog
-from context.catalog.size import CatalogBudget
-from context.catalog.types import Catalog
+from context.catalog.types import Catalog, CatalogBudget
 from context.tokens import count_text
 from tests.unit.catalog.catalogs import catalogs
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.whole_catalog import project_catalog
+from context.catalog.compact import short_description
 from context.catalog.project import canonical_json
 from context.catalog.read import CatalogLimits, read_catalog
-from context.catalog.steps import short_description
 from context.catalog.types import Entry, EntryKind
 from context.errors import InvalidInputError
 from tests.data import data_dir, read_jsonl

@@ -2,9 +2,8 @@
 
 from context.catalog.fit import fit_catalog
 from context.catalog.read import read_catalog
-from context.catalog.size import CatalogBudget
 from context.catalog.spread import spread_ids
-from context.catalog.types import Catalog, Entry, EntryKind
+from context.catalog.types import Catalog, CatalogBudget, Entry, EntryKind
 
 
 def catalog() -> Catalog:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from context.catalog.fit import CatalogOverBudgetError
 from context.catalog.project import canonical_json
 from context.catalog.schemas import field_names
-from context.catalog.size import CatalogBudget, Size
 from context.catalog.tools import ToolLadder, fit_tools, tool_name
+from context.catalog.types import CatalogBudget, Size
 from context.tokens import count_tools
 from tests.unit.catalog.catalogs import packs
 

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from context.decode import DecodeCause, Repair
+from context.decode import DecodeCause, ReplyRepair
 
 PLAN = {"steps": [{"order": 1, "tool": "blog.draft"}]}
 PLAN_TEXT = '{"steps": [{"order": 1, "tool": "blog.draft"}]}'
@@ -32,11 +32,11 @@ class Case:
     reply: str | None
     value: object = None
     cause: DecodeCause | None = None
-    repairs: frozenset[Repair] = frozenset()
+    repairs: frozenset[ReplyRepair] = frozenset()
     finish_reason: str | None = None
 
 
-def good(name: str, reply: str, value: object = PLAN, *repairs: Repair) -> Case:
+def good(name: str, reply: str, value: object = PLAN, *repairs: ReplyRepair) -> Case:
     """A reply that holds a plan."""
     return Case(name, reply, value, None, frozenset(repairs))
 
@@ -64,8 +64,8 @@ WHOLE = [
     good("a backslash at a string's end", SAY % "C:\\\\", say("C:\\")),
     good("thinking tags inside a string", SAY % "<think>a</think>b", say("<think>a</think>b")),
     good("a pair of surrogate escapes", SAY % "\\ud83d\\ude00 ok", say("😀 ok")),
-    good("half a pair loses nothing else", SAY % "a \\ud83d b", say("a \ufffd b"), Repair.CLEANED),
-    good("a NUL is taken out", SAY % "a\\u0000b", say("ab"), Repair.CLEANED),
+    good("half a pair loses nothing else", SAY % "a \\ud83d b", say("a \ufffd b"), ReplyRepair.CLEANED),
+    good("a NUL is taken out", SAY % "a\\u0000b", say("ab"), ReplyRepair.CLEANED),
     good("many scripts", SAY % "写博客 напиши مقال", say("写博客 напиши مقال")),
 ]
 
@@ -122,28 +122,28 @@ THINKING = [
 ]
 
 REPAIRED = [
-    good("comma before a brace", '{"steps": [{"order": 1, "tool": "blog.draft",}]}', PLAN, Repair.TRAILING_COMMA),
-    good("comma before a bracket", '{"steps": [{"order": 1, "tool": "blog.draft"},],}', PLAN, Repair.TRAILING_COMMA),
-    good("single quotes", "{'steps': [{'order': 1, 'tool': 'blog.draft'}]}", PLAN, Repair.QUOTES),
-    good("single quotes, apostrophe inside", "{'steps': [{'order': 1, 'tool': 'say', 'args': {'text': 'it's'}}]}", say("it's"), Repair.QUOTES, Repair.INNER_QUOTES),
-    good("curly quotes", "{“steps”: [{“order”: 1, “tool”: “blog.draft”}]}", PLAN, Repair.QUOTES),
-    good("Python's words", '{"steps": [{"order": 1, "tool": "a", "args": {"b": True, "c": None, "d": False}}]}', {"steps": [{"order": 1, "tool": "a", "args": {"b": True, "c": None, "d": False}}]}, Repair.LITERAL),
-    good("undefined", '{"steps": [], "gap": undefined}', {"steps": [], "gap": None}, Repair.LITERAL),
-    good("keys without quotes", '{steps: [{order: 1, tool: "blog.draft"}]}', PLAN, Repair.BARE_KEY),
-    good("comments of two kinds", '{"steps": [ // the first\n {"order": 1, /* which */ "tool": "blog.draft"}]}', PLAN, Repair.COMMENT),
-    good("comments with a hash", '{"steps": [{"order": 1, # first\n "tool": "blog.draft"}]}', PLAN, Repair.COMMENT),
-    good("an address is no comment", '{"steps": [{"order": 1, "tool": "say", "args": {"text": "http://a.example/b"}},]}', say("http://a.example/b"), Repair.TRAILING_COMMA),
-    good("a line break in a string", SAY % "one\ntwo", say("one\ntwo"), Repair.CONTROL_CHARACTER),
-    good("a tab in a string", SAY % "one\ttwo", say("one\ttwo"), Repair.CONTROL_CHARACTER),
-    good("a fence and line breaks in a string", f"```json\n{SAY}\n```" % "see\n```py\nx = {}\n```\nend", say("see\n```py\nx = {}\n```\nend"), Repair.CONTROL_CHARACTER),
-    good("quotes inside a string", SAY % 'she said "go" twice', say('she said "go" twice'), Repair.INNER_QUOTES),
-    good("an escape that JSON does not know", SAY % "\\d+ \\'x\\'", say("\\d+ 'x'"), Repair.ESCAPE),
-    good("no comma between lines", '{"steps": [\n{"order": 1, "tool": "a"}\n{"order": 2, "tool": "b"}\n]}', {"steps": [{"order": 1, "tool": "a"}, {"order": 2, "tool": "b"}]}, Repair.MISSING_COMMA),
-    good("a plus before a number", '{"steps": [{"order": +1, "tool": "blog.draft"}]}', PLAN, Repair.NUMBER),
-    good("no number", '{"steps": [], "score": NaN}', {"steps": [], "score": None}, Repair.NON_FINITE),
-    good("minus infinity", '{"steps": [], "score": -Infinity}', {"steps": [], "score": None}, Repair.NON_FINITE),
-    good("a number beyond all bounds", '{"steps": [], "score": 1e999}', {"steps": [], "score": None}, Repair.NON_FINITE),
-    good("a key twice, the last counts", f'{{"steps": [], {PLAN_TEXT[1:]}', PLAN, Repair.REPEATED_KEY),
+    good("comma before a brace", '{"steps": [{"order": 1, "tool": "blog.draft",}]}', PLAN, ReplyRepair.TRAILING_COMMA),
+    good("comma before a bracket", '{"steps": [{"order": 1, "tool": "blog.draft"},],}', PLAN, ReplyRepair.TRAILING_COMMA),
+    good("single quotes", "{'steps': [{'order': 1, 'tool': 'blog.draft'}]}", PLAN, ReplyRepair.QUOTES),
+    good("single quotes, apostrophe inside", "{'steps': [{'order': 1, 'tool': 'say', 'args': {'text': 'it's'}}]}", say("it's"), ReplyRepair.QUOTES, ReplyRepair.INNER_QUOTES),
+    good("curly quotes", "{“steps”: [{“order”: 1, “tool”: “blog.draft”}]}", PLAN, ReplyRepair.QUOTES),
+    good("Python's words", '{"steps": [{"order": 1, "tool": "a", "args": {"b": True, "c": None, "d": False}}]}', {"steps": [{"order": 1, "tool": "a", "args": {"b": True, "c": None, "d": False}}]}, ReplyRepair.LITERAL),
+    good("undefined", '{"steps": [], "gap": undefined}', {"steps": [], "gap": None}, ReplyRepair.LITERAL),
+    good("keys without quotes", '{steps: [{order: 1, tool: "blog.draft"}]}', PLAN, ReplyRepair.BARE_KEY),
+    good("comments of two kinds", '{"steps": [ // the first\n {"order": 1, /* which */ "tool": "blog.draft"}]}', PLAN, ReplyRepair.COMMENT),
+    good("comments with a hash", '{"steps": [{"order": 1, # first\n "tool": "blog.draft"}]}', PLAN, ReplyRepair.COMMENT),
+    good("an address is no comment", '{"steps": [{"order": 1, "tool": "say", "args": {"text": "http://a.example/b"}},]}', say("http://a.example/b"), ReplyRepair.TRAILING_COMMA),
+    good("a line break in a string", SAY % "one\ntwo", say("one\ntwo"), ReplyRepair.CONTROL_CHARACTER),
+    good("a tab in a string", SAY % "one\ttwo", say("one\ttwo"), ReplyRepair.CONTROL_CHARACTER),
+    good("a fence and line breaks in a string", f"```json\n{SAY}\n```" % "see\n```py\nx = {}\n```\nend", say("see\n```py\nx = {}\n```\nend"), ReplyRepair.CONTROL_CHARACTER),
+    good("quotes inside a string", SAY % 'she said "go" twice', say('she said "go" twice'), ReplyRepair.INNER_QUOTES),
+    good("an escape that JSON does not know", SAY % "\\d+ \\'x\\'", say("\\d+ 'x'"), ReplyRepair.ESCAPE),
+    good("no comma between lines", '{"steps": [\n{"order": 1, "tool": "a"}\n{"order": 2, "tool": "b"}\n]}', {"steps": [{"order": 1, "tool": "a"}, {"order": 2, "tool": "b"}]}, ReplyRepair.MISSING_COMMA),
+    good("a plus before a number", '{"steps": [{"order": +1, "tool": "blog.draft"}]}', PLAN, ReplyRepair.NUMBER),
+    good("no number", '{"steps": [], "score": NaN}', {"steps": [], "score": None}, ReplyRepair.NON_FINITE),
+    good("minus infinity", '{"steps": [], "score": -Infinity}', {"steps": [], "score": None}, ReplyRepair.NON_FINITE),
+    good("a number beyond all bounds", '{"steps": [], "score": 1e999}', {"steps": [], "score": None}, ReplyRepair.NON_FINITE),
+    good("a key twice, the last counts", f'{{"steps": [], {PLAN_TEXT[1:]}', PLAN, ReplyRepair.REPEATED_KEY),
     good("a key twice with the same value", '{"steps": [], "steps": []}', {"steps": []}),
     good("whole before repaired", f"{PLAN_TEXT}\n or loosely {{'steps': []}}"),
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.decode import DecodeCause, Decoded, How, Repair, decode_json
+from context.decode import AnswerPlace, DecodeCause, Decoded, ReplyRepair, decode_json
 from tests.unit.decode.corpus import CASES, PLAN, PLAN_TEXT, Case
 from tests.unit.linear.growth import grows_in_proportion
 from tests.unit.linear.texts import Shape
@@ -54,7 +54,7 @@ def test_the_corpus_is_large_and_its_names_differ() -> None:
 @pytest.mark.parametrize("value", [[], {}, None, 0, "", False])
 def test_an_empty_value_is_an_answer(value: object) -> None:
     decoded = decode_json(json.dumps(value), accept=lambda got: got == value and type(got) is type(value))
-    assert decoded == Decoded(value, how=How.RAW)
+    assert decoded == Decoded(value, how=AnswerPlace.RAW)
     assert decoded.ok
 
 
@@ -67,15 +67,15 @@ def test_an_empty_list_in_prose_is_an_answer() -> None:
 def test_values_one_a_line_are_joined_where_a_list_is_wanted() -> None:
     decoded = decode_json('{"a": 1}\n{"a": 2}', accept={"type": "array", "minItems": 2})
     assert decoded.value == [{"a": 1}, {"a": 2}]
-    assert decoded.repairs == (Repair.JOINED,)
+    assert decoded.repairs == (ReplyRepair.JOINED,)
 
 
 @given(plans, st.booleans())
 def test_a_plan_comes_back_as_it_was_written(plan: object, ascii_only: bool) -> None:
     text = json.dumps(plan, ensure_ascii=ascii_only)
     clean = decode_json(text, accept=is_plan)
-    assert clean.how is How.RAW
-    assert clean.value == plan or Repair.CLEANED in clean.repairs
+    assert clean.how is AnswerPlace.RAW
+    assert clean.value == plan or ReplyRepair.CLEANED in clean.repairs
 
 
 @given(

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.documents.child import Extracted, Limits, UnreadableError
-from api.documents.html import extract_html
+from api.artifacts.documents.child import DocumentLimits, Extracted, UnreadableError
+from api.artifacts.documents.html import extract_html
 
-LIMITS = Limits(2**30, 5, 100_000, 10, 2**20)
+LIMITS = DocumentLimits(2**30, 5, 100_000, 10, 2**20)
 
 
-def read(page: str, limits: Limits = LIMITS) -> Extracted:
+def read(page: str, limits: DocumentLimits = LIMITS) -> Extracted:
     return extract_html(page.encode(), limits)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from api.documents.read import read_document
-from api.errors import ProblemError
+from api.artifacts.documents.read import read_document
+from api.http.errors import ProblemError
 from context.artifacts.types import ContentKind
 from models.settings import ArtifactSettings
 from tests.unit.documents.pdfs import assemble, bomb, deflated, encrypted, pdf_of, slow

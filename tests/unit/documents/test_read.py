@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from api.documents.media import Reader, read_media_type
-from api.documents.read import Document, read_document, read_inline
-from api.errors import ProblemError
+from api.artifacts.documents.media import Reader, read_media_type
+from api.artifacts.documents.read import Document, read_document, read_inline
+from api.http.errors import ProblemError
 from context.artifacts.types import ContentKind
 from models.settings import ArtifactSettings
 

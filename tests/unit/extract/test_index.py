@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from context.artifacts.types import ContentKind
 from context.extract import BadIndexError, PassageIndex
-from context.extract.codec import pack_sections, unpack_sections
-from context.extract.stored import INDEX_VERSION
+from context.extract.store import INDEX_VERSION, pack_sections, unpack_sections
 from tests.unit.extract import texts
 
 STORED = PassageIndex.build(texts.MARKDOWN, ContentKind.MARKDOWN).to_bytes()

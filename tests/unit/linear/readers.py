@@ -12,39 +12,38 @@ import context
 from context.artifacts.documents import document_artifact
 from context.artifacts.split import split_results
 from context.artifacts.subjects import subject_of
-from context.artifacts.tags import attribute
 from context.artifacts.types import ContentKind
-from context.attribution import credit_speakers
-from context.calls import render_arguments
-from context.carry import carry_protected
 from context.catalog.read import read_catalog
-from context.clip import clip, one_line
+from context.conversation.calls import render_arguments
+from context.conversation.transcript import LineKind, RenderedLine, render_summary, render_transcript
 from context.decode.decode import decode_json
-from context.evidence import check_claims
 from context.extract import PassageIndex
-from context.extract.kinds import cut_text
 from context.extract.spans import paragraphs, prose, sizes_for, split_long, trim
+from context.extract.split import cut_text
 from context.focus.stems import stem
-from context.gate import Covered, Draft, judge_summary, protected_identifiers
-from context.graphemes import ceil_border, floor_border
-from context.identifiers import identifier_recall, kept_identifiers, rank_identifiers
-from context.language import main_language, spoken_shares
-from context.plans.prompt import clip_tokens
-from context.precompute.judge import ArtifactDraft, judge_artifact_summary
+from context.precompute.prompt import ArtifactDraft, judge_artifact_summary
 from context.precompute.topics import find_topics
 from context.preflight.skills import trim_skills
-from context.profiles.find import find_override, find_profile
-from context.provider_errors import classify
+from context.providers.errors import classify
+from context.providers.profiles import find_override, find_profile
 from context.ranking.index import build_index
 from context.ranking.rank import rank
 from context.recall.passages import make_passages, split_passages
-from context.render import LineKind, RenderedLine, render_summary, render_transcript
-from context.replies import clean_reply
+from context.summary.attribution import credit_speakers
+from context.summary.carry_over import carry_protected
+from context.summary.evidence import check_claims
+from context.summary.gate import Covered, Draft, judge_summary, protected_identifiers
+from context.summary.reply import clean_reply
+from context.summary.voice import plays_conversation
+from context.text.clip import ceil_border, clip, floor_border, one_line
+from context.text.identifiers import identifier_recall, kept_identifiers, rank_identifiers
+from context.text.language import main_language, spoken_shares
+from context.text.tags import attribute
 from context.tokens.message import count_message
 from context.tokens.tools import count_tools, render_tools
-from context.trim import shorten
+from context.tool_plans.prompt import clip_tokens
 from context.types import Message, Role, Wire
-from context.voice import plays_conversation
+from context.window.trim import shorten
 from context.wire.pairing import fit_id, fit_name
 from tests.unit.histories import make_message
 from tests.unit.linear.growth import Reader

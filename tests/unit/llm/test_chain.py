@@ -9,9 +9,9 @@ import pytest
 from context.errors import AfterturnError
 from llm.chain import first_answer
 from llm.failures import Cause, LlmFailure
-from models.budget import BudgetDeniedError, Denial
-from models.provider import ProviderParkedError
-from models.provider_pace import ProviderPacedError
+from models.ledger.caps import BudgetDeniedError, Denial
+from models.providers.circuit_breaker import ProviderParkedError
+from models.providers.rate_limit import ProviderPacedError
 
 NOW = datetime(2026, 11, 3, 12, tzinfo=UTC)
 PARK_S = 900.0

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from llm.door import Wire, _limit_request, _limit_response, use_wire
+from llm.litellm_client import Wire, _limit_request, _limit_response, use_wire
 
 MOST_BYTES = 6_400
 PACKED = MOST_BYTES // 64

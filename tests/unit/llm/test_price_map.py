@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.profiles.types import ModelPrice
-from llm.price_map import price_list, read_price_map
+from context.providers.profile_types import ModelPrice
+from llm.pricing import price_list, read_price_map
 
 GPT = {
     "mode": "chat",

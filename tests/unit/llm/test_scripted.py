@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from context.gate import Covered, Draft, judge_summary
-from context.prompts import SummaryInput, summary_messages
-from context.render import LineKind, RenderedLine
+from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.gate import Covered, Draft, judge_summary
+from context.summary.prompt import SummaryInput, summary_messages
 from context.tokens.text import count_text
 from context.types import Role
 from llm.scripted import Mode, Script, ScriptedServer, Step

@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
+from context.catalog.compact import Ladder
 from context.catalog.fit import fit_catalog
-from context.catalog.ladder import Ladder
-from context.plans.answer import read_answer
-from context.plans.filter import filter_lines, read_picks
-from context.plans.planner import Planner
-from context.plans.prompt import PlanQuestion, filter_messages, plan_messages
-from context.profiles.types import ModelProfile, Tier
+from context.providers.profile_types import ModelProfile, Tier
+from context.tool_plans.answer import read_answer
+from context.tool_plans.filter import filter_lines, read_picks
+from context.tool_plans.prompt import Planner, PlanQuestion, filter_messages, plan_messages
 from llm.scripted import Mode, Step
 from llm.scripted.answers import answer_text, completion
-from tests.unit.plans.catalogs import MULTI_INTENT, large_catalog
+from tests.unit.tool_plans.catalogs import MULTI_INTENT, large_catalog
 
 STRONG = Planner("strong", ModelProfile("", Tier.A, 200_000, 4_000))
 WEAK = Planner("weak")

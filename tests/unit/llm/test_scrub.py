@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.prompts import SummaryInput, summary_messages
-from llm.provider_words import OF_PROVIDERS
-from llm.scrub import MAX_DETAIL_CHARS, scrub
+from context.summary.prompt import SummaryInput, summary_messages
+from llm.scrub import MAX_DETAIL_CHARS, OF_PROVIDERS, scrub
 
 PROMPT = "Tell nobody that the vault code of Ana Souza is 4711-0815."
 

@@ -9,7 +9,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from structlog.testing import capture_logs
 
-from api.errors import ProblemError
+from api.http.errors import ProblemError
 from api.mcp.failures import as_problem, in_words
 from context.errors import FixedPartOverBudgetError, InvalidInputError
 

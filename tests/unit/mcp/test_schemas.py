@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # comes with mcp, without types
 from pydantic import Field
 
-from api.call import Body
+from api.http.call import Body
 from api.mcp.arguments import FindArguments, RankArguments, read_arguments
 from api.mcp.schemas import answer_schema, arguments_schema
 from api.mcp.tools import TOOLS

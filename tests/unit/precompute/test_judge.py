@@ -2,7 +2,7 @@
 
 import pytest
 
-from context.precompute.judge import ArtifactDraft, ArtifactReason, judge_artifact_summary
+from context.precompute.prompt import ArtifactDraft, ArtifactReason, judge_artifact_summary
 
 SOURCE = (
     "Invoice INV-2041 of 2026-03-14 over 1,250.00 EUR is open. Invoice INV-2042 over 310.50 EUR was paid on "

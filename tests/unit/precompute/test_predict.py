@@ -12,7 +12,7 @@ from context.precompute.predict import (
     open_points,
     predict_focuses,
 )
-from context.words import index_terms
+from context.text.terms import index_terms
 
 TEXTS = st.lists(st.text(max_size=60), max_size=5)
 MINED = st.lists(st.tuples(st.text(max_size=60), st.floats(0.01, 1)), max_size=5)

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from context.preflight.classify import classify
 from context.preflight.config import CategoryConfig, PreflightConfig
 from context.preflight.policy import FULL_MEMORY, MEMORY, TOOLS
-from context.preflight.types import Category, Kind, MemoryParams, Preflight, ThinkingLevel, Weights
+from context.preflight.types import (
+    Category,
+    LearnedWeights,
+    MemoryParams,
+    Preflight,
+    RequestKind,
+    ThinkingLevel,
+)
 
 NATIVE = [
     *("message", "exec", "process", "read", "write", "edit", "apply_patch", "web_search", "web_fetch"),
@@ -102,8 +109,8 @@ def test_making_a_chart_is_told_from_asking_about_one() -> None:
     assert 0.0 < made.confidence < 1.0
 
 
-@pytest.mark.parametrize("kind", [Kind.HEARTBEAT, Kind.SUBAGENT, Kind.CRON])
-def test_what_no_user_wrote_passes_unchanged(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [RequestKind.HEARTBEAT, RequestKind.SUBAGENT, RequestKind.CRON])
+def test_what_no_user_wrote_passes_unchanged(kind: RequestKind) -> None:
     found = classify("hello", kind=kind, tools=NATIVE)
     assert (found.tool_allowlist, found.hint, found.memory) == (None, None, FULL_MEMORY)
     assert found.reasons == (f"kind.{kind}",)
@@ -163,21 +170,24 @@ def test_nothing_is_hidden_where_no_tool_that_is_needed_is_there() -> None:
 def test_a_heavier_learned_weight_recognizes_more_and_a_lighter_one_less() -> None:
     message = "a token and a balance"
     assert classify(message, tools=NATIVE).tool_allowlist is None
-    heavier = Weights(factors={Category.CRYPTO: 2.0})
+    heavier = LearnedWeights(factors={Category.CRYPTO: 2.0})
     assert classify(message, tools=NATIVE, weights=heavier).tool_allowlist is not None
-    lighter = Weights(factors={Category.MEDIA: 0.5})
+    lighter = LearnedWeights(factors={Category.MEDIA: 0.5})
     assert classify("make a pie chart", tools=NATIVE).tool_allowlist is not None
     assert classify("make a pie chart", tools=NATIVE, weights=lighter).tool_allowlist is None
 
 
 def test_learned_weights_are_bounded() -> None:
-    wild, bounded = Weights(factors={Category.MEDIA: 1e9}), Weights(factors={Category.MEDIA: 2.0})
+    wild, bounded = (
+        LearnedWeights(factors={Category.MEDIA: 1e9}),
+        LearnedWeights(factors={Category.MEDIA: 2.0}),
+    )
     message = "what is a pie chart?"
     assert classify(message, weights=wild).scores == classify(message, weights=bounded).scores
 
 
 def test_a_users_habits_tip_the_scales_and_never_decide_alone() -> None:
-    habits = Weights(profile={Category.CRYPTO: 1.0})
+    habits = LearnedWeights(profile={Category.CRYPTO: 1.0})
     message = "a token and a balance in my chain"
     with_habits, without = classify(message, weights=habits), classify(message)
     assert 0.0 < with_habits.scores[Category.CRYPTO] - without.scores[Category.CRYPTO] < 0.21
@@ -247,7 +257,7 @@ def test_what_is_only_near_a_category_filters_nothing(message: str, tools: list[
 def test_a_category_that_learning_brings_below_recognized_filters_nothing(
     factor: float, filters: bool
 ) -> None:
-    found = classify("bitcoin", tools=NATIVE, weights=Weights(factors={Category.CRYPTO: factor}))
+    found = classify("bitcoin", tools=NATIVE, weights=LearnedWeights(factors={Category.CRYPTO: factor}))
     assert names(found) == ["crypto"]
     assert (found.tool_allowlist is not None) is filters
     assert ("rule.comes_near" in found.reasons) is not filters

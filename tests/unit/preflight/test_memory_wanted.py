@@ -4,11 +4,11 @@ import pytest
 
 from context.preflight.classify import classify
 from context.preflight.config import CategoryConfig, PreflightConfig
-from context.preflight.types import Category, MemoryParams, Weights
+from context.preflight.types import Category, LearnedWeights, MemoryParams
 
 TOOLS = ("exec", "read", "web_search", "web_fetch", "memory_search", "memory_get", "message", "write")
 MEMORY = {"memory_search", "memory_get"}
-RECALLS = Weights(recalls=True)
+RECALLS = LearnedWeights(recalls=True)
 NO_MEMORY = PreflightConfig(categories={Category.MEMORY: CategoryConfig(disabled=True)})
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from context.preflight.classify import classify
 from context.preflight.config import CategoryConfig, PreflightConfig
-from context.preflight.replay import PastDecision, Verdict, past_categories, replay
+from context.preflight.replay import PastDecision, ReplayVerdict, past_categories, replay
 from context.preflight.types import Category, Previous
 
 TOOLS = ("message", "exec", "read", "write", "web_search", "web_fetch", "memory_get", "browser")
@@ -41,7 +41,7 @@ def test_calls_that_a_policy_blocks_are_named_by_category_and_tool() -> None:
     found = replay([past("what is the weather?", "web_search", "exec")], WITHOUT_RESEARCH)
     assert found.blocked == {("none", "web_search"): 1, ("none", "exec"): 1}
     assert (found.harmed, found.with_calls, found.harm) == (1, 1, 1.0)
-    assert found.verdict is Verdict.HARMFUL
+    assert found.verdict is ReplayVerdict.HARMFUL
 
 
 def test_a_call_of_a_hidden_tool_is_blocked_by_its_category() -> None:
@@ -56,12 +56,12 @@ def test_a_call_of_a_tool_that_the_record_does_not_name_is_not_judged() -> None:
 def test_few_enough_blocked_calls_are_safe() -> None:
     record = [past("what is the weather?", "web_search") for _ in range(40)]
     found = replay([*record, past("what is the weather?", "browser")], PreflightConfig())
-    assert found.verdict is Verdict.SAFE
+    assert found.verdict is ReplayVerdict.SAFE
 
 
 def test_without_a_turn_that_called_tools_nothing_is_known() -> None:
-    assert replay([], PreflightConfig()).verdict is Verdict.UNKNOWN
-    assert replay([past("what is the weather?")], PreflightConfig()).verdict is Verdict.UNKNOWN
+    assert replay([], PreflightConfig()).verdict is ReplayVerdict.UNKNOWN
+    assert replay([past("what is the weather?")], PreflightConfig()).verdict is ReplayVerdict.UNKNOWN
 
 
 def test_a_shorter_threshold_is_replayed_from_the_length_alone() -> None:

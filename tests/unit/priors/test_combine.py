@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.priors.types import PRIOR_SCALE
-from context.ranking.combine import combine_scores
+from context.ranking.rank import combine_scores
 
 lexical_scores = st.lists(st.floats(0, 100), min_size=1, max_size=20)
 

@@ -6,7 +6,7 @@ from context.priors.features import (
     KEY_BITS,
     KIND_MASK,
     MAX_TERMS,
-    Kind,
+    FeatureKind,
     feature_keys,
     feature_names,
 )
@@ -17,11 +17,13 @@ def kinds(intent: str, category: str = "") -> list[int]:
 
 
 def test_an_intent_gives_its_words_its_pairs_and_its_exact_wording() -> None:
-    assert kinds("forecast rain tomorrow") == [Kind.WORD] * 3 + [Kind.PAIR] * 2 + [Kind.EXACT]
+    assert kinds("forecast rain tomorrow") == [FeatureKind.WORD] * 3 + [FeatureKind.PAIR] * 2 + [
+        FeatureKind.EXACT
+    ]
 
 
 def test_a_category_is_a_feature_of_its_own() -> None:
-    assert kinds("rain", "weather")[-1] == Kind.CATEGORY
+    assert kinds("rain", "weather")[-1] == FeatureKind.CATEGORY
 
 
 def test_little_words_case_and_endings_make_no_difference() -> None:

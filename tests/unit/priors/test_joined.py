@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from context.priors.joined import MOST_UNFINISHED, Unfinished
+from context.priors.types import MOST_UNFINISHED, Unfinished
 from tests.unit.priors.plans import DAY, went
 
 AT_S = DAY * 86_400 + 5

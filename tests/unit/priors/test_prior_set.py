@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.priors.packing import _HEAD
+from context.priors.codec import _HEAD
 from context.priors.prior_set import PriorSet, make_prior_set
 from context.priors.score import bind_priors, score_priors
 from context.priors.state import see_catalog

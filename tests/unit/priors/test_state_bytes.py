@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.priors.state import State, learn, see_catalog
-from context.priors.state_bytes import state_from_bytes, state_to_bytes
+from context.priors.state import State, learn, see_catalog, state_from_bytes, state_to_bytes
 from context.priors.types import CorruptPriorsError, JoinedPlan
 from tests.unit.priors.plans import DAY, any_plan, counted, history, numbers_of
 

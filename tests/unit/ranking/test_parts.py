@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.ranking.intent import read_intent
-from context.ranking.parts import LONG_CHARS, PASTED_WEIGHT, split_request
+from context.ranking.intent import LONG_CHARS, PASTED_WEIGHT, read_intent, split_request
 from tests.unit.ranking.shelves import OFFICE, matched
 
 PASTE = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from context.ranking.spelling import is_one_edit
+from context.ranking.intent import is_one_edit
 from tests.unit.ranking.shelves import OFFICE, matched
 
 WORDS = st.text("abcd", min_size=1, max_size=6)

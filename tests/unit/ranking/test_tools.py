@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from context.ranking.index import index_tools
 from context.ranking.rank import rank
-from context.ranking.tools import index_tools
 from context.ranking.types import Ranking
 from context.types import JsonObject
 

@@ -2,8 +2,8 @@
 
 import json
 
+from context.conversation.transcript import RenderLimits, render_transcript
 from context.recall.passages import Passage, make_passages
-from context.render import RenderLimits, render_transcript
 from context.tokens.text import count_text
 from context.types import Message, Role
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context.conversation.transcript import LineKind, RenderedLine
 from context.recall.passages import MAX_PASSAGES, PASSAGE_TOKENS, make_passages, split_passages
-from context.render import LineKind, RenderedLine
 from context.tokens.text import count_text
 from context.types import Role
 from tests.unit.recall.talk import passages_of

@@ -1,6 +1,6 @@
 """The question of a request: what the user said, and nothing that only looks like it."""
 
-from context.recall.question import MAX_CHARS, find_question
+from context.recall.ranking import MAX_CHARS, find_question
 from context.types import Wire
 from tests.unit.histories import answers, calls, number, says
 

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.selecting import stats_of
-from context.assemble import Notes, Window, WindowRequest, build_messages
-from context.budget import Budget
 from context.certificate import Block
 from context.errors import FixedPartOverBudgetError
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.ranking import known_share, score_passages, weigh_terms
-from context.recall.region import RECALL_TAG
+from context.recall.selection import RECALL_TAG
+from context.text.terms import query_terms
+from context.tokens.budget import Budget
 from context.types import JsonObject, Wire
-from context.words import query_terms
+from context.window.assemble import ActiveSummary, Window, WindowRequest, build_messages
 from tests.unit.histories import answers, calls, number, says
 from tests.unit.recall.talk import passages_of
 from tests.unit.windows import check_window, counted, request, requests
 
-NOTES = Notes(1, 1, 30, "They spoke about the depot.")
+NOTES = ActiveSummary(1, 1, 30, "They spoke about the depot.")
 TALK = number([says("user", "good morning"), says("assistant", "hello")], 31)
 
 
@@ -128,7 +128,7 @@ def test_a_summary_that_does_not_fit_whole_is_shown_shorter_and_the_rest_is_name
     points = "\n".join(
         f"- Decision {n}: depot {n} opens at {n} o'clock and Ana keeps its key. [{n}]" for n in range(60)
     )
-    notes = Notes(1, 1, 30, f"## Decisions\n{points}")
+    notes = ActiveSummary(1, 1, 30, f"## Decisions\n{points}")
     whole = build_messages(request(TALK, notes=notes))
     tight = request(TALK, notes=notes, window=whole.certificate.input_tokens + 500 - 300)
     window = build_messages(tight)

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from benchmarks.selecting import select_recall, stats_of
 from context.recall.ranking import weigh_terms
-from context.recall.region import name_messages, render_recall
-from context.recall.selection import RecallBlock, choose_blocks
+from context.recall.selection import RecallBlock, choose_blocks, name_messages, render_recall
+from context.text.terms import query_terms
 from context.tokens.text import count_text
-from context.words import query_terms
 from tests.unit.recall.talk import passages_of
 
 FILLER = "Somebody talks of the weather, which was fine, and of lunch, which was late again. "

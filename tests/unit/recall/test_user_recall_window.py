@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.assemble import build_messages
-from context.budget import Budget
 from context.errors import FixedPartOverBudgetError
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.ranking import RecallStats, find_worth
-from context.recall.region import RECALL_TAG, USER_RECALL_TAG, heading, name_sessions
-from context.recall.selection import RecallBlock
+from context.recall.selection import RECALL_TAG, USER_RECALL_TAG, RecallBlock, heading, name_sessions
+from context.tokens.budget import Budget
 from context.types import Wire
+from context.window.assemble import build_messages
 from tests.unit.histories import number, says
 from tests.unit.recall.test_recall_window import (
     ASIDE,

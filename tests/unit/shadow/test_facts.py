@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.identifiers import normal
 from context.shadow.facts import (
     DIGEST_BYTES,
-    Loss,
+    FactLoss,
     compare_facts,
     count_blocked,
     count_loss,
@@ -18,6 +17,7 @@ from context.shadow.facts import (
     pack,
 )
 from context.shadow.planted import PLANTED, planted_turns
+from context.text.identifiers import normal
 from context.types import Message, Role
 
 SALT = b"0123456789abcdef"
@@ -60,7 +60,7 @@ def test_a_loss_is_never_more_than_what_was_needed(
     both: list[str], lacking: list[str], needed: list[str]
 ) -> None:
     loss = count_loss(needed, both=pack(both, SALT), lacking=pack(lacking, SALT), salt=SALT)
-    assert loss == Loss(len(set(needed) & {*both, *lacking}), len(set(needed) & set(lacking)))
+    assert loss == FactLoss(len(set(needed) & {*both, *lacking}), len(set(needed) & set(lacking)))
 
 
 def test_digests_show_nothing_and_differ_from_record_to_record() -> None:

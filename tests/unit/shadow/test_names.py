@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.shadow.facts import compare_facts
-from context.shadow.names import names_of
+from context.shadow.facts import compare_facts, names_of
 
 
 @pytest.mark.parametrize(

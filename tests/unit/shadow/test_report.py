@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.shadow.parts import EVERY_PART, TOGETHER, Part, applied_beside, read_parts, trials
-from context.shadow.report import Limits, Tally, report_part, wilson
+from context.shadow.parts import EVERY_PART, TOGETHER, ShadowPart, applied_beside, read_parts, trials
+from context.shadow.report import ShadowLimits, Tally, report_part, wilson
 
 GOOD = Tally(
     "summaries", reads=400, judged=400, sessions=40, served_tokens=1_000, would_tokens=500, needed=400, lost=4
 )
-LIMITS = Limits(min_reads=200, min_saving=0.05, max_lost=0.05, max_blocked=0.02)
+LIMITS = ShadowLimits(min_reads=200, min_saving=0.05, max_lost=0.05, max_blocked=0.02)
 
 
 @given(st.integers(0, 10_000), st.integers(0, 10_000))
@@ -92,8 +92,8 @@ def test_planted_facts_that_are_lost_keep_a_part_off() -> None:
     assert report.verdict == "not yet: 25.0 % of the planted facts are lost"
 
 
-@given(st.frozensets(st.sampled_from(Part)))
-def test_each_part_is_tried_alone_and_all_of_them_together(shadowed: frozenset[Part]) -> None:
+@given(st.frozensets(st.sampled_from(ShadowPart)))
+def test_each_part_is_tried_alone_and_all_of_them_together(shadowed: frozenset[ShadowPart]) -> None:
     tried = trials(shadowed)
     assert {name for name in tried if name != TOGETHER} == set(map(str, shadowed))
     assert (TOGETHER in tried) == (len(shadowed) > 1)
@@ -103,6 +103,6 @@ def test_each_part_is_tried_alone_and_all_of_them_together(shadowed: frozenset[P
 
 def test_a_part_that_there_is_not_is_refused_with_those_that_there_are() -> None:
     assert read_parts(["all"]) == EVERY_PART
-    assert read_parts(["catalog"]) == {Part.CATALOG}
+    assert read_parts(["catalog"]) == {ShadowPart.CATALOG}
     with pytest.raises(ValueError, match="summaries, filtering, catalog, extracts, all"):
         read_parts(["summary"])

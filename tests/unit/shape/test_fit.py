@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from context.shape.check import check_shape
-from context.shape.rules import Rule
+from context.shape.rules import ShapeRule
 from context.shape.target import target_of
 from context.types import JsonObject, Wire
 from context.wire import check_pairs
@@ -24,38 +24,44 @@ def text(words: str, **more: Any) -> JsonObject:
     return {"type": "text", "text": words, **more}
 
 
-CASES: list[tuple[str, Wire, str, list[JsonObject], Rule]] = [
-    ("empty calls", CHAT, GPT, [HELLO, said(tool_calls=[])], Rule.EMPTY_CALLS),
+CASES: list[tuple[str, Wire, str, list[JsonObject], ShapeRule]] = [
+    ("empty calls", CHAT, GPT, [HELLO, said(tool_calls=[])], ShapeRule.EMPTY_CALLS),
     (
         "empty content beside calls",
         CHAT,
         GPT,
         [HELLO, calling(call("c1"), content=[]), result("c1"), said()],
-        Rule.EMPTY_CONTENT,
+        ShapeRule.EMPTY_CONTENT,
     ),
     (
         "a result that is an empty list",
         CHAT,
         GPT,
         [HELLO, calling(call("c1")), result("c1", [])],
-        Rule.EMPTY_CONTENT,
+        ShapeRule.EMPTY_CONTENT,
     ),
-    ("a blank part among others", CHAT, GPT, [HELLO, said([text(""), text("Done.")])], Rule.EMPTY_TEXT),
-    ("a long id", CHAT, GPT, [HELLO, calling(call(LONG)), result(LONG), said()], Rule.CALL_ID),
-    ("an id of 41", CHAT, "azure/gpt-4.1", [HELLO, calling(call("c" * 41)), result("c" * 41)], Rule.CALL_ID),
+    ("a blank part among others", CHAT, GPT, [HELLO, said([text(""), text("Done.")])], ShapeRule.EMPTY_TEXT),
+    ("a long id", CHAT, GPT, [HELLO, calling(call(LONG)), result(LONG), said()], ShapeRule.CALL_ID),
+    (
+        "an id of 41",
+        CHAT,
+        "azure/gpt-4.1",
+        [HELLO, calling(call("c" * 41)), result("c" * 41)],
+        ShapeRule.CALL_ID,
+    ),
     (
         "an id for Mistral",
         CHAT,
         MISTRAL,
         [HELLO, calling(call("call_abc")), result("call_abc"), said()],
-        Rule.CALL_ID,
+        ShapeRule.CALL_ID,
     ),
     (
         "an id with dots for Claude behind chat",
         CHAT,
         "openrouter/anthropic/claude-sonnet-4.5",
         [HELLO, calling(call("functions.look:0")), result("functions.look:0"), said()],
-        Rule.CALL_ID,
+        ShapeRule.CALL_ID,
     ),
     (
         "an id with dots",
@@ -67,7 +73,7 @@ CASES: list[tuple[str, Wire, str, list[JsonObject], Rule]] = [
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "f.look:0", "content": "a"}]},
             said(),
         ],
-        Rule.CALL_ID,
+        ShapeRule.CALL_ID,
     ),
     (
         "a long id of an item",
@@ -78,36 +84,42 @@ CASES: list[tuple[str, Wire, str, list[JsonObject], Rule]] = [
             {"type": "function_call", "call_id": LONG, "name": "look", "arguments": "{}"},
             {"type": "function_call_output", "call_id": LONG, "output": "a"},
         ],
-        Rule.CALL_ID,
+        ShapeRule.CALL_ID,
     ),
     (
         "thinking that was broken off",
         BLOCKS,
         CLAUDE,
         [HELLO, said([THOUGHT, text("Done.")])],
-        Rule.UNSIGNED_THINKING,
+        ShapeRule.UNSIGNED_THINKING,
     ),
     (
         "thinking without a signature behind chat",
         CHAT,
         "anthropic/claude-sonnet-4-5",
         [HELLO, said(thinking_blocks=[{"type": "thinking", "thinking": "a"}])],
-        Rule.UNSIGNED_THINKING,
+        ShapeRule.UNSIGNED_THINKING,
     ),
-    ("thinking at the end", BLOCKS, CLAUDE, [HELLO, said([text("Done."), SIGNED])], Rule.TRAILING_THINKING),
+    (
+        "thinking at the end",
+        BLOCKS,
+        CLAUDE,
+        [HELLO, said([text("Done."), SIGNED])],
+        ShapeRule.TRAILING_THINKING,
+    ),
     (
         "seven marks",
         BLOCKS,
         CLAUDE,
         [each for _ in range(7) for each in ({"role": "user", "content": [text("a", **MARK)]}, said())],
-        Rule.CACHE_MARKS,
+        ShapeRule.CACHE_MARKS,
     ),
     (
         "marks behind chat",
         CHAT,
         "openrouter/anthropic/claude-sonnet-4.5",
         [each for _ in range(7) for each in ({"role": "user", "content": [text("a", **MARK)]}, said())],
-        Rule.CACHE_MARKS,
+        ShapeRule.CACHE_MARKS,
     ),
     (
         "a document for Mistral alone",
@@ -117,7 +129,7 @@ CASES: list[tuple[str, Wire, str, list[JsonObject], Rule]] = [
             {"role": "user", "content": [{"type": "document_url", "document_url": "https://a.invalid"}]},
             said(),
         ],
-        Rule.PART_KIND,
+        ShapeRule.PART_KIND,
     ),
     (
         "a video for some",
@@ -127,48 +139,60 @@ CASES: list[tuple[str, Wire, str, list[JsonObject], Rule]] = [
             {"role": "user", "content": [{"type": "video_url", "video_url": {"url": "https://a.invalid"}}]},
             said(),
         ],
-        Rule.PART_KIND,
+        ShapeRule.PART_KIND,
     ),
     (
         "thinking parts of Mistral",
         CHAT,
         GPT,
         [HELLO, said([{"type": "thinking", "thinking": [text("a")]}, text("Done.")])],
-        Rule.PART_KIND,
+        ShapeRule.PART_KIND,
     ),
     (
         "the developer's role",
         CHAT,
         "deepseek-chat",
         [{"role": "developer", "content": "Go."}, HELLO],
-        Rule.DEVELOPER_ROLE,
+        ShapeRule.DEVELOPER_ROLE,
     ),
     (
         "two users in a row",
         CHAT,
         MISTRAL,
         [HELLO, said(), HELLO],
-        Rule.ALTERNATING_ROLES,
+        ShapeRule.ALTERNATING_ROLES,
     ),
-    ("two users for Gemma", CHAT, "google/gemma-3-27b-it", [HELLO, said(), HELLO], Rule.ALTERNATING_ROLES),
+    (
+        "two users for Gemma",
+        CHAT,
+        "google/gemma-3-27b-it",
+        [HELLO, said(), HELLO],
+        ShapeRule.ALTERNATING_ROLES,
+    ),
     (
         "a user after a tool",
         CHAT,
         MISTRAL,
         [HELLO, calling(call("aaaaaaaaa")), result("aaaaaaaaa")],
-        Rule.USER_AFTER_TOOL,
+        ShapeRule.USER_AFTER_TOOL,
     ),
     (
         "an instruction inside the conversation",
         CHAT,
         "qwen/qwen3-235b",
         [HELLO, said(), {"role": "system", "content": "Now be brief."}, HELLO, said()],
-        Rule.SYSTEM_ITEM,
+        ShapeRule.SYSTEM_ITEM,
     ),
-    ("a tool's name", CHAT, GPT, [HELLO, calling(call("c1", "mcp.look/up")), result("c1")], Rule.TOOL_NAME),
-    ("a speaker's name", CHAT, GPT, [{**HELLO, "name": "Ann Lee <a>"}, said()], Rule.MESSAGE_NAME),
-    ("a speaker for Mistral", CHAT, MISTRAL, [{**HELLO, "name": "ann"}, said()], Rule.MESSAGE_NAME),
-    ("fields for Mistral", CHAT, MISTRAL, [HELLO, said(reasoning_content="a")], Rule.KNOWN_FIELDS),
+    (
+        "a tool's name",
+        CHAT,
+        GPT,
+        [HELLO, calling(call("c1", "mcp.look/up")), result("c1")],
+        ShapeRule.TOOL_NAME,
+    ),
+    ("a speaker's name", CHAT, GPT, [{**HELLO, "name": "Ann Lee <a>"}, said()], ShapeRule.MESSAGE_NAME),
+    ("a speaker for Mistral", CHAT, MISTRAL, [{**HELLO, "name": "ann"}, said()], ShapeRule.MESSAGE_NAME),
+    ("fields for Mistral", CHAT, MISTRAL, [HELLO, said(reasoning_content="a")], ShapeRule.KNOWN_FIELDS),
     (
         "arguments that are an object",
         CHAT,
@@ -178,21 +202,21 @@ CASES: list[tuple[str, Wire, str, list[JsonObject], Rule]] = [
             calling({"id": "c", "type": "function", "function": {"name": "f", "arguments": {"a": 1}}}),
             result("c"),
         ],
-        Rule.ARGUMENTS,
+        ShapeRule.ARGUMENTS,
     ),
     (
         "arguments cut off",
         CHAT,
         "gemini-2.5-pro",
         [HELLO, calling(call("c", arguments='{"a')), result("c")],
-        Rule.ARGUMENTS,
+        ShapeRule.ARGUMENTS,
     ),
     (
         "a call without its type",
         CHAT,
         GPT,
         [HELLO, calling({**call("c"), "type": None}), result("c")],
-        Rule.CALL_SHAPE,
+        ShapeRule.CALL_SHAPE,
     ),
     (
         "ids of items of another maker",
@@ -203,28 +227,28 @@ CASES: list[tuple[str, Wire, str, list[JsonObject], Rule]] = [
             {"type": "function_call", "id": "call_1", "call_id": "c", "name": "look", "arguments": "{}"},
             {"type": "function_call_output", "call_id": "c", "output": "a"},
         ],
-        Rule.ITEM_ID,
+        ShapeRule.ITEM_ID,
     ),
     (
         "words of the other kind",
         ITEMS,
         GPT,
         [HELLO, {"role": "assistant", "content": [{"type": "input_text", "text": "a"}]}],
-        Rule.PART_KIND,
+        ShapeRule.PART_KIND,
     ),
     (
         "reasoning of R1",
         CHAT,
         "deepseek/deepseek-r1",
         [HELLO, said(reasoning_content="a")],
-        Rule.SPENT_REASONING,
+        ShapeRule.SPENT_REASONING,
     ),
 ]
 
 
 @pytest.mark.parametrize(("_name", "wire", "model", "bodies", "rule"), CASES, ids=[case[0] for case in CASES])
 def test_what_would_be_refused_is_mended_and_the_rule_is_named(
-    _name: str, wire: Wire, model: str, bodies: list[JsonObject], rule: Rule
+    _name: str, wire: Wire, model: str, bodies: list[JsonObject], rule: ShapeRule
 ) -> None:
     window = lay(bodies, model, wire)
     shape = window.certificate.accepted_shape
@@ -236,12 +260,12 @@ def test_what_would_be_refused_is_mended_and_the_rule_is_named(
 
 
 _MENDED_WITHOUT_A_FAULT = {
-    Rule.CALL_SHAPE,
-    Rule.ITEM_ID,
-    Rule.MESSAGE_NAME,
-    Rule.PART_KIND,
-    Rule.SPENT_REASONING,
-    Rule.ARGUMENTS,
+    ShapeRule.CALL_SHAPE,
+    ShapeRule.ITEM_ID,
+    ShapeRule.MESSAGE_NAME,
+    ShapeRule.PART_KIND,
+    ShapeRule.SPENT_REASONING,
+    ShapeRule.ARGUMENTS,
 }
 FAULTY = [case for case in CASES if case[4] not in _MENDED_WITHOUT_A_FAULT]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context.shape.check import check_shape
-from context.shape.rules import Rule
+from context.shape.rules import ShapeRule
 from context.shape.target import target_of
 from context.types import JsonObject, Wire
 from tests.unit.shape.windows import HELLO, lay, said, sent
@@ -51,7 +51,9 @@ def test_among_many_images_a_wide_one_becomes_a_note_that_is_named(wire: Wire) -
     window = lay(history(wire, png(3_840, 2_160), *[png(600, 400)] * 23), CLAUDE, wire)
     assert pictures(sent(window)) == 23
     assert "[image not shown any more: 3840x2160 pixels]" in json.dumps(sent(window)[0])
-    assert [(e.what, e.why) for e in window.certificate.excluded] == [("image of message 1", Rule.IMAGE_SIZE)]
+    assert [(e.what, e.why) for e in window.certificate.excluded] == [
+        ("image of message 1", ShapeRule.IMAGE_SIZE)
+    ]
     assert window.certificate.excluded[0].tokens
     assert window.certificate.accepted_shape.accepted
 
@@ -114,7 +116,7 @@ def test_a_request_stays_within_its_bytes(model: str, limit: int) -> None:
     datas = [png(600, 400, 2_600_000 + place) for place in range(14)]
     window = lay(history(Wire.OPENAI, *datas), model)
     assert limit - 4_100_000 < sum(map(len, window.items)) < limit
-    assert {e.why for e in window.certificate.excluded} == {Rule.REQUEST_BYTES}
+    assert {e.why for e in window.certificate.excluded} == {ShapeRule.REQUEST_BYTES}
     assert "not shown any more" in window.items[0]
     assert datas[-1] in window.items[-3]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from context.shape.check import check_shape
-from context.shape.rules import Rule
+from context.shape.rules import ShapeRule
 from context.shape.target import target_of
 from context.types import JsonObject, Wire
 from context.wire import check_pairs
@@ -55,7 +55,7 @@ def test_calls_of_the_older_shape_become_todays_on_both_sides(model: str, stored
     assert check_pairs(sent(window), CHAT) == []
     assert window.certificate.tool_pairs_intact
     assert window.certificate.accepted_shape.accepted
-    assert Rule.CALL_SHAPE in window.certificate.accepted_shape.rules
+    assert ShapeRule.CALL_SHAPE in window.certificate.accepted_shape.rules
     assert check_shape(bodies, target_of(CHAT, model)) != []
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from context.outgoing import RefusedBefore
-from context.shape.rules import Rule
+from context.shape.rules import ShapeRule
 from context.shape.target import maker_of
 from context.types import JsonObject, Wire
+from context.window.outgoing import RefusedBefore
 from context.wire import check_pairs
 from tests.unit.shape.windows import HELLO, NEXT, call, calling, lay, result, said, sent
 
@@ -75,7 +75,7 @@ def test_signed_reasoning_goes_to_the_family_that_made_it_alone(
         assert sent(window) == [*bodies, NEXT]
         return
     assert not [sign for sign in SIGNS if sign in json.dumps(sent(window))]
-    assert Rule.FOREIGN_REASONING in window.certificate.accepted_shape.rules
+    assert ShapeRule.FOREIGN_REASONING in window.certificate.accepted_shape.rules
     assert "reasoning" in [loss.kind for loss in window.certificate.losses]
     assert check_pairs(sent(window), wire) == []
     assert window.certificate.accepted_shape.accepted
@@ -86,7 +86,7 @@ def test_reasoning_that_was_refused_is_not_sent_again_to_its_own_family(name: st
     wire, bodies = HISTORIES[name]
     window = lay(bodies, "gpt-5", wire, made_by="gpt-5", refused=RefusedBefore(unsigned_seq=len(bodies)))
     assert not [sign for sign in SIGNS if sign in json.dumps(sent(window))]
-    assert Rule.REFUSED_REASONING in window.certificate.accepted_shape.rules
+    assert ShapeRule.REFUSED_REASONING in window.certificate.accepted_shape.rules
 
 
 def test_reasoning_after_the_refused_one_is_sent() -> None:

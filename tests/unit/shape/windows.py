@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from context.assemble import Window, WindowRequest, build_messages
-from context.budget import Budget
-from context.message_counts import recounted
+from context.tokens.budget import Budget
+from context.tokens.message_counts import recounted
 from context.types import JsonObject, Message, Role, Wire
+from context.window.assemble import Window, WindowRequest, build_messages
 from context.wire import describe
 
 HELLO = {"role": "user", "content": "hello"}

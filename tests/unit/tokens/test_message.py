@@ -16,7 +16,7 @@ from context.tokens import (
     media_correction,
     total,
 )
-from context.tokens.count import EMPTY
+from context.tokens.message import EMPTY
 from context.types import Wire
 
 PNG = base64.b64encode(

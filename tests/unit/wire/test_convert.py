@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from context.outgoing import Sender
 from context.types import JsonObject, Message, Wire
+from context.window.outgoing import Sender
 from context.wire import ConvertedWindow, Loss, LossKind, check_pairs, convert
 from tests.unit.wire.windows import kinds, message, window
 

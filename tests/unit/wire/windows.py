@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import Loss, LossKind, convert, describe
 from context.wire.convert import _READ
-from context.wire.neutral import Answer, Call, Content, Lost, Media, Part, Text
+from context.wire.neutral import Call, Content, Lost, NeutralMedia, Part, Text, ToolAnswer
 
 Said: TypeAlias = tuple[str, ...]
 
@@ -65,7 +65,7 @@ def assert_same_said(before: Sequence[Message], after: Sequence[Message], losses
 def _said(role: Role, part: Part) -> list[Said]:
     if isinstance(part, Call):
         return [(role, "call", part.name, _arguments(part.arguments))]
-    if isinstance(part, Answer):
+    if isinstance(part, ToolAnswer):
         return [(role, "answer"), *(one for inner in part.parts for one in _content(role, inner))]
     return _content(role, part)
 
@@ -74,7 +74,7 @@ def _content(role: Role, part: Content) -> list[Said]:
     match part:
         case Text(text=text):
             return [(role, "text", text)] if text else []
-        case Media(kind=kind, data=data, url=url, file_id=file_id):
+        case NeutralMedia(kind=kind, data=data, url=url, file_id=file_id):
             return [(role, kind, data or url or file_id)]
         case Lost():
             return []

@@ -5,11 +5,11 @@ from tests.acceptance.faults.guards.guard import Guard
 GUARDS = (
     Guard(
         "intake: acknowledged after the commit",
-        "api/turns.py",
+        "api/turns/routes.py",
         "    [accepted] = committed(lambda db: store_turns(db, caller.tenant_id, [intake.turn]))",
         """    import contextlib
 
-    from models.session import transaction
+    from models.database import transaction
 
     accepted = AcceptedTurn(session_id, intake.turn.turn_id, 1, 1, len(intake.turn.messages))
     with contextlib.suppress(Exception), transaction() as db:
@@ -18,8 +18,8 @@ GUARDS = (
     ),
     Guard(
         "plans: only who holds the lease",
-        "workers/jobs/plan.py",
-        """        if not hold(db, held):
+        "workers/jobs/tool_plan.py",
+        """        if not lock_lease(db, held):
             raise LeaseLostError
         kept =""",
         "        kept =",
@@ -34,14 +34,14 @@ GUARDS = (
     ),
     Guard(
         "retention: one session stops none behind it",
-        "workers/jobs/retain.py",
+        "workers/jobs/retention.py",
         "not in PASSED_OVER:\n            raise\n        tenant_id",
         "not in ():\n            raise\n        tenant_id",
         ("tests/integration/test_retention_runs.py",),
     ),
     Guard(
         "erase: a receipt is kept with what it tells of",
-        "api/erase.py",
+        "api/sessions/erase.py",
         """        keep_receipt(db, tenant_id, "session", session_id, receipt)
 """,
         "",

@@ -19,7 +19,7 @@ GUARDS = (
     ),
     Guard(
         "work: a full disk is not its fault",
-        "models/database_errors.py",
+        "models/errors.py",
         '    "53": Trouble.FULL,\n',
         "",
         (),
@@ -50,7 +50,7 @@ GUARDS = (
     ),
     Guard(
         "retention: a session goes whole",
-        "workers/jobs/retain.py",
+        "workers/jobs/retention.py",
         """        with transaction() as db:
             return erase_if_old(db, place, general=days)""",
         """        with reading() as db:
@@ -59,21 +59,21 @@ GUARDS = (
     ),
     Guard(
         "reset: the old log is behind it",
-        "models/session_reset.py",
+        "models/conversations/reset.py",
         "            start_seq=Session.last_seq,\n",
         "",
         (),
     ),
     Guard(
         "erase: artifacts go along",
-        "models/erase_session.py",
+        "models/erasure/sessions.py",
         "    release(db, tenant_id, {*used, *attached}, receipt)\n",
         "",
         (),
     ),
     Guard(
         "erase: work goes along",
-        "models/erase_session.py",
+        "models/erasure/sessions.py",
         "    drop_session_work(db, tenant_id, session_id, receipt)\n",
         "",
         (),

@@ -18,7 +18,7 @@ from typing import Any
 _IN_TRANSACTION = 2
 _WRITES = b"select pg_current_xact_id_if_assigned()"
 _ROOT = f"{Path.cwd()}/"
-_FOREIGN = (f"{_ROOT}.venv/", f"{_ROOT}models/session.py", f"{_ROOT}tests/")
+_FOREIGN = (f"{_ROOT}.venv/", f"{_ROOT}models/database.py", f"{_ROOT}tests/")
 
 
 def _pass(point: str) -> None:

@@ -1,0 +1,1 @@
+"""Routes of tool catalogs and context budgets, with their caches."""

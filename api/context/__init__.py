@@ -1,0 +1,1 @@
+"""The context request: from its body to a certified window."""

@@ -1,0 +1,176 @@
+"""Activation of prepared summaries at a context read, at a good moment for the prompt cache."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from context.certificate import Certificate
+from context.providers.cache_rules import cache_rule
+from context.providers.prompt_cache import cache_ttl_s, estimate_cache, is_other_model, split_request
+from context.tokens import guarantee
+from context.tokens.budget import Budget
+from context.window.activation import Activation, Moment, calls_for_work, choose_activation, is_cold
+from models.conversations.session_state import SessionState
+from models.conversations.standing import SessionSnapshot, find_standing
+from models.conversations.summary import activate_prepared
+from models.database import best_effort_transaction, read_transaction
+from models.learning.speculation import PREPARED, note_used
+from models.recall.index import is_indexed
+from models.settings import compression_settings
+
+log = structlog.get_logger()
+
+FULL = 0.95
+"""Fill level above which a window has no reliable room left."""
+
+
+@dataclass(frozen=True)
+class RequestSize:
+    """Size of a request beside history, in stored tokens.
+
+    Attributes:
+        model: The answering model.
+        budget: The window.
+        lasting: The usual window of the session's requests, including the present request.
+        system_tokens: The system prompt.
+        tools_tokens: The tool definitions.
+        new_tokens: The new messages.
+        goes_on: True if the request answers calls: the turn's earlier part is in the provider's cache.
+        fresh_tokens: New messages since the turn's earlier request; all new messages at the turn's beginning.
+    """
+
+    model: str
+    budget: Budget
+    lasting: Budget
+    system_tokens: int
+    tools_tokens: int
+    new_tokens: int
+    goes_on: bool = False
+    fresh_tokens: int = 0
+
+    def starts_otherwise(self, session: SessionState) -> bool:
+        """Tell whether the last request's cached prefix is useless for the request."""
+        seen = (session.system_tokens, session.tools_tokens)
+        changed = session.max_tokens is not None and seen != (self.system_tokens, self.tools_tokens)
+        return changed or is_other_model(self.model, session.model)
+
+    def overflows(self, session: SessionState) -> bool:
+        """Tell whether the usual window overflows with all history, with a margin for inexact counts."""
+        history = session.raw_tokens + session.summary_tokens
+        total = history + self.system_tokens + self.tools_tokens + self.new_tokens
+        too_long = guarantee(history, self.model) > self.lasting.history_window * FULL
+        return too_long or guarantee(total, self.model) > self.lasting.input_tokens * FULL
+
+    def moment(self, standing: SessionSnapshot) -> Moment:
+        """Build the facts for choosing the moment."""
+        session = standing.session
+        return Moment(
+            self.model,
+            0.0 if self.goes_on else standing.idle_s,
+            pressed=self.overflows(session),
+            prefix_changes=not self.goes_on and self.starts_otherwise(session),
+        )
+
+
+def settle(
+    tenant_id: UUID, standing: SessionSnapshot, asked: RequestSize, *, keep: bool = True
+) -> tuple[SessionSnapshot, Activation | None]:
+    """Activate the prepared summary if the request is a good moment; no model is called.
+
+    The choice is stored, so that the next request has the same beginning. Two reads at once store the choice
+    once. If a write holds the session, the next read makes the choice: no read waits.
+
+    Args:
+        tenant_id: The session's tenant.
+        standing: The session's state.
+        asked: Size of the request beside history.
+        keep: True to store the choice; else the choice is rolled back after computing the resulting state.
+
+    Returns:
+        The session's new state, and the reason for the activation; None without an activation.
+    """
+    session = standing.session
+    if not session.has_prepared:
+        return standing, None
+    why = choose_activation(asked.moment(standing), compression_settings().activation_settings)
+    if why is None:
+        return standing, None
+    try:
+        with best_effort_transaction() as db:
+            if not is_indexed(db, tenant_id, session, through_seq=session.prepared_seq):
+                return standing, None
+            version = activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+            if version is not None and keep:
+                saved = session.load.input_tokens - session.prepared_load.input_tokens
+                note_used(db, tenant_id, PREPARED, saved_tokens=saved)
+            if not keep:
+                would = find_standing(db, tenant_id, session.session_id, asked.model)
+                db.rollback()
+                return would or standing, why if version is not None else None
+    except SQLAlchemyError as error:
+        log.warning("activation_put_off", session_id=session.session_id, error=type(error).__name__)
+        return standing, None
+    with read_transaction() as db:
+        settled = find_standing(db, tenant_id, session.session_id, asked.model)
+    return settled or standing, why if version is not None else None
+
+
+def wants_work(standing: SessionSnapshot, asked: RequestSize) -> bool:
+    """Tell whether a worker should look at the session: once per turn, and not while work is already due.
+
+    The usual window decides, not the budget or window of a single request: other requests may be larger.
+    """
+    if standing.due_at is not None or (standing.is_tried and not asked.starts_otherwise(standing.session)):
+        return False
+    session, settings = standing.session, compression_settings()
+    return calls_for_work(
+        session.load,
+        session.prepared_load,
+        asked.lasting,
+        settings.thresholds,
+        settings.activation_settings,
+    )
+
+
+def cache_report(
+    standing: SessionSnapshot | None,
+    asked: RequestSize,
+    certificate: Certificate,
+    activation: Activation | None,
+) -> dict[str, Any]:
+    """Estimate the provider's cached part of the window from the unchanged parts."""
+    settings = compression_settings().activation_settings
+    session = standing.session if standing else SessionState("")
+    idle_s = standing.idle_s if standing else None
+    is_warm = asked.goes_on or not (
+        is_cold(Moment(asked.model, idle_s), settings) or asked.starts_otherwise(session)
+    )
+    use = estimate_cache(
+        split_request(certificate.blocks),
+        warm=is_warm,
+        notes_changed=standing is not None and _is_new(standing),
+        start_moved=certificate.tail is not None and certificate.tail[0] > session.tail_from + 1,
+    )
+    whole = certificate.input_tokens
+    found = max(whole - guarantee(asked.fresh_tokens, asked.model), 0) if asked.goes_on else 0
+    return {
+        "expected_tokens": cache_rule(asked.model).found(
+            max(found if is_warm else 0, use.stable_prefix_tokens)
+        ),
+        "stable_prefix_tokens": use.stable_prefix_tokens,
+        "changed_tokens": use.changed_tokens,
+        "idle_s": idle_s,
+        "ttl_s": cache_ttl_s(asked.model, settings.cache_ttl_s),
+        "activation": activation,
+        "prepared_through": session.prepared_seq if session.has_prepared else None,
+    }
+
+
+def _is_new(standing: SessionSnapshot) -> bool:
+    """Tell whether the summary was activated after the last turn, unknown to any earlier request."""
+    since = standing.summary.activated_at if standing.summary else None
+    last = standing.session.last_turn_at
+    return since is not None and last is not None and since > last

@@ -1,0 +1,342 @@
+"""Choice of a window's plan: a model's plan if worthwhile and ready, else the rule's."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.context import current_summarizer as in_force
+from api.http.waiting import wait_for_work
+from context.artifact_plans.by_rule import USUAL_READING_TOKENS, ArtifactQuery, plan_by_rule
+from context.artifact_plans.decision import (
+    PlanningChoice,
+    PlanningReason,
+    fits_whole,
+    should_use_llm_planning,
+)
+from context.artifact_plans.prompt import dump_brought
+from context.artifact_plans.reply import for_question, load_plan
+from context.artifacts.superseded import Superseded
+from context.artifacts.types import Artifact, ArtifactPlan, ProcessingStrategy
+from context.focus import nearest, normalise
+from context.precompute.predict import FocusOrigin
+from context.precompute.worth import Guess, Purpose, expected_saving, worth_making
+from models.artifacts.plan import (
+    PlanKey,
+    PlanRow,
+    PlanState,
+    PlanWish,
+    find_plan,
+    find_ready_plans,
+    may_plan_again,
+    want_plan,
+)
+from models.artifacts.settings import planning_settings
+from models.conversations.session import hold_generation
+from models.conversations.session_state import SessionState
+from models.database import Transaction, best_effort_transaction, read_transaction
+from models.learning.speculation import What, find_record, price_share
+from models.work.queue import WorkKind, enqueue
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """The models of a request beside the answering model; empty for the settings' models.
+
+    Attributes:
+        planner: Model for planning the use of artifacts.
+        summarizer: Model for summarizing artifacts.
+        is_expensive_primary: True if the answering model is expensive.
+    """
+
+    planner: str = ""
+    summarizer: str = ""
+    is_expensive_primary: bool = False
+
+
+class Planning(Protocol):
+    """Inputs of a plan request."""
+
+    @property
+    def tenant_id(self) -> UUID:
+        """The artifacts' tenant."""
+
+    @property
+    def session(self) -> SessionState | None:
+        """The session; None for an unstored session."""
+
+    @property
+    def wanted(self) -> ArtifactQuery:
+        """The question."""
+
+    @property
+    def chosen(self) -> ModelChoice:
+        """The models."""
+
+    @property
+    def wait_ms(self) -> int:
+        """How long the caller waits."""
+
+    @property
+    def goes_on(self) -> bool:
+        """True if the turn continues, so that the next request repeats the question."""
+
+    @property
+    def by_rule(self) -> bool:
+        """True if no model's plan is used."""
+
+    @property
+    def is_trial(self) -> bool:
+        """True for a trial: no plan is requested."""
+
+    @property
+    def budget_tokens(self) -> int:
+        """The room for artifacts, in stored tokens."""
+
+
+class KnownArtifacts(Protocol):
+    """Facts about a request's artifacts."""
+
+    @property
+    def old(self) -> Mapping[str, Superseded]:
+        """Artifacts made old by a later call."""
+
+    @property
+    def relevance(self) -> Mapping[str, float]:
+        """How much of the question a whole text has."""
+
+    @property
+    def answered(self) -> Collection[str]:
+        """Artifacts with a summary for the exact question."""
+
+
+NOT_READY = "not-ready"
+"""The fallback where a plan is asked for and not made yet."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan with its origin.
+
+    Attributes:
+        plan: A decision about every artifact.
+        choice: Decision about planning by a model, with the reason.
+        by_model: True for a model's plan.
+        fallback: Reason for the rule's plan although a model's was wanted; empty if not wanted.
+        call_ids: The model's calls in the ledger.
+        saved_tokens: Approximate tokens saved against the rule's plan; negative for a larger plan.
+    """
+
+    plan: ArtifactPlan
+    choice: PlanningChoice
+    by_model: bool = False
+    fallback: str = ""
+    call_ids: Sequence[UUID] = ()
+    saved_tokens: int = 0
+
+    @property
+    def is_models(self) -> bool:
+        """Whether a model's plan is followed, or will be by the next step."""
+        return self.by_model or self.fallback == NOT_READY
+
+    @property
+    def outcome(self) -> str:
+        """Name the outcome of planning, without any text of a model."""
+        if self.fallback:
+            return self.fallback.partition(":")[0]
+        return "model" if self.by_model else "rule"
+
+
+NO_PLAN_NEEDED = Planned(ArtifactPlan(()), PlanningChoice(use=False, reason=PlanningReason.NO_ARTIFACTS))
+
+
+def choose_plan(question: Planning, artifacts: Sequence[Artifact], known: KnownArtifacts) -> Planned:
+    """Plan by rule at once; use a model's plan instead if wanted and ready in time."""
+    by_rule = plan_by_rule(
+        artifacts,
+        question.wanted,
+        budget_tokens=question.budget_tokens,
+        superseded=known.old,
+        relevance=known.relevance,
+        answered=known.answered,
+    )
+    choice = should_use_llm_planning(
+        artifacts,
+        available_tokens=question.budget_tokens,
+        is_expensive_primary=question.chosen.is_expensive_primary,
+        thresholds=planning_settings().thresholds,
+    )
+    if not choice.use:
+        return Planned(by_rule, choice)
+    cannot = _cannot(question, artifacts, known)
+    if cannot or question.session is None:
+        return Planned(by_rule, choice, fallback=cannot)
+    attached = _attached(artifacts)
+    key = PlanKey.of(
+        question.session.session_id,
+        question.wanted.asked,
+        [one.artifact_id for one in artifacts],
+        focus=question.wanted.read_for,
+        attached=attached,
+        model=question.chosen.planner,
+    )
+    row = _ask(question, question.session, key, artifacts)
+    if row is not None and row.state is PlanState.READY and row.plan is not None:
+        plan = load_plan(row.plan, by_rule, attached=attached)
+        saved = _saved(by_rule, plan, artifacts)
+        return Planned(plan, choice, by_model=True, call_ids=row.call_ids, saved_tokens=saved)
+    near = _find_near(question, key)
+    if near is not None and near.plan is not None:
+        plan = for_question(load_plan(near.plan, by_rule, attached=attached), question.wanted)
+        saved = _saved(by_rule, plan, artifacts)
+        return Planned(
+            plan,
+            choice,
+            by_model=True,
+            fallback="near-question",
+            call_ids=near.call_ids,
+            saved_tokens=saved,
+        )
+    if row is None or row.state is PlanState.WANTED:
+        return Planned(by_rule, choice, fallback=NOT_READY if row else _why_not_asked(question))
+    return Planned(by_rule, choice, fallback=f"failed: {row.reason}", call_ids=row.call_ids)
+
+
+def _cannot(question: Planning, artifacts: Sequence[Artifact], known: KnownArtifacts) -> str:
+    """Return the reason against a model's plan; empty if possible."""
+    if question.by_rule:
+        return "in-shadow"
+    if fits_whole(artifacts, known.old, question.budget_tokens):
+        return "fits-whole"
+    return "session-not-stored" if question.session is None else ""
+
+
+def _is_in_time(question: Planning) -> bool:
+    """Tell whether a plan requested now is in time for the caller, or for the next request of the turn."""
+    return question.goes_on or question.wait_ms > 0
+
+
+def _why_not_asked(question: Planning) -> str:
+    """Why no plan was asked for; a look says what the request itself would say."""
+    if not _is_in_time(question):
+        return "too-late"
+    return NOT_READY if question.is_trial else "not-asked"
+
+
+def _ask(
+    question: Planning, session: SessionState, key: PlanKey, artifacts: Sequence[Artifact]
+) -> PlanRow | None:
+    """Return the plan's row; request a missing plan, and wait if the caller waits.
+
+    A question answered by the present request is not planned: the plan would come too late. A failed plan is
+    requested again by a waiting caller, after a while, and for another planner model. The question may
+    contain words of stored
+    messages: after their change or erasure, no plan is requested.
+    """
+    session_id = session.session_id
+    found = _find(question.tenant_id, key)
+    if question.is_trial or not _is_asked(question, key, found):
+        return found
+    try:
+        with best_effort_transaction() as db:
+            if not hold_generation(db, question.tenant_id, session_id, session.generation):
+                return None
+            if not _is_worth_it(db, question, artifacts):
+                return found
+            if found is None or found.state is PlanState.FAILED:
+                want_plan(db, question.tenant_id, key, _wish(question, artifacts))
+            enqueue(db, question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, awaited=question.wait_ms > 0)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
+        return found
+    if question.wait_ms:
+        wait_for_work(question.tenant_id, WorkKind.CONTEXT_PLAN, session_id, question.wait_ms)
+    return _find(question.tenant_id, key)
+
+
+PLAN_USES, PLAN_SAVING = 1.9, 200
+"""Expected uses of a plan in further steps, and tokens saved per use, before any counts of a tenant."""
+
+PLAN_TOKENS, PLAN_TOKENS_EACH = 400, 150
+"""Tokens of a plan, and of each artifact in a plan."""
+
+
+def _is_worth_it(db: Transaction, question: Planning, artifacts: Sequence[Artifact]) -> bool:
+    """Tell whether a plan would save more than its call costs; always for a waiting caller."""
+    if question.wait_ms:
+        return True
+    maker = question.chosen.planner or in_force.planner.find() or ""
+    model = question.session.model if question.session else None
+    default = planning_settings().artifact_price_share
+    share = price_share(db, question.tenant_id, maker=maker, answering=model or "", default=default)
+    record, account = find_record(db, question.tenant_id, What(Purpose.PLAN, FocusOrigin.REQUEST))
+    tokens = PLAN_TOKENS + PLAN_TOKENS_EACH * len(artifacts)
+    guess = Guess(PLAN_USES, expected_saving(PLAN_SAVING, record), tokens, share)
+    return worth_making(guess, record, account, planning_settings().worth_limits).is_made
+
+
+def _saved(by_rule: ArtifactPlan, by_model: ArtifactPlan, artifacts: Sequence[Artifact]) -> int:
+    tokens = {one.artifact_id: one.tokens for one in artifacts}
+    return _size(by_rule, tokens) - _size(by_model, tokens)
+
+
+def _size(plan: ArtifactPlan, tokens: Mapping[str, int]) -> int:
+    """Estimate a plan's size: whole artifacts, and a usual reading for the others."""
+    shown = (one for one in plan.artifacts if one.strategy is not ProcessingStrategy.EXCLUDE)
+    return sum(
+        tokens.get(one.artifact_id, 0)
+        if one.strategy is ProcessingStrategy.INCLUDE_FULL
+        else min(tokens.get(one.artifact_id, 0), USUAL_READING_TOKENS)
+        for one in shown
+    )
+
+
+def _is_asked(question: Planning, key: PlanKey, found: PlanRow | None) -> bool:
+    """Tell whether to request or await a plan, possibly requested before, in time to be used."""
+    if found is None or not _is_in_time(question):
+        return _is_in_time(question)
+    if found.state is PlanState.READY or question.wait_ms:
+        return found.state is not PlanState.READY
+    if found.state is PlanState.WANTED:
+        return False
+    with read_transaction() as db:
+        return may_plan_again(
+            db, question.tenant_id, key, planner=question.chosen.planner or in_force.planner.find()
+        )
+
+
+def _wish(question: Planning, artifacts: Sequence[Artifact]) -> PlanWish:
+    return PlanWish(
+        artifact_ids=[artifact.artifact_id for artifact in artifacts],
+        question=question.wanted.asked,
+        budget_tokens=question.budget_tokens,
+        focus=question.wanted.read_for,
+        attached_ids=_attached(artifacts),
+        model=question.chosen.planner,
+        brought=dump_brought(artifacts),
+    )
+
+
+def _attached(artifacts: Sequence[Artifact]) -> list[str]:
+    return [artifact.artifact_id for artifact in artifacts if artifact.metadata.get("attached")]
+
+
+def _find(tenant_id: UUID, key: PlanKey) -> PlanRow | None:
+    with read_transaction() as db:
+        return find_plan(db, tenant_id, key)
+
+
+def _find_near(question: Planning, key: PlanKey) -> PlanRow | None:
+    """Find the plan for the same artifacts with the nearest question, if near enough."""
+    with read_transaction() as db:
+        rows = find_ready_plans(
+            db, question.tenant_id, key, focus=question.wanted.read_for, model=question.chosen.planner
+        )
+    by_focus = {normalise(row.question): row for row in rows}
+    best = nearest(normalise(question.wanted.asked), by_focus)
+    return by_focus[best[0]] if best else None

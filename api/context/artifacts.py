@@ -1,0 +1,295 @@
+"""Artifacts of a request: search, known facts, and the planned use."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from uuid import UUID
+
+from api.context.artifact_plan import NO_PLAN_NEEDED, ModelChoice, Planned, choose_plan
+from api.context.artifact_summaries import Match, find_matches
+from api.context.artifact_texts import ArtifactText, brought_text, load_texts
+from api.context.attachments import RequestAttachment, find_attachments, read_attachments
+from context.artifact_plans.by_rule import ArtifactQuery
+from context.artifact_plans.decision import room_for_artifacts
+from context.artifact_plans.execute import EXTRACT_TOKENS, Available, Extract
+from context.artifact_plans.question import Asking, asking, asks_for_all
+from context.artifact_plans.relevance import compare_texts
+from context.artifacts.documents import all_artifacts
+from context.artifacts.region import Reading, ReadingForm
+from context.artifacts.superseded import Superseded, SupersededReason
+from context.artifacts.types import Artifact
+from context.extract import extract
+from context.focus import Focus, normalise
+from context.tokens import count_text
+from context.window.artifacts import ArtifactCandidates
+from models.artifacts.settings import planning_settings
+from models.artifacts.summary import SummaryKey
+from models.artifacts.summary_lookup import ANYBODY, Maker
+from models.artifacts.use import Use, find_old, load_uses
+from models.conversations.session_state import SessionState
+from models.database import Transaction, read_transaction
+
+PARTIAL_METHODS = frozenset({"extractive", "summary-of-excerpt"})
+"""Methods with a result from some passages only."""
+
+LOOKUP_TOKENS = 1_000
+"""Most tokens of an extract for an exact look-up; more would be irrelevant."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """Room for artifacts, in stored tokens.
+
+    Attributes:
+        whole: Room beside the required parts.
+        raw: Size of raw history in the room.
+        most_share: Highest share of artifacts in the room.
+    """
+
+    whole: int
+    raw: int = 0
+    most_share: float = 1.0
+
+    @property
+    def for_artifacts(self) -> int:
+        """Room left by history, with a least share; unattached artifacts are limited to another share."""
+        least = planning_settings().artifact_room_share
+        return room_for_artifacts(self.whole, self.raw, share=least, most_share=self.most_share)
+
+
+@dataclass(frozen=True)
+class ArtifactQuestion:
+    """Inputs for a request's artifacts.
+
+    Attributes:
+        tenant_id: The artifacts' tenant.
+        session: The session; None for an unstored session.
+        attachments: Documents of the request.
+        wanted: The question.
+        chosen: Planner and summarizer models, and whether the answering model is expensive.
+        room: Room for artifacts.
+        wait_ms: Longest wait of the caller for a plan, in milliseconds.
+        shown: Artifacts already whole in the window.
+        goes_on: True if the request answers calls, so that its turn continues and repeats the question.
+        by_rule: True to ignore models' summaries and plans.
+        is_trial: True for a trial: no plan is requested.
+        in_force: Maker of exactly matching summaries.
+    """
+
+    tenant_id: UUID
+    session: SessionState | None
+    attachments: Sequence[RequestAttachment]
+    wanted: ArtifactQuery
+    chosen: ModelChoice
+    room: Room
+    wait_ms: int = 0
+    shown: frozenset[str] = frozenset()
+    goes_on: bool = False
+    by_rule: bool = False
+    is_trial: bool = False
+    in_force: Maker = ANYBODY
+
+    @property
+    def budget_tokens(self) -> int:
+        """The room for artifacts, in stored tokens."""
+        return self.room.for_artifacts
+
+
+@dataclass(frozen=True)
+class ArtifactSelection:
+    """A shelf for the assembler, with its history for the answer.
+
+    Attributes:
+        shelf: The artifacts and their plan; None without artifacts.
+        planned: The plan's origin and reason.
+        focus: The reader's question.
+        matches: Usable summaries, by artifact.
+        artifacts: All artifacts considered.
+        whole: Artifacts asked for as a whole.
+        goes_on: True if the request answers calls, so that its turn continues and repeats the question.
+        summarizer: The request's summarizer model; empty for the settings' own.
+        in_force: Maker of exactly matching summaries.
+        room: Room for artifacts, in stored tokens.
+    """
+
+    shelf: ArtifactCandidates | None = None
+    planned: Planned = NO_PLAN_NEEDED
+    focus: Focus | None = None
+    matches: Mapping[str, Match] = field(default_factory=dict)
+    artifacts: Sequence[Artifact] = ()
+    whole: frozenset[str] = frozenset()
+    goes_on: bool = False
+    summarizer: str = ""
+    in_force: Maker = ANYBODY
+    room: int = 0
+
+    @property
+    def keys(self) -> dict[str, SummaryKey]:
+        """Key of each usable summary, by artifact."""
+        return {artifact_id: match.summary.key for artifact_id, match in self.matches.items()}
+
+
+def gather_artifacts(question: ArtifactQuestion) -> ArtifactSelection:
+    """Read a request's artifacts, and plan their use.
+
+    Raises:
+        ProblemError: An attachment is unknown, or not of its declared type.
+    """
+    inline = read_attachments(question.attachments)
+    with read_transaction() as db:
+        uses = _uses(db, question)
+        attached = [*find_attachments(db, question.tenant_id, question.attachments), *inline]
+        artifacts = [
+            artifact
+            for artifact in all_artifacts((), _historical(uses), attached)
+            if artifact.artifact_id not in question.shown
+        ]
+        if not artifacts:
+            return ArtifactSelection()
+        found = _read(db, question, artifacts, find_old(uses))
+    planned = choose_plan(question, artifacts, found)
+    settings = planning_settings()
+    exact = asking(question.wanted.query) is Asking.SPECIFIC
+    shelf = ArtifactCandidates(
+        planned.plan,
+        found.available,
+        room_share=settings.artifact_room_share,
+        most_share=question.room.most_share,
+        extract_tokens=LOOKUP_TOKENS if exact else EXTRACT_TOKENS,
+    )
+    return ArtifactSelection(
+        shelf,
+        planned,
+        found.focus,
+        found.matches,
+        artifacts,
+        found.whole,
+        goes_on=question.goes_on,
+        summarizer=question.chosen.summarizer,
+        in_force=question.in_force,
+        room=question.budget_tokens,
+    )
+
+
+def _uses(db: Transaction, question: ArtifactQuestion) -> list[Use]:
+    session = question.session
+    if session is None:
+        return []
+    return load_uses(
+        db,
+        question.tenant_id,
+        session.session_id,
+        after_seq=session.start_seq,
+        newest=planning_settings().artifact_newest,
+    )
+
+
+def _historical(uses: Sequence[Use]) -> list[Artifact]:
+    """Return the latest use of each artifact, oldest first, as its source."""
+    latest = {use.artifact.artifact_id: use.artifact for use in uses if use.artifact is not None}
+    return sorted(latest.values(), key=lambda artifact: (artifact.timestamp, artifact.artifact_id))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Facts about the artifacts, read at once."""
+
+    focus: Focus
+    old: Mapping[str, Superseded]
+    relevance: Mapping[str, float]
+    whole: frozenset[str]
+    answered: frozenset[str]
+    matches: Mapping[str, Match]
+    available: Mapping[str, Available]
+
+
+def _read(
+    db: Transaction, question: ArtifactQuestion, artifacts: Sequence[Artifact], old: Mapping[str, Superseded]
+) -> _Found:
+    focus = normalise(question.wanted.query)
+    stored = [artifact for artifact in artifacts if artifact.content is None]
+    newest_first = sorted(
+        stored, key=lambda one: (not one.metadata.get("attached"), -one.timestamp.timestamp())
+    )
+    texts = load_texts(
+        db, question.tenant_id, newest_first, most_bytes=planning_settings().artifact_read_bytes
+    )
+    texts |= {
+        artifact.artifact_id: brought_text(question.tenant_id, artifact, artifact.content)
+        for artifact in artifacts
+        if artifact.content is not None
+    }
+    ids = [artifact.artifact_id for artifact in artifacts]
+    indexes = {one: text.index for one, text in texts.items() if text.index is not None}
+    whole = frozenset(
+        artifact.artifact_id
+        for artifact in artifacts
+        if (index := indexes.get(artifact.artifact_id)) and asks_for_all(focus, artifact.title, index)
+    )
+    focused = [] if question.by_rule else [one for one in ids if one not in whole]
+    general = [] if question.by_rule else sorted(whole)
+    matches = find_matches(db, question.tenant_id, focused, focus, question.in_force)
+    matches |= find_matches(db, question.tenant_id, general, normalise(""), question.in_force)
+    available = {
+        artifact.artifact_id: _available(
+            artifact,
+            texts.get(artifact.artifact_id),
+            matches.get(artifact.artifact_id),
+            old.get(artifact.artifact_id),
+        )
+        for artifact in artifacts
+    }
+    answered = frozenset(one for one, match in matches.items() if match.answers_focus)
+    latest = artifacts[-1].artifact_id
+    relevance = {} if focus.is_general else compare_texts(indexes, question.wanted.text, latest=latest)
+    return _Found(focus, old, relevance, whole, answered, matches, available)
+
+
+def _available(
+    artifact: Artifact,
+    text: ArtifactText | None,
+    match: Match | None,
+    old: Superseded | None,
+) -> Available:
+    stale = old is not None and old.reason is SupersededReason.CHANGED
+    return Available(
+        artifact,
+        full=text.content if text else None,
+        exact=_summary(match) if match and match.how is ReadingForm.EXACT else None,
+        near=_summary(match) if match and match.how is ReadingForm.NEAR else None,
+        extract=_extractor(text) if text else None,
+        stale_by=old.by_seq if old and stale else None,
+        gone=old.reason.value if old and not stale else "",
+    )
+
+
+def _summary(match: Match) -> Reading:
+    summary = match.summary
+    return Reading(
+        match.how,
+        summary.text,
+        summary.tokens,
+        focus=summary.focus,
+        similarity=match.similarity,
+        call_ids=tuple(map(str, summary.call_ids)),
+        tokens_wide=summary.tokens_wide,
+        is_partial=summary.method in PARTIAL_METHODS,
+        other_summarizer=match.other_summarizer,
+    )
+
+
+def _extractor(text: ArtifactText) -> Extract | None:
+    index = text.index
+    if index is None:
+        return None
+
+    @lru_cache(maxsize=8)
+    def read(query: str, most_tokens: int) -> Reading | None:
+        found = extract(text.content, index, query, budget_tokens=most_tokens, count=count_text)
+        if not found.text.strip():
+            return None
+        return Reading(
+            ReadingForm.EXTRACT, found.text, found.tokens, places=tuple(place.label for place in found.places)
+        )
+
+    return read

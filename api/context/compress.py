@@ -1,0 +1,272 @@
+"""Emergency compression: answers a refused window with a smaller window, and records the reason."""
+
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+import structlog
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from api.catalogs.budgets import profiles
+from api.context.fill import FilledWindow, WindowQuery, fill_window, gather, load_tail
+from api.context.prepare import RequestPlace, prepare
+from api.context.request import (
+    ContextRequest,
+    ask,
+    budget_of,
+    find_limits,
+    read_request,
+    with_known_window,
+)
+from api.context.respond import ResponseInputs, respond
+from api.context.tail import summary_notes
+from api.http.call import BodyCall, SessionId, documented
+from api.http.errors import ProblemError
+from api.http.retry import committed
+from api.http.turnstile import CHANGES_SESSION
+from api.turns.intake import MAX_WINDOW
+from context.providers.errors import ErrorKind, classify
+from context.providers.profiles import shared_floor
+from context.types import JsonObject
+from context.window.emergency import EmergencyCut
+from context.window.rebuild import NO_CUT, Refused, rebuild_smaller
+from models.conversations.refused import remember_refusal
+from models.conversations.session import cut_session
+from models.conversations.standing import SessionSnapshot, find_standing
+from models.conversations.summary import activate_prepared
+from models.database import Transaction, read_transaction
+from models.providers.context_limit import LimitSource, Sighting, learn_limit
+from models.recall.index import is_indexed
+from models.tenants.tenant import Caller
+from models.work.queue import WorkKind, enqueue
+
+log = structlog.get_logger()
+router = APIRouter(prefix="/v1", tags=["context"])
+
+LEAST_LIMIT = 256
+"""Smallest window of any model; a smaller number in an error text has another meaning."""
+
+
+OTHER_WINDOW = 2
+"""Factor over the request's window from which a limit belongs to another request or model."""
+
+
+class CompressRequest(ContextRequest):
+    """The request with the refused window, and the provider's error."""
+
+    observed_limit: int | None = Field(
+        None, ge=LEAST_LIMIT, le=MAX_WINDOW, description="The window that the model turned out to have."
+    )
+    error: str | JsonObject | None = Field(None, description="The provider's error, as it came.")
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Contents of a refusal.
+
+    Attributes:
+        limit_tokens: The window named by the refusal.
+        source: Source of the window.
+        requested_tokens: The size counted by the provider.
+        teaches: True if the limit is recorded: a refusal for another reason proves no window.
+        is_unsigned: True if reasoning in the history was refused, not the size.
+        most_images: The most images allowed, if the number was refused, not the size.
+    """
+
+    limit_tokens: int | None = None
+    source: LimitSource = LimitSource.OBSERVED
+    requested_tokens: int | None = None
+    teaches: bool = True
+    is_unsigned: bool = False
+    most_images: int | None = None
+
+    @property
+    def is_of_shape(self) -> bool:
+        """True if the window was not too large, so that no turns have to be left out."""
+        return self.is_unsigned or self.most_images is not None
+
+    def within(self, known: int | None) -> int | None:
+        """Return the effective window: the lower of the refusal's and the known window."""
+        return min((limit for limit in (self.limit_tokens, known) if limit is not None), default=None)
+
+
+@router.post(
+    "/sessions/{session_id}/compress",
+    openapi_extra=documented(CompressRequest),
+    dependencies=CHANGES_SESSION,
+)
+def compress_context(session_id: SessionId, call: BodyCall) -> Response:
+    """Answer with a smaller window than the refused one; later reads start from the new window.
+
+    Omitted turns stay stored, are named in a note, and are summarized at once. A second call means another
+    refusal, and leaves out more, until nothing is left.
+    """
+    caller = call.caller("read", "write")
+    request = call.body(CompressRequest)
+    refusal = _read_refusal(request)
+    given = read_request(request)
+    tenant_id = caller.tenant_id
+    if refusal.is_of_shape:
+        return _without_refused(tenant_id, session_id, request, refusal)
+    with read_transaction() as db:
+        seen = find_standing(db, tenant_id, session_id, request.model)
+        known = find_limits(db, tenant_id, request.model, session_id, seen)
+    request = with_known_window(tenant_id, request, seen)
+    _require_this_window(request, refusal)
+    tail = load_tail(tenant_id, seen, request.model, budget_of(request, known))
+    given = prepare(
+        RequestPlace(tenant_id, session_id, tail.messages), request, given, budget_of(request, known)
+    )
+    limits = replace(known, learned=refusal.within(known.learned))
+    asked = ask(request, given, limits, seen)
+    sought = WindowQuery(tenant_id, request, given, seen, budget_of(request, known), is_refused=True)
+    refused = gather(sought, tail)
+    settled = _settle(tenant_id, seen, request.model)
+    rebuilt = rebuild_smaller(
+        Refused(
+            refused.request,
+            summary=summary_notes(settled),
+            raw_from=settled.session.raw_from if settled else 0,
+            last_seq=seen.session.last_seq if seen else 0,
+            budget=asked.budget,
+            requested_tokens=refusal.requested_tokens,
+            present=EmergencyCut(seen.session.cut_seq, seen.session.kept_seq) if seen else NO_CUT,
+        )
+    )
+    was_cut = seen is not None and _cut(tenant_id, seen, rebuilt.cut)
+    with read_transaction() as db:
+        now = find_standing(db, tenant_id, session_id, request.model)
+    # Where another call was faster, its cut stands: cutting once more would leave out more than was refused.
+    # Where a turn or a summary came in meanwhile, the window is made of that state, like the rest.
+    filled = (
+        FilledWindow(rebuilt.window, refused.shelving, refused.request)
+        if was_cut and _reaches(now) == (_reaches(seen)[0], _reaches(settled)[1])
+        else fill_window(WindowQuery(tenant_id, request, given, now, asked.budget, is_refused=True))
+    )
+    answer = respond(ResponseInputs(tenant_id, request, given, filled, now, asked, limits))
+    _learn(caller, session_id, request.model, refusal)
+    return answer
+
+
+def _without_refused(
+    tenant_id: UUID, session_id: str, request: CompressRequest, refusal: _Refusal
+) -> Response:
+    """Answer with the window without the refused parts, and record the refusal for later windows."""
+    with read_transaction() as db:
+        seen = find_standing(db, tenant_id, session_id, request.model)
+        known = find_limits(db, tenant_id, request.model, session_id, seen)
+    if seen is not None:
+        session, most = seen.session, refusal.most_images
+        committed(lambda db: remember_refusal(db, tenant_id, session, most_images=most))
+        with read_transaction() as db:
+            seen = find_standing(db, tenant_id, session_id, request.model)
+    request = with_known_window(tenant_id, request, seen)
+    budget = budget_of(request, known)
+    tail = load_tail(tenant_id, seen, request.model, budget)
+    given = prepare(
+        RequestPlace(tenant_id, session_id, tail.messages), request, read_request(request), budget
+    )
+    sought = WindowQuery(tenant_id, request, given, seen, budget, is_unsigned=refusal.is_unsigned)
+    asked = ask(request, given, known, seen)
+    return respond(ResponseInputs(tenant_id, request, given, fill_window(sought, tail), seen, asked, known))
+
+
+def _read_refusal(request: CompressRequest) -> _Refusal:
+    observed = request.observed_limit
+    if request.error is None:
+        return _Refusal(observed)
+    error = classify(None, request.error)
+    if error.kind is ErrorKind.SIGNATURE or error.limit_images is not None:
+        return _Refusal(is_unsigned=error.limit_images is None, most_images=error.limit_images)
+    if observed is None and error.second_chance and error.second_chance[0] >= LEAST_LIMIT:
+        limit, requested = error.second_chance
+        return _Refusal(limit, requested_tokens=requested, teaches=False)
+    if error.kind is ErrorKind.CONTEXT_OVERFLOW:
+        named = error.limit_tokens or 0
+        if LEAST_LIMIT <= named <= min(observed or MAX_WINDOW, MAX_WINDOW):
+            return _Refusal(named, LimitSource.ERROR, error.requested_tokens)
+        return _Refusal(observed, requested_tokens=error.requested_tokens)
+    if observed is None:
+        raise ProblemError(
+            "not-an-overflow",
+            f"error: does not say that the window was too large (it reads as {error.kind.value!r}); nothing "
+            "was changed. Send observed_limit if the window was too large all the same",
+            field="error",
+            classified_as=error.kind,
+            retry_after_s=error.retry_after_s,
+        )
+    return _Refusal(observed, teaches=error.kind is ErrorKind.UNKNOWN)
+
+
+def _reaches(standing: SessionSnapshot | None) -> tuple[int, int]:
+    """Return the last message of history and of its summary."""
+    return (standing.session.last_seq, standing.session.summarized_seq) if standing else (0, 0)
+
+
+def _require_this_window(request: CompressRequest, refusal: _Refusal) -> None:
+    """Refuse a limit of another window: far larger than the window named by the request.
+
+    A somewhat larger limit is no contradiction: a caller may name a smaller window to keep room to spare.
+
+    Raises:
+        ProblemError: The limit leaves no reason to shorten the window.
+    """
+    told, real = request.context_window, refusal.limit_tokens
+    if told is None or real is None or real < told * OTHER_WINDOW:
+        return
+    field = "observed_limit" if real == request.observed_limit else "error"
+    raise ProblemError(
+        "not-this-window",
+        f"{field}: names a window of {real} tokens, and this one was made for {told}: another request was "
+        "refused, and nothing was changed. Send the context_window that the model has, or as observed_limit "
+        "the size that is too large for it",
+        field=field,
+        context_window=told,
+        limit_tokens=real,
+    )
+
+
+def _learn(caller: Caller, session_id: str, model: str, refusal: _Refusal) -> None:
+    """Record the limit after the answer: a refused call teaches nothing."""
+    limit_tokens = refusal.limit_tokens
+    if limit_tokens is None or not refusal.teaches:
+        return
+    seen = Sighting(model, session_id, limit_tokens, refusal.source, caller.key_id)
+    floor = shared_floor(profiles.find(caller.tenant_id, model))
+    committed(lambda db: learn_limit(db, caller.tenant_id, seen, floor_tokens=floor))
+
+
+def _settle(tenant_id: UUID, seen: SessionSnapshot | None, model: str) -> SessionSnapshot | None:
+    """Activate a prepared summary, so that covered messages need not be cut."""
+    if seen is None or not seen.session.has_prepared:
+        return seen
+    session = seen.session
+
+    def activate(db: Transaction) -> None:
+        if is_indexed(db, tenant_id, session, through_seq=session.prepared_seq):
+            activate_prepared(db, tenant_id, session.session_id, generation=session.generation)
+
+    committed(activate)
+    with read_transaction() as db:
+        return find_standing(db, tenant_id, session.session_id, model)
+
+
+def _cut(tenant_id: UUID, seen: SessionSnapshot, cut: EmergencyCut) -> bool:
+    """Record the cut and queue a summary of the omitted turns, in a transaction."""
+    session = seen.session
+
+    def leave_out(db: Transaction) -> bool:
+        was_cut = cut_session(db, tenant_id, session, cut)
+        if was_cut:
+            enqueue(db, tenant_id, WorkKind.SUMMARIZE, session.session_id)
+        return was_cut
+
+    was_cut = committed(leave_out)
+    log.info(
+        "window_compressed",
+        session_id=session.session_id,
+        cut_seq=cut.cut_seq,
+        kept_seq=cut.kept_seq,
+        was_cut=was_cut,
+    )
+    return was_cut

@@ -1,0 +1,280 @@
+"""Read what there is of a session and build the window of a request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from api.context.artifacts import ArtifactQuestion, ArtifactSelection, Room, gather_artifacts
+from api.context.beside import canonical_room
+from api.context.calibration import calibrations
+from api.context.current_summarizer import find_maker
+from api.context.in_place import caches, put_in_place
+from api.context.prepare import choose_models
+from api.context.recall import RecallQuestion, recall
+from api.context.request import ContextRequest, ParsedRequest
+from api.context.tail import notes_of, read_tail
+from api.context.user_recall import UserQuestion, let_first, recall_user, user_limits_of
+from api.turns.large_results import open_turn_of, restore_messages
+from context.artifact_plans.by_rule import ArtifactQuery
+from context.artifact_plans.decision import canonical_tokens, most_share_of_old
+from context.artifact_plans.question import standing_question
+from context.artifacts.restore import fit_restored, put_back_newest
+from context.artifacts.split import pointed_artifacts
+from context.conversation.turns import opening_of
+from context.preflight.policy import FULL_MEMORY
+from context.recall.offer import NO_OFFER, RecallOffer
+from context.recall.ranking import find_question
+from context.shadow.parts import EVERY_PART, ShadowPart
+from context.tokens.budget import Budget
+from context.types import Message
+from context.window.assemble import ActiveSummary, Unread, Window, WindowRequest, build_messages
+from context.window.emergency import certify_left_out
+from context.window.outgoing import RefusedBefore
+from context.wire.speakers import with_speakers
+from models.artifacts.settings import planning_settings
+from models.conversations.standing import SessionSnapshot
+from models.database import read_transaction
+from models.settings import recall_settings
+from models.telemetry.tracing import span
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The newest raw messages of a session.
+
+    Attributes:
+        messages: Oldest first.
+        unread: Older ones that were not read.
+    """
+
+    messages: Sequence[Message] = ()
+    unread: Unread | None = None
+
+
+@dataclass(frozen=True)
+class WindowQuery:
+    """The window that is wanted.
+
+    Attributes:
+        tenant_id: Whose it is.
+        request: What was asked.
+        given: The same, read, with what was chosen for it.
+        standing: How the session stands; None where it is not stored.
+        budget: What the window may hold.
+        applied: The parts that are used; see `context.shadow.parts`.
+        is_trial: Whether nothing comes of it: no plan is asked for.
+        is_unsigned: Whether the reasoning of the new messages was refused just now.
+        is_refused: Whether the window was too large: no results are put back into earlier turns.
+    """
+
+    tenant_id: UUID
+    request: ContextRequest
+    given: ParsedRequest
+    standing: SessionSnapshot | None
+    budget: Budget
+    applied: frozenset[ShadowPart] = EVERY_PART
+    is_trial: bool = False
+    is_unsigned: bool = False
+    is_refused: bool = False
+
+    @property
+    def shows_whole(self) -> bool:
+        """Whether results of tools are shown as they were, as far as they fit."""
+        return ShadowPart.EXTRACTS not in self.applied
+
+
+@dataclass(frozen=True)
+class WindowInputs:
+    """All that a window is made of, and what the answer says of its artifacts."""
+
+    request: WindowRequest
+    shelving: ArtifactSelection
+    in_place: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class FilledWindow:
+    """A window, what the answer says of its artifacts, and what it was made of."""
+
+    window: Window
+    shelving: ArtifactSelection
+    asked: WindowRequest
+    in_place: Sequence[str] = ()
+
+
+def fill_window(sought: WindowQuery, tail: Tail | None = None) -> FilledWindow:
+    """Read what there is of history and build the window."""
+    gathered = gather(sought, tail)
+    with span("assemble window"):
+        window = build_messages(gathered.request)
+    left_out = sought.standing.session.left_out if sought.standing else None
+    if left_out is not None:
+        window = replace(window, certificate=certify_left_out(window.certificate, left_out))
+    return FilledWindow(window, gathered.shelving, gathered.request, gathered.in_place)
+
+
+def gather(sought: WindowQuery, tail: Tail | None = None) -> WindowInputs:
+    """Read what there is of history and of artifacts, and what of older turns bears on the new messages.
+
+    A turn that is still open is read as it was sent, large results and all, as far as there is room.
+    """
+    tenant_id, request, given = sought.tenant_id, sought.request, sought.given
+    standing, budget = sought.standing, sought.budget
+    known = tail or load_tail(tenant_id, standing, request.model, budget)
+    notes = notes_of(standing)
+    messages, shown = _open(sought, known.messages, room_tokens=_left_tokens(sought, notes, given.new))
+    before = messages[: len(messages) - len(open_turn_of(messages, given.new))]
+    going_on = messages[len(before) :]
+    opening = opening_of([*going_on, *given.new])
+    before, in_place = _put_in_place(sought, notes, opening, before)
+    messages = [*before, *going_on]
+    question = find_question(given.said, messages)
+    chosen = choose_models(tenant_id, request)
+    asked_of_artifacts = ArtifactQuestion(
+        tenant_id=tenant_id,
+        session=standing.session if standing else None,
+        attachments=request.attachments or (),
+        wanted=ArtifactQuery(standing_question(given.said, messages), request.focus),
+        chosen=chosen,
+        room=_room(sought, notes, opening, before),
+        wait_ms=request.wait_ms,
+        shown=shown.union(in_place),
+        goes_on=any(message.answer_ids for message in given.new),
+        by_rule=sought.shows_whole,
+        is_trial=sought.is_trial,
+        in_force=find_maker(chosen.summarizer),
+    )
+    with span("gather artifacts"):
+        shelving = gather_artifacts(asked_of_artifacts)
+    with span("recall passages") as step:
+        recalled, of_user = _recall(sought, question, Tail(before, known.unread), notes, opening)
+        found = len(recalled.passages) + (len(of_user.passages) if of_user else 0)
+        step.tell(afterturn__passages=found)
+    asked = WindowRequest(
+        model=request.model,
+        budget=budget,
+        new=given.new,
+        tail=with_speakers(messages) if request.speakers else messages,
+        system=given.system,
+        tools=given.tools,
+        notes=notes,
+        recall=recalled,
+        unread=known.unread,
+        user_recall=of_user,
+        shelf=shelving.shelf,
+        wire=request.wire,
+        calibration=calibrations.find(tenant_id, request.model),
+        refused=_refused_before(sought),
+    )
+    return WindowInputs(asked, shelving, in_place)
+
+
+def _recall(
+    sought: WindowQuery, question: str, tail: Tail, notes: ActiveSummary | None, new: Sequence[Message]
+) -> tuple[RecallOffer, RecallOffer | None]:
+    """Find what bears on the question: in the session, and where asked for in the user's other sessions."""
+    request, standing = sought.request, sought.standing
+    memory = sought.given.judged.found.memory if sought.given.judged else None
+    room = _history_tokens(sought, notes, new)
+    own = NO_OFFER
+    if standing:
+        own = recall(
+            RecallQuestion(
+                sought.tenant_id,
+                standing.session,
+                question,
+                sought.budget,
+                room,
+                tail.messages,
+                tail.unread,
+                memory,
+            )
+        )
+    if not request.recalls_user:
+        return own, None
+    limits = user_limits_of(recall_settings(), memory or FULL_MEMORY, sought.budget)
+    session_id = standing.session.session_id if standing else None
+    asked = UserQuestion(sought.tenant_id, session_id, request.user_id or None, question, limits, room)
+    return own, let_first(recall_user(asked), own)
+
+
+def _refused_before(sought: WindowQuery) -> RefusedBefore:
+    """What the session's provider refused of earlier windows."""
+    if sought.standing is None:
+        return RefusedBefore(is_new=sought.is_unsigned)
+    session = sought.standing.session
+    return RefusedBefore(session.unsigned_seq, sought.is_unsigned, session.most_images)
+
+
+def load_tail(tenant_id: UUID, standing: SessionSnapshot | None, model: str, budget: Budget) -> Tail:
+    """Read the newest raw messages, as many as the budget may take."""
+    if standing is None:
+        return Tail()
+    with span("load tail") as step, read_transaction() as db:
+        tail = Tail(*read_tail(db, tenant_id, standing, model, budget))
+        step.tell(afterturn__messages=len(tail.messages))
+        return tail
+
+
+def _open(
+    sought: WindowQuery, tail: Sequence[Message], *, room_tokens: int
+) -> tuple[Sequence[Message], frozenset[str]]:
+    """Put results back into the turn that the new messages go on with; name the artifacts that it shows.
+
+    Results that do not fit stay pointers, the oldest first, and are read like those of earlier turns. Where
+    artifacts are in shadow, the turns before are put back as well.
+    """
+    standing = sought.standing
+    going_on = tail if sought.shows_whole else open_turn_of(tail, sought.given.new)
+    if standing is None or not any(message.answer_ids for message in going_on):
+        return tail, frozenset()
+    with read_transaction() as db:
+        whole = restore_messages(db, sought.tenant_id, standing.session.session_id, going_on)
+    put_back = put_back_newest if sought.shows_whole else fit_restored
+    restored = put_back(going_on, whole, room_tokens=room_tokens)
+    shown = {
+        artifact_id
+        for before, after in zip(going_on, restored, strict=True)
+        if before is not after
+        for artifact_id in pointed_artifacts(before)
+    }
+    return [*tail[: len(tail) - len(restored)], *restored], frozenset(shown)
+
+
+def _put_in_place(
+    sought: WindowQuery, notes: ActiveSummary | None, opening: Sequence[Message], before: Sequence[Message]
+) -> tuple[Sequence[Message], Sequence[str]]:
+    """Put results of earlier turns into their messages where a cache keeps them, and nobody wants less."""
+    standing = sought.standing
+    is_kept = sought.shows_whole or sought.is_refused or sought.budget.is_narrowed
+    if standing is None or is_kept or standing.session.left_out or not caches(sought.request.model):
+        return before, ()
+    room = _room(sought, notes, opening, before)
+    return put_in_place(sought.tenant_id, standing.session.session_id, before, room)
+
+
+def _left_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message]) -> int:
+    """Estimate what the parts that must be sent and the summary leave, in canonical tokens."""
+    given = sought.given
+    fixed = given.tools_tokens + (given.system.tokens if given.system else 0)
+    fixed += sum(message.tokens for message in new) + ((notes.tokens or 0) if notes else 0)
+    return max(canonical_room(sought.budget, sought.request.model) - fixed, 0)
+
+
+def _history_tokens(sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message]) -> int:
+    """Estimate what is left for history beside its summary, in canonical tokens."""
+    left, limit = _left_tokens(sought, notes, new), sought.budget.history_limit
+    if limit is None:
+        return left
+    most = canonical_tokens(limit.tokens, sought.request.model) - ((notes.tokens or 0) if notes else 0)
+    return max(min(left, most), 0)
+
+
+def _room(
+    sought: WindowQuery, notes: ActiveSummary | None, new: Sequence[Message], messages: Sequence[Message]
+) -> Room:
+    """Say what history leaves for artifacts; a turn keeps what it had at its beginning."""
+    whole = _history_tokens(sought, notes, new)
+    most = most_share_of_old(whole, planning_settings().artifact_most_share)
+    raw = sum(message.tokens for message in messages)
+    return Room(whole, raw, 1.0 if sought.request.attachments else most)

@@ -1,0 +1,167 @@
+"""Recall of turns outside of a request's window; a request neither waits nor fails because of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from context.artifact_plans.question import only_agrees
+from context.preflight.policy import FULL_MEMORY
+from context.preflight.types import MemoryParams
+from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
+from context.recall.passages import Passage
+from context.recall.ranking import known_share
+from context.tokens.budget import Budget
+from context.tokens.message_counts import count_of
+from context.types import Message
+from context.window.types import Recalled, Unread
+from models.conversations.session_state import SessionState
+from models.database import brief_read_transaction
+from models.recall.index import RecallKey
+from models.recall.search import find_passages
+from models.settings import RecallSettings, recall_settings
+
+log = structlog.get_logger()
+
+FITTING_SHARE = 0.7
+"""Share of the room below which raw history is shown whole, without any search."""
+
+NEWEST_SHARE = 0.5
+"""Share of the room above which the newest turn may not fit, and is searched too."""
+
+WHOLE_MEMORY_TOKENS = 400
+"""Recalled tokens wanted by a category, from which recall gets its whole share of a tight window."""
+
+
+@dataclass(frozen=True)
+class RecallQuestion:
+    """Question for recall of a request.
+
+    Attributes:
+        tenant_id: The session's tenant.
+        session: The session.
+        question: The words of the request.
+        budget: The window.
+        room_tokens: Canonical tokens beside the required parts.
+        tail: The newest raw messages, oldest first.
+        unread: Older raw messages not read.
+        memory: Recall wanted by preflight; the settings are for full recall.
+    """
+
+    tenant_id: UUID
+    session: SessionState
+    question: str
+    budget: Budget
+    room_tokens: int
+    tail: Sequence[Message] = ()
+    unread: Unread | None = None
+    memory: MemoryParams | None = None
+
+    @property
+    def limits(self) -> RecallLimits:
+        """How much of the window recall may take."""
+        return limits_of(recall_settings(), self.memory or FULL_MEMORY, self.budget)
+
+    @property
+    def raw_tokens(self) -> int:
+        """Canonical tokens of the raw messages read."""
+        return count_of(self.tail).tokens
+
+    @property
+    def search_through(self) -> int:
+        """Last message possibly outside of the window; a small newest turn is always shown."""
+        fits = self.unread is None and self.raw_tokens <= self.room_tokens * FITTING_SHARE
+        if fits or not self.tail:
+            return self.session.tail_from
+        starts = [place for place, message in enumerate(self.tail) if message.starts_turn]
+        newest = self.tail[starts[-1] if starts else 0 :]
+        if count_of(newest).tokens > min(self.room_tokens, self.budget.input_tokens) * NEWEST_SHARE:
+            return self.session.last_seq
+        return max(newest[0].seq - 1, self.session.tail_from)
+
+    @property
+    def search_tokens(self) -> int:
+        """About how many tokens will be chosen."""
+        free = self.room_tokens - self.raw_tokens if self.search_through == self.session.tail_from else -1
+        return max(min(self.limits.cap(self.room_tokens, free), self.budget.input_tokens), 1)
+
+
+def limits_of(settings: RecallSettings, memory: MemoryParams, budget: Budget) -> RecallLimits:
+    """Compute recall's limits in a window, from settings, preflight and the window.
+
+    Args:
+        settings: The numbers for full recall.
+        memory: Recall wanted by preflight.
+        budget: The window; in a narrowed window, relevant lines come before older turns.
+    """
+    share = settings.recall_max_share if budget.is_narrowed else settings.recall_window_share
+    return RecallLimits(
+        tokens=settings.recall_max_tokens * memory.max_tokens // FULL_MEMORY.max_tokens,
+        facts=settings.recall_max_facts * memory.max_facts // FULL_MEMORY.max_facts,
+        tight_share=share * min(memory.max_tokens / WHOLE_MEMORY_TOKENS, 1.0),
+        free_share=settings.recall_free_share,
+        most_tokens=settings.recall_most_tokens,
+        least_score=settings.recall_least_score,
+    )
+
+
+def recall(asked: RecallQuestion) -> RecallOffer:
+    """Find passages of turns possibly outside of the window, as far as relevant to the question.
+
+    A message of agreement or a request to continue recalls nothing.
+
+    Returns:
+        The passages, or the reason for none, such as a failed or slow search.
+    """
+    settings, session, limits = recall_settings(), asked.session, asked.limits
+    if not settings.recall_is_on:
+        return RecallOffer(status=RecallStatus.OFF)
+    if limits.is_skipped or only_agrees(asked.question):
+        return RecallOffer(status=RecallStatus.SKIPPED)
+    if not asked.question or asked.search_through <= session.start_seq:
+        return RecallOffer(status=RecallStatus.NOTHING_FOUND, limits=limits)
+    try:
+        with brief_read_transaction(settings.recall_timeout_ms) as db:
+            index = RecallKey(asked.tenant_id, session.session_id, session.start_seq)
+            found = find_passages(
+                db,
+                index,
+                asked.question,
+                through_seq=asked.search_through,
+                max_tokens=asked.search_tokens,
+            )
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with recall, the window is right without it)
+        log.warning("recall_failed", session_id=session.session_id, error=type(error).__name__)
+        return RecallOffer(status=RecallStatus.SEARCH_FAILED, limits=limits)
+    return RecallOffer(
+        passages=_worth_showing(found.passages, session),
+        weights=found.weights,
+        known=known_share(found.stats, found.weights),
+        limits=limits,
+        stats=found.stats,
+        indexed_through=found.indexed_through,
+        hidden_through=asked.search_through,
+    )
+
+
+def _worth_showing(passages: Sequence[Passage], session: SessionState) -> list[Passage]:
+    """Drop the message kept by an emergency, and the date of passages as new as the newest turn."""
+    kept = session.left_out.kept_seq if session.left_out else None
+    today = session.last_turn_at.date() if session.last_turn_at else None
+    return [
+        replace(passage, said_on=None) if passage.said_on == today else passage
+        for passage in passages
+        if passage.seq != kept
+    ]
+
+
+def recall_report(recalled: Recalled) -> dict[str, Any]:
+    """Report recall's tokens, its limit, and its status or the reason for none."""
+    return {
+        "status": str(recalled.status),
+        "tokens": recalled.cost,
+        "max_tokens": recalled.cap,
+        "not_indexed": recalled.not_indexed,
+    }

@@ -1,0 +1,263 @@
+"""Parsing and counting of a context request, before reading any history."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import takewhile
+from typing import TypeVar
+from uuid import UUID
+
+from pydantic import Field
+
+from api.catalogs.budgets import profiles
+from api.context.activation import RequestSize
+from api.context.attachments import MOST_ATTACHMENTS, RequestAttachment
+from api.context.tail import system_message
+from api.context.tools import NO_TOOLS_CHOSEN, ChosenTools
+from api.http.call import Body
+from api.preflight.decide import PreflightResult
+from api.turns.intake import MAX_WINDOW, MIN_WINDOW, read_messages
+from context.conversation.turns import newest_step
+from context.errors import InvalidInputError
+from context.preflight.annotate import HintPlace
+from context.preflight.types import RequestKind
+from context.providers.usual_window import UsualWindow
+from context.shape.rules import is_blank
+from context.tokens import NO_TOOLS, ToolsCount
+from context.tokens.budget import Budget, HistoryLimit, choose_budget
+from context.tokens.tools import TOOLS_OVERHEAD
+from context.types import JsonObject, Message, Role, Wire
+from context.wire.anthropic.blocks import told_blocks
+from context.wire.parts import PartKind, read_parts
+from models.conversations.history_limit import tenant_history_limit
+from models.conversations.standing import SessionSnapshot
+from models.database import Transaction
+from models.providers.context_limit import find_limit
+
+
+class RecallScope(StrEnum):
+    """Where recall looks."""
+
+    SESSION = "session"
+    USER = "user"
+
+
+class RecallWish(Body):
+    """Wish for recall of a request."""
+
+    scope: RecallScope = Field(
+        RecallScope.SESSION, description="user: what the user's other sessions said as well."
+    )
+
+
+class ContextRequest(Body):
+    """The next model request, as far as known to the platform."""
+
+    model: str = Field(min_length=1, max_length=200, description="The model that will answer.")
+    context_window: int | None = Field(
+        None, ge=MIN_WINDOW, le=MAX_WINDOW, description="Its window, in tokens."
+    )
+    max_tokens: int | None = Field(None, ge=1, le=MAX_WINDOW, description="The output limit.")
+    system_prompt: str | None = Field(None, description="The platform's own instructions.")
+    messages: list[JsonObject] = Field(min_length=1, description="The new message or messages.")
+    tools: list[JsonObject] | None = Field(None, description="Tool definitions of the request.")
+    catalog: str | None = Field(None, description="A stored catalog instead of `tools`.")
+    attachments: list[RequestAttachment] | None = Field(
+        None, max_length=MOST_ATTACHMENTS, description="Documents of the request."
+    )
+    focus: str | None = Field(None, max_length=2_000, description="What artifacts are read for.")
+    budget: int | None = Field(None, ge=1, le=MAX_WINDOW, description="A lower limit of input tokens.")
+    wire: Wire = Field(Wire.OPENAI, description="The format of `messages`, in and out.")
+    user_id: str | None = Field(
+        None, max_length=200, description="Who asks, as turns name the user; else the session's only user."
+    )
+    recall: RecallWish = Field(RecallWish(), description="Where recall looks.")
+    speakers: bool = Field(default=False, description="Whether stored words of users name who speaks.")
+    wait_ms: int = Field(0, ge=0, description="How long to wait for work that is under way.")
+    kind: RequestKind = Field(RequestKind.USER, description="What the request comes from.")
+    hint: HintPlace = Field(HintPlace.FIELD, description="Where preflight's hint goes beside the answer.")
+    top_n: int | None = Field(None, ge=1, le=5_000, description="The most tools to send.")
+    planner_model: str | None = Field(None, max_length=200, description="The model that plans.")
+    summarizer_model: str | None = Field(None, max_length=200, description="The model that summarizes.")
+
+    @property
+    def recalls_user(self) -> bool:
+        """True if the user's other sessions are searched too."""
+        return self.recall.scope is RecallScope.USER
+
+
+Request = TypeVar("Request", bound=ContextRequest)
+
+
+@dataclass(frozen=True)
+class ParsedRequest:
+    """A parsed and counted request.
+
+    Attributes:
+        new: The request's messages.
+        system: The system prompt.
+        tools: The size of the sent tools.
+        chosen: The sent tools, and the tools left out.
+        judged: The preflight decision; None before preflight.
+        unhinted: The messages without the block of the requested hint.
+        prompt: Text of the system prompt, from any place in the request.
+    """
+
+    new: list[Message]
+    system: Message | None
+    tools: ToolsCount
+    chosen: ChosenTools = NO_TOOLS_CHOSEN
+    judged: PreflightResult | None = None
+    unhinted: Sequence[Message] = ()
+    prompt: str = ""
+
+    @property
+    def said(self) -> Sequence[Message]:
+        """The user's words, for searches."""
+        return self.unhinted or self.new
+
+    @property
+    def tools_tokens(self) -> int:
+        """The canonical count of the tool definitions."""
+        return self.tools.tokens + TOOLS_OVERHEAD if self.tools.tools else 0
+
+
+def read_request(request: ContextRequest) -> ParsedRequest:
+    """Parse a request.
+
+    Raises:
+        AfterturnError: A message can never be sent, or the output limit leaves no room.
+    """
+    budget_of(request, NO_LIMITS)
+    prompt, new = _read_messages(request)
+    if request.wire is not Wire.ANTHROPIC and not request.attachments and all(map(_is_empty, new)):
+        raise InvalidInputError("messages", "say nothing; send text, media or a tool's result in one of them")
+    if request.wire is Wire.ANTHROPIC and not request.attachments and not any(map(_tells, new)):
+        raise InvalidInputError("messages", "say nothing; send text, media or a tool's result in one of them")
+    return ParsedRequest(new, system_message(prompt), NO_TOOLS, prompt=prompt or "")
+
+
+def _read_messages(request: ContextRequest) -> tuple[str | None, list[Message]]:
+    """Read the messages; leading system messages become the system prompt.
+
+    Raises:
+        InvalidInputError: A separate system prompt is given too, or the request has only a system prompt.
+    """
+    read = read_messages(request.messages, request.wire)
+    leading = list(takewhile(lambda message: message.role is Role.SYSTEM, read))
+    if not leading:
+        return request.system_prompt, read
+    if request.system_prompt is not None:
+        raise InvalidInputError(
+            "system_prompt",
+            "stands beside messages[0], which is a system message too; send the prompt in one of both",
+            also="messages[0]",
+        )
+    if len(leading) == len(read):
+        raise InvalidInputError("messages", "hold a system prompt alone; send the new message after it")
+    return "\n\n".join(filter(None, map(_words, leading))) or None, read[len(leading) :]
+
+
+def _words(message: Message) -> str:
+    return "\n\n".join(part.text for part in read_parts(message) if part.kind is PartKind.TEXT)
+
+
+def _is_empty(message: Message) -> bool:
+    """Tell whether a user's message has no parts, or only blank parts."""
+    content = message.body.get("content")
+    return message.role is Role.USER and isinstance(content, list) and all(map(is_blank, content))
+
+
+def _tells(message: Message) -> bool:
+    """Tell whether the provider accepts any content of a message; a request without any asks nothing."""
+    return bool(told_blocks(message.body["content"]))
+
+
+def with_known_window(tenant_id: UUID, request: Request, standing: SessionSnapshot | None) -> Request:
+    """Add a missing window to a request: the session's window, or else the model profile's.
+
+    Args:
+        tenant_id: The tenant with the profiles.
+        request: The request.
+        standing: The session's state; its window counts for the same model only.
+
+    Returns:
+        The request with the first window large enough for an answer; unchanged if there is none.
+    """
+    if request.context_window is not None:
+        return request
+    least = request.max_tokens or 0
+    for window in (_window_of(request.model, standing), _profile_window(tenant_id, request.model)):
+        if window is not None and window > least:
+            return request.model_copy(update={"context_window": window})
+    return request
+
+
+def _in_usual_window(request: Request, standing: SessionSnapshot | None) -> Request:
+    """Give a request the window of its session, never smaller than its own, and no budget."""
+    named, usual = request.context_window, standing.session.usual_window if standing else UsualWindow()
+    window = named and usual.after(named).tokens
+    return request.model_copy(update={"context_window": window, "budget": None})
+
+
+def _window_of(model: str, standing: SessionSnapshot | None) -> int | None:
+    session = standing.session if standing else None
+    return session.context_window if session and session.model == model else None
+
+
+def _profile_window(tenant_id: UUID, model: str) -> int | None:
+    """Return the window of a model's profile; None for an unknown model."""
+    profile = profiles.find(tenant_id, model)
+    return profile.window_tokens if profile.prefix or profile.context_window else None
+
+
+@dataclass(frozen=True)
+class WindowLimits:
+    """Limits of a window beside the request's own.
+
+    Attributes:
+        learned: The model's learned window, in tokens; None if unknown.
+        history: Limit of history tokens; None without a limit.
+    """
+
+    learned: int | None = None
+    history: HistoryLimit | None = None
+
+
+NO_LIMITS = WindowLimits()
+
+
+def find_limits(
+    db: Transaction, tenant_id: UUID, model: str, session_id: str, standing: SessionSnapshot | None
+) -> WindowLimits:
+    """Find the limits of a session's windows, also before its first turn."""
+    if standing is not None:
+        return WindowLimits(standing.learned_limit, standing.session.history_limit)
+    return WindowLimits(find_limit(db, tenant_id, model, session_id), tenant_history_limit(db, tenant_id))
+
+
+def budget_of(request: ContextRequest, limits: WindowLimits) -> Budget:
+    """Compute the budget, within the model's learned window and the tenant's limit."""
+    return choose_budget(
+        request.context_window,
+        request.max_tokens,
+        ceiling=limits.learned,
+        input_limit=request.budget,
+        history_limit=limits.history,
+    )
+
+
+def ask(
+    request: ContextRequest, given: ParsedRequest, limits: WindowLimits, standing: SessionSnapshot | None
+) -> RequestSize:
+    """Compute the request's size beside history, for its own window and the session's usual window."""
+    return RequestSize(
+        request.model,
+        budget_of(request, limits),
+        budget_of(_in_usual_window(request, standing), limits),
+        given.system.tokens if given.system else 0,
+        given.tools_tokens,
+        sum(message.tokens for message in given.new),
+        goes_on=any(message.answer_ids for message in given.new),
+        fresh_tokens=sum(message.tokens for message in newest_step(given.new)),
+    )

@@ -1,0 +1,142 @@
+"""The context of the next request: the fitting window, with proof."""
+
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+from starlette.background import BackgroundTasks
+
+from api.context.activation import settle
+from api.context.fill import FilledWindow, WindowQuery, fill_window, load_tail
+from api.context.hints import learn_request
+from api.context.prefix import may_be_ridden, remember_prefix
+from api.context.prepare import RequestPlace, prepare
+from api.context.request import (
+    ContextRequest,
+    ask,
+    budget_of,
+    find_limits,
+    read_request,
+    with_known_window,
+)
+from api.context.respond import ResponseInputs, respond
+from api.context.usage_report import remember_use
+from api.http.call import BodyCall, SessionId, documented
+from api.http.waiting import wait_for_work
+from api.shadow.record import Shadow, record_shadow, shadow_of
+from api.shadow.variants import BuiltWindow, VariantQuery, as_shown
+from context.certificate import Certificate
+from context.shadow.parts import ShadowPart
+from models.conversations.standing import SessionSnapshot, find_standing
+from models.database import read_transaction
+from models.telemetry.counters import Counted, count
+from models.telemetry.tracing import span
+from models.work.queue import WorkKind
+
+router = APIRouter(prefix="/v1", tags=["context"])
+
+
+class ContextCall(ContextRequest):
+    """A context request, or a preview of its answer."""
+
+    dry_run: bool = Field(
+        default=False, description="Answer and leave no trace: the request is neither remembered nor counted."
+    )
+
+
+@router.post("/sessions/{session_id}/context", openapi_extra=documented(ContextCall))
+def read_context(session_id: SessionId, call: BodyCall) -> Response:
+    """Answer with the newest summary in force, artifacts and the raw turns after, within the budget."""
+    caller = call.caller("read")
+    request = call.body(ContextCall)
+    return answer_context(caller.tenant_id, session_id, request, is_trial=request.dry_run)
+
+
+def answer_context(
+    tenant_id: UUID, session_id: str, request: ContextRequest, *, is_trial: bool = False
+) -> Response:
+    """Answer a context request, without model calls and without waiting for optional work.
+
+    Args:
+        tenant_id: The caller's tenant.
+        session_id: The session to continue.
+        request: The request.
+        is_trial: True for a trial: the answer is the same, but nothing is recorded, and no work is waited
+            for.
+
+    Raises:
+        AfterturnError: The request cannot be answered, with the reason.
+    """
+    given = read_request(request)
+    if is_trial:
+        request = request.model_copy(update={"wait_ms": 0})
+    if request.wait_ms:
+        wait_for_work(tenant_id, WorkKind.SUMMARIZE, session_id, request.wait_ms)
+    with span("load standing"), read_transaction() as db:
+        standing = find_standing(db, tenant_id, session_id, request.model)
+        limits = find_limits(db, tenant_id, request.model, session_id, standing)
+    request = with_known_window(tenant_id, request, standing)
+    budget, shadow, read = budget_of(request, limits), shadow_of(tenant_id), given
+    shown = as_shown(standing, shadow.applied)
+    tail = load_tail(tenant_id, shown, request.model, budget)
+    with span("rank tools"):
+        place = RequestPlace(tenant_id, session_id, tail.messages)
+        given = prepare(place, request, given, budget, shadow.applied, is_trial=is_trial)
+    asked, before = ask(request, given, limits, standing), standing
+    standing, activation = settle(tenant_id, standing, asked, keep=not is_trial) if standing else (None, None)
+    is_same = standing is before
+    if not is_same:  # it was read again: the window is of that moment, whoever changed the session meanwhile
+        shown = as_shown(standing, shadow.applied)
+    if ShadowPart.SUMMARIES not in shadow.applied:
+        activation = None
+    sought = WindowQuery(tenant_id, request, given, shown, asked.budget, shadow.applied, is_trial=is_trial)
+    filled = fill_window(sought, tail if is_same else None)
+    if standing and not is_trial:
+        learn_request(tenant_id, standing, asked)
+    said = shadow.members
+    answering = ResponseInputs(
+        tenant_id, request, given, filled, shown, asked, limits, activation, prepared=standing, shadow=said
+    )
+    answer = respond(answering)
+    if is_trial:
+        return answer
+    asking = VariantQuery(tenant_id, session_id, request, read, standing, limits)
+    answer.background = _afterwards(sought, filled, asking, shadow)
+    _count(shown, filled.window.certificate)
+    if filled.shelving.artifacts:
+        count(Counted.PLANNING, filled.shelving.planned.outcome)
+    return answer
+
+
+def _count(standing: SessionSnapshot | None, certificate: Certificate) -> None:
+    """Count the tokens sent, and the history tokens saved by summaries."""
+    summarized = standing is not None and certificate.summary_covers is not None
+    count(Counted.CONTEXTS, "yes" if summarized else "no")
+    count(Counted.CONTEXT_TOKENS, "sent", by=certificate.input_tokens)
+    if standing is not None and summarized:
+        notes = sum(block.tokens for block in certificate.blocks if block.source == "summary")
+        count(Counted.CONTEXT_TOKENS, "saved", by=max(standing.session.summarized_tokens - notes, 0))
+
+
+def _afterwards(
+    sought: WindowQuery, filled: FilledWindow, asking: VariantQuery, shadow: Shadow
+) -> BackgroundTasks | None:
+    """Build the tasks after the answer; a lost task is harmless."""
+    judged, shelved = sought.given.judged, filled.window.shelved
+    later = BackgroundTasks([judged.recording] if judged and judged.recording else [])
+    if shelved.execution.records and not shadow.tries(ShadowPart.EXTRACTS):
+        session = sought.standing.session if sought.standing else None
+        later.add_task(
+            remember_use,
+            sought.tenant_id,
+            session,
+            filled.shelving,
+            shelved,
+            session_id=asking.session_id,
+            model=asking.request.model,
+        )
+    if may_be_ridden(sought):
+        later.add_task(remember_prefix, sought.tenant_id, sought, filled)
+    if shadow.is_recorded:
+        later.add_task(record_shadow, asking, BuiltWindow(sought.given, filled), shadow)
+    return later if later.tasks else None

@@ -1,0 +1,146 @@
+"""Inputs of a window: the newest raw messages, the notes before, cached counts."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Lock
+from uuid import UUID
+
+from api.http.encoding import encode
+from context.tokens import NO_TOOLS, Count, ToolsCount, guarantee, measure_tools
+from context.tokens.budget import Budget
+from context.tokens.message_counts import count_of, counted_now
+from context.types import JsonObject, Message, Role
+from context.window.assemble import ActiveSummary, Unread, new_message, notes_message
+from context.window.emergency import with_note
+from models.conversations.history import load_newest
+from models.conversations.session_state import COUNTS_REVISION, SessionState
+from models.conversations.standing import SessionSnapshot
+from models.database import Transaction
+
+MIN_READ, MAX_READ = 64, 2_000
+"""Fewest and most messages of a query."""
+
+MOST_MESSAGES, MOST_TOKENS = 5_000, 2_000_000
+"""End of reading without a turn's start: a turn of such a size is left out whole."""
+
+
+def read_tail(
+    db: Transaction, tenant_id: UUID, standing: SessionSnapshot, model: str, budget: Budget
+) -> tuple[list[Message], Unread | None]:
+    """Read raw messages from the newest back until the window is full, and a turn's start is included.
+
+    Returns:
+        The messages, oldest first, and the unread older messages. A message kept by an emergency comes before
+        the others.
+    """
+    session = standing.session
+    after, up_to = session.tail_from, session.last_seq
+    tail: list[Message] = []
+    most = _rows_to_fill(session, budget)
+    while up_to > after and not _is_enough(tail, model, budget):
+        part = load_newest(db, tenant_id, session.session_id, after_seq=after, up_to_seq=up_to, most=most)
+        if session.counts_revision < COUNTS_REVISION:
+            part = list(map(counted_now, part))
+        tail = part + tail
+        up_to = part[0].seq - 1 if len(part) == most else after
+    left_out = session.left_out
+    if up_to > after:
+        known = session.raw_tokens - sum(message.tokens for message in tail)
+        return tail, Unread(after + 1, up_to, None if left_out else max(known, 0))
+    if left_out and left_out.kept_seq:
+        kept = left_out.kept_seq
+        tail = [
+            *load_newest(db, tenant_id, session.session_id, after_seq=kept - 1, up_to_seq=kept, most=1),
+            *tail,
+        ]
+    return tail, None
+
+
+def _is_enough(tail: Sequence[Message], model: str, budget: Budget) -> bool:
+    if not tail:
+        return False
+    count = count_of(tail)
+    if len(tail) >= MOST_MESSAGES or count.tokens >= MOST_TOKENS:
+        return True
+    return guarantee(count, model) > budget.input_tokens and any(message.starts_turn for message in tail)
+
+
+def _rows_to_fill(session: SessionState, budget: Budget) -> int:
+    """Estimate the rows needed to fill the budget, by the session's average, and slightly more."""
+    average = max(session.raw_tokens / max(session.raw_messages, 1), 1)
+    return min(max(int(budget.input_tokens / average * 1.3), MIN_READ), MAX_READ)
+
+
+def notes_of(standing: SessionSnapshot | None) -> ActiveSummary | None:
+    """Return the summary in force, with the note of a later emergency."""
+    if standing is None:
+        return None
+    notes, left_out = summary_notes(standing), standing.session.left_out
+    notes = with_note(notes, left_out) if left_out else notes
+    if notes is None:
+        return None
+    known = counts.find(_digest(f"{notes.from_seq}-{notes.to_seq}", notes.words), lambda: _count_notes(notes))
+    return replace(notes, tokens=known.tokens, tokens_wide=known.wide)
+
+
+def summary_notes(standing: SessionSnapshot | None) -> ActiveSummary | None:
+    """Return the summary in force alone, not counted yet."""
+    found = standing.summary if standing else None
+    if found is None:
+        return None
+    return ActiveSummary(found.version, found.from_seq, found.to_seq, found.text, tainted=found.tainted)
+
+
+def _count_notes(notes: ActiveSummary) -> Count:
+    return count_of([notes_message(notes)])
+
+
+def system_message(text: str | None) -> Message | None:
+    """Build the system prompt's message; None for a blank prompt."""
+    if text is None or not text.strip():
+        return None
+    body = {"role": "system", "content": text}
+    known = counts.find(_digest("system", text), lambda: count_of([new_message(body, Role.SYSTEM)]))
+    return new_message(body, Role.SYSTEM, tokens=known.tokens, tokens_wide=known.wide)
+
+
+def count_request_tools(tools: list[JsonObject] | None) -> ToolsCount:
+    """Count the tool definitions; cached, since most requests repeat the same tools."""
+    if not tools:
+        return NO_TOOLS
+    known = counts.find(hashlib.sha256(encode(tools)).digest(), lambda: _count_tools(tools))
+    return ToolsCount(known.tokens, known.wide or 0, known.messages)
+
+
+def _count_tools(tools: list[JsonObject]) -> Count:
+    size = measure_tools(tools)
+    return Count(size.tokens, size.wide, size.tools)
+
+
+def _digest(kind: str, text: str) -> bytes:
+    return hashlib.sha256(f"{kind}\0{text}".encode("utf-8", "surrogatepass")).digest()
+
+
+class CountCache:
+    """Cache of counts of long repeated texts; only digests are kept."""
+
+    def __init__(self, most: int = 20_000) -> None:
+        """Limit the number of cached counts."""
+        self._known: dict[bytes, Count] = {}
+        self._most = most
+        self._lock = Lock()
+
+    def find(self, digest: bytes, count: Callable[[], Count]) -> Count:
+        """Return the count of a digest, computed once."""
+        known = self._known.get(digest)
+        if known is None:
+            known = count()
+            with self._lock:
+                if len(self._known) >= self._most:
+                    self._known.clear()
+                self._known[digest] = known
+        return known
+
+
+counts = CountCache()

@@ -1,0 +1,288 @@
+"""Tools of a request: the relevant tools, shortened as needed, never more than sent."""
+
+import hashlib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import structlog
+
+from api.catalogs.budgets import profiles
+from api.catalogs.catalog_cache import catalogs
+from api.catalogs.prior_cache import prior_sets
+from api.context.cache import indexes, ladders, offers
+from api.http.encoding import encode
+from api.http.errors import ProblemError
+from context.catalog.containers import called_names, pinned_tools
+from context.catalog.convert import convert_tools
+from context.catalog.definitions import Definitions, define_tools
+from context.catalog.fit import Compaction
+from context.catalog.tools import ToolLadder, fit_tools, tool_name
+from context.catalog.types import CatalogBudget
+from context.certificate import Carried
+from context.preflight.wrappers import without_wrappers
+from context.priors.types import NO_PRIORS, Priors
+from context.providers.profile_types import ModelProfile
+from context.providers.profiles import catalog_budget, most_tools
+from context.ranking.index import RankingIndex, index_tools
+from context.ranking.rank import rank
+from context.tokens import family_of
+from context.tool_plans.gap import gap_warning
+from context.types import JsonObject, Message, Wire
+
+log = structlog.get_logger()
+
+BEST = 8
+"""Most tools passed by preflight for a match with the question's own words."""
+
+WORTH_A_LINE = 0.3
+"""Share of bytes lost; a larger cut is logged."""
+
+
+@dataclass(frozen=True)
+class ToolOffer:
+    """Tools available to a request.
+
+    Attributes:
+        tools: Tool definitions; None if the request names none.
+        key: Exact key of the definitions.
+        entry_ids: Catalog entry id by tool name; empty for the request's own tools.
+        index: The ranking index.
+        priors: History scores of a catalog's entries, for a question.
+        missed: A removed tool asked for by a question.
+        pipelines: Other catalog entries, never part of a request.
+        losses: Losses of converting the definitions to the request's format.
+    """
+
+    tools: Sequence[JsonObject] | None = None
+    key: bytes = b""
+    entry_ids: Mapping[str, str] = field(default_factory=dict)
+    index: Callable[[], RankingIndex] | None = None
+    priors: Callable[[str], Priors] = lambda _: NO_PRIORS
+    missed: Callable[[str, Priors], str | None] = lambda *_: None
+    pipelines: tuple[str, ...] = ()
+    losses: tuple[Carried, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the tools, without nameless tools."""
+        return [name for name in map(tool_name, self.tools or ()) if name]
+
+
+@dataclass(frozen=True)
+class ToolRoom:
+    """Room for a request's tools, in canonical tokens.
+
+    Attributes:
+        tokens: Limit for all tools.
+        most_tokens: Limit for required tools if they alone exceed `tokens`: the rest of the window.
+        whole: True if only the room counts, not the model's budget: tools are shortened only for lack of
+            room.
+    """
+
+    tokens: int
+    most_tokens: int
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class ChosenTools:
+    """Tools sent with a request.
+
+    Attributes:
+        tools: Tool definitions; None without any tools to choose from.
+        filtered: Names removed by preflight.
+        hidden: Names left out for lack of room.
+        compaction: Losses of the other tools; None if no fitting was needed.
+        gap_warning: Warning if no tool serves the question; None otherwise.
+        entry_ids: Catalog entry id by tool name.
+        pipelines: Catalog entries other than tools, never part of a request.
+        losses: Losses of converting the definitions to the request's format.
+        skills: Sections of the system prompt removed with their tools.
+    """
+
+    tools: list[JsonObject] | None = None
+    filtered: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    compaction: Compaction | None = None
+    gap_warning: str | None = None
+    entry_ids: Mapping[str, str] = field(default_factory=dict)
+    pipelines: tuple[str, ...] = ()
+    losses: tuple[Carried, ...] = ()
+    skills: tuple[str, ...] = ()
+
+
+NO_TOOLS_CHOSEN = ChosenTools()
+
+
+def offer_tools(
+    tenant_id: UUID, tools: Sequence[JsonObject] | None, catalog: str | None, wire: Wire, model: str
+) -> ToolOffer:
+    """Find the available tools of a request: its own, or a stored catalog's.
+
+    Raises:
+        ProblemError: The request names both, or the catalog does not exist.
+    """
+    if catalog is None:
+        return _own(tools, wire, model) if tools else ToolOffer(tools)
+    if tools is not None:
+        raise ProblemError("invalid-input", "catalog: send tools or catalog, and not both", field="catalog")
+    loaded = catalogs.find(tenant_id, catalog)
+    key = hashlib.sha256(f"{wire}\0{loaded.digest}".encode()).digest()
+    defined = offers.find(key, Definitions, lambda: define_tools(loaded.catalog.entries, wire))
+    return ToolOffer(
+        defined.tools,
+        key,
+        defined.entry_ids,
+        lambda: loaded.index,
+        lambda words: prior_sets.find(tenant_id, loaded).say(words),
+        loaded.missed,
+        defined.pipelines,
+    )
+
+
+def _own(given: Sequence[JsonObject], wire: Wire, model: str) -> ToolOffer:
+    converted = convert_tools(given, wire, family_of(model))
+    tools = converted.tools
+    key = hashlib.sha256(encode(tools)).digest()
+    return ToolOffer(
+        tools,
+        key,
+        converted.renamed,
+        index=lambda: indexes.find(key, RankingIndex, lambda: index_tools(tools)),
+        losses=tuple(Carried(kind, why, ()) for kind, why in converted.losses),
+    )
+
+
+def used_tools(offered: ToolOffer, messages: Sequence[Message], wire: Wire) -> frozenset[str]:
+    """Name the tools to keep: a model with calls in view must see the called tools.
+
+    Container tools stay too, since their contents are unknown.
+    """
+    return pinned_tools(offered.tools or (), called_names(messages), wire)
+
+
+def name_tools(tools: Sequence[str | JsonObject]) -> ToolOffer:
+    """Read tools for preflight: definitions of any format, or names alone."""
+    defined = [
+        {"type": "function", "function": {"name": one}} if isinstance(one, str) else one for one in tools
+    ]
+    if not defined:
+        return ToolOffer(defined)
+    key = hashlib.sha256(encode(defined)).digest()
+    return ToolOffer(
+        defined, key, index=lambda: indexes.find(key, RankingIndex, lambda: index_tools(defined))
+    )
+
+
+def best_tools(offered: ToolOffer, question: str, *, most: int = BEST) -> list[str]:
+    """List the tools matched by a question's words, best first; empty without a match.
+
+    A client's wrapper text around the user's words is ignored.
+    """
+    question = without_wrappers(question)
+    if offered.index is None or not question:
+        return []
+    names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
+    best = rank(offered.index(), question, priors=offered.priors(question), limit=most).entries
+    return [names.get(entry.entry_id, entry.entry_id) for entry in best if entry.score > 0]
+
+
+def choose_tools(
+    tenant_id: UUID,
+    offered: ToolOffer,
+    question: str,
+    *,
+    model: str,
+    room: ToolRoom,
+    allowed: Collection[str] | None,
+    pinned: Collection[str],
+    top_n: int | None = None,
+) -> ChosenTools:
+    """Remove tools not allowed by preflight, and fit the rest.
+
+    The limits are the request's room, the model's profile and the provider's number of tools. Pinned tools
+    stay in any case. If pinned tools exceed the profile's budget, only pinned tools are sent: a provider
+    refuses a history with calls of missing tools, but accepts a long list.
+
+    Args:
+        tenant_id: The tenant with the profiles.
+        offered: The available tools.
+        question: The question to answer with the tools.
+        model: The reading model.
+        room: The room for tools.
+        allowed: Names to keep; None for all.
+        pinned: Names kept in any case.
+        top_n: The most tools wanted by the request, pinned ones apart; None for any number.
+
+    Raises:
+        CatalogOverBudgetError: The pinned tools alone are too large for the window.
+    """
+    if not offered.tools:
+        tools = list(offered.tools) if offered.tools is not None else None
+        return ChosenTools(tools, losses=offered.losses)
+    stay = None if allowed is None else {*allowed, *pinned, ""}
+    filtered = () if stay is None else tuple(name for name in offered.names if name not in stay)
+    profile = profiles.find(tenant_id, model)
+    ladder = ladders.find(offered.key, ToolLadder, lambda: ToolLadder(offered.tools or ()))
+    ranked, gap_warning = _rank(offered, question)
+    fitted = fit_tools(
+        ladder,
+        _budget(profile, model, room),
+        allowed=stay,
+        ranked=ranked,
+        pinned=pinned,
+        room=CatalogBudget(max(room.most_tokens, 0)),
+        top_n=profile.top_n,
+        most=_most(model, top_n, whole=room.whole),
+    )
+    _log_cut(model, fitted.compaction)
+    return ChosenTools(
+        list(fitted.tools),
+        tuple(dict.fromkeys(filtered)),
+        tuple(name for name in dict.fromkeys(fitted.hidden) if name not in tool_names_of(fitted.tools)),
+        fitted.compaction,
+        gap_warning,
+        offered.entry_ids,
+        offered.pipelines,
+        offered.losses,
+    )
+
+
+def tool_names_of(tools: Sequence[JsonObject] | None) -> frozenset[str]:
+    """List the names of tool definitions, without nameless tools."""
+    return frozenset(filter(None, map(tool_name, tools or ())))
+
+
+def _most(model: str, top_n: int | None, *, whole: bool) -> int | None:
+    limits = (None if whole else most_tools(model), top_n)
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _budget(profile: ModelProfile, model: str, room: ToolRoom) -> CatalogBudget:
+    if room.whole:
+        return CatalogBudget(max(room.tokens, 0))
+    own = catalog_budget(profile, model)
+    return CatalogBudget(max(min(own.tokens, room.tokens), 0), own.bytes)
+
+
+def _rank(offered: ToolOffer, question: str) -> tuple[list[str], str | None]:
+    """Rank the tools' names, with a warning if no tool serves the question."""
+    if offered.index is None or not question:
+        return [], None
+    priors = offered.priors(question)
+    ranking = rank(offered.index(), question, priors=priors)
+    names = {entry_id: name for name, entry_id in offered.entry_ids.items()}
+    ranked = [names.get(entry.entry_id, entry.entry_id) for entry in ranking.entries]
+    return ranked, gap_warning(ranking, offered.missed(question, priors))
+
+
+def _log_cut(model: str, compaction: Compaction) -> None:
+    if compaction.after_bytes < compaction.before_bytes * (1 - WORTH_A_LINE):
+        log.info(
+            "tools_compacted",
+            model=model,
+            before_bytes=compaction.before_bytes,
+            after_bytes=compaction.after_bytes,
+            hidden=compaction.hidden,
+        )

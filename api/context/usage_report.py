@@ -1,0 +1,273 @@
+"""Report of an answer's artifacts and tools, and counts after sending."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.context.artifacts import ArtifactSelection
+from api.context.tools import ChosenTools
+from context.artifact_plans.execute import EXTRACT_TOKENS
+from context.artifact_plans.utilization import (
+    ArtifactUsageRecord,
+    ContextPlanningCost,
+    ContextUtilizationMetadata,
+    cache_stats,
+)
+from context.artifacts.region import ReadingForm
+from context.artifacts.types import Artifact, ProcessingStrategy
+from context.catalog.fit import FIND_TOOLS_HINT
+from context.certificate import Exclusion
+from context.focus import Focus, SizeClass, normalise
+from context.focus.key import SIZE_TOKENS
+from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost
+from context.precompute.worth import Guess, Purpose, worth_making
+from context.window.artifacts import ShownArtifacts
+from models.artifacts.artifact import touch_artifacts
+from models.artifacts.settings import planning_settings
+from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
+from models.artifacts.summary_cache import count_readings, touch_used
+from models.artifacts.summary_lookup import is_settled
+from models.conversations.session import hold_generation
+from models.conversations.session_state import SessionState
+from models.database import Transaction, best_effort_transaction, read_transaction
+from models.learning.speculation import What, find_record, note_used, price_share
+from models.ledger.by_day import find_prices
+from models.settings import artifact_settings
+from models.tenants.row_security import keep_to
+from models.work.queue import WorkKind, enqueue
+
+log = structlog.get_logger()
+
+NAME_TOOLS_HINT = "{count} more tools are not shown here; a message that names one gets it"
+"""Hint about the request's own tools left out for lack of room."""
+
+SIZE = SizeClass.MEDIUM
+"""Size of a summary requested by a context request."""
+
+
+def artifact_members(
+    tenant_id: UUID, shelving: ArtifactSelection, shelved: ShownArtifacts, *, model: str
+) -> dict[str, Any]:
+    """Report the artifacts in use, the kind of use, the planner, and the cost of other models' calls."""
+    records = shelved.execution.records
+    planned = shelving.planned
+    metadata = ContextUtilizationMetadata(
+        model_name=model,
+        strategy="",
+        artifacts_processed=records,
+        llm_planning_used=planned.by_model,
+        planning_reason=planned.choice.reason,
+        planning_fallback=planned.fallback,
+        planning_cost=_cost(tenant_id, shelving, shelved),
+        cache_stats=cache_stats(records) if records else None,
+    )
+    return metadata.artifact_members()
+
+
+def _cost(
+    tenant_id: UUID, shelving: ArtifactSelection, shelved: ShownArtifacts
+) -> ContextPlanningCost | None:
+    """Sum the ledger's cost of the plan's calls and of the calls behind shown summaries."""
+    planner = tuple(shelving.planned.call_ids)
+    summarizer = tuple(UUID(call) for one in shelved.execution.used for call in one.reading.call_ids)
+    if not planner and not summarizer:
+        return None
+    with read_transaction() as db:
+        prices = find_prices(db, tenant_id, (*planner, *summarizer))
+    cost = ContextPlanningCost.of_calls(
+        planner=_priced(planner, prices), summarizer=_priced(dict.fromkeys(summarizer), prices)
+    )
+    return replace(cost, call_ids=tuple(str(call) for call in dict.fromkeys((*planner, *summarizer))))
+
+
+def _priced(calls: Iterable[UUID], prices: dict[UUID, Decimal | None]) -> list[Decimal | None]:
+    return [prices.get(call) for call in calls]
+
+
+def tool_members(chosen: ChosenTools) -> dict[str, Any] | None:
+    """Report the outcome for the tools; None for a request without tools."""
+    if chosen.tools is None:
+        return None
+    renamed = {name: entry for name, entry in chosen.entry_ids.items() if name != entry}
+    sent = {name for tool in chosen.tools for name in _names(tool)}
+    return {
+        "sent": len(chosen.tools),
+        "filtered": list(chosen.filtered),
+        "hidden": list(chosen.hidden),
+        "compaction": chosen.compaction,
+        "hint": _hint(chosen),
+        "gap_warning": chosen.gap_warning,
+        "entry_ids": {name: entry for name, entry in renamed.items() if name in sent},
+    }
+
+
+def _hint(chosen: ChosenTools) -> str | None:
+    """Write how to reach the hidden tools; None if none is hidden."""
+    if not chosen.hidden:
+        return None
+    return FIND_TOOLS_HINT if chosen.entry_ids else NAME_TOOLS_HINT.format(count=len(chosen.hidden))
+
+
+def _names(tool: dict[str, Any]) -> Iterable[str]:
+    named = tool.get("function") if isinstance(tool.get("function"), dict) else tool
+    name = named.get("name") if isinstance(named, dict) else None
+    return (name,) if isinstance(name, str) else ()
+
+
+def tool_exclusions(chosen: ChosenTools) -> list[Exclusion]:
+    """List the tools and skills left out of a request, each once, as named in the certificate."""
+    left_out = (
+        ("tool", "not-wanted-by-preflight", chosen.filtered),
+        ("tool", "no-room-for-tools", chosen.hidden),
+        ("pipeline", "not-a-tool", chosen.pipelines),
+        ("skill", "not-wanted-by-preflight", chosen.skills),
+    )
+    return [Exclusion(f"{what} {name}", why, None) for what, why, names in left_out for name in names]
+
+
+def remember_use(
+    tenant_id: UUID,
+    session: SessionState | None,
+    shelving: ArtifactSelection,
+    shelved: ShownArtifacts,
+    *,
+    session_id: str,
+    model: str,
+) -> None:
+    """Count the uses of artifacts, and queue missing summaries, as hints only.
+
+    A session changed or erased since the read queues nothing. A session without a turn yet is named all the
+    same, so that its words are erased with the session.
+    """
+    records = shelved.execution.records
+    if not records:
+        return
+    keep_to(tenant_id)
+    ways = Counter(record.how or "none" for record in records)
+    used = {record.artifact_id for record in records if record.how in (ReadingForm.EXACT, ReadingForm.NEAR)}
+    keys = [key for artifact_id, key in shelving.keys.items() if artifact_id in used]
+    try:
+        with best_effort_transaction() as db:
+            current = session is None or hold_generation(
+                db, tenant_id, session.session_id, session.generation
+            )
+            count_readings(db, tenant_id, ways)
+            touched = touch_used(db, tenant_id, keys)
+            touch_artifacts(db, tenant_id, [record.artifact_id for record in records if record.how])
+            missed = _missed(shelving, records) if current else []
+            if missed:
+                buyer = _Buyer(tenant_id, session_id, _price_share(db, tenant_id, shelving, model))
+                _wish(db, buyer, shelving, missed)
+            _note_uses(db, tenant_id, shelving, touched)
+    except SQLAlchemyError as error:
+        log.warning("hint_lost", session_id=session_id, error=type(error).__name__)
+
+
+def _note_uses(
+    db: Transaction, tenant_id: UUID, shelving: ArtifactSelection, touched: Sequence[tuple[str, str, int]]
+) -> None:
+    """Count uses of work made ahead, and the tokens saved against an extract and the rule's plan."""
+    if shelving.planned.by_model:
+        what = What(Purpose.PLAN, FocusOrigin.REQUEST)
+        note_used(db, tenant_id, what, saved_tokens=shelving.planned.saved_tokens)
+    known = {one.artifact_id: one for one in shelving.artifacts}
+    for artifact_id, origin, tokens in touched:
+        if origin != FocusOrigin.ASKED:
+            artifact = known[artifact_id]
+            saved = min(EXTRACT_TOKENS, artifact.tokens, shelving.room or artifact.tokens) - tokens
+            note_used(db, tenant_id, What(Purpose.READING, origin, artifact.kind), saved_tokens=saved)
+
+
+_Missed: TypeAlias = tuple[Artifact, Focus, ArtifactUsageRecord]
+
+
+def _missed(shelving: ArtifactSelection, records: Sequence[ArtifactUsageRecord]) -> list[_Missed]:
+    """List the artifacts without a summary for the question, if the next request may want a summary.
+
+    An extract is a good answer to a look-up, but an agent repeats the look-up at every step.
+    Where a plan of a model decides on the look-up, now or at the next step, the extract stays.
+    """
+    focus, known = shelving.focus, {one.artifact_id: one for one in shelving.artifacts}
+    wanted = {ProcessingStrategy.SUMMARIZE.value}
+    if shelving.goes_on and not shelving.planned.is_models:
+        wanted.add(ProcessingStrategy.RAG_EXTRACT.value)
+    missed = [
+        record
+        for record in records
+        if known[record.artifact_id].content is None
+        and (record.is_outdated or (record.planned in wanted and record.how != ReadingForm.EXACT))
+    ]
+    if focus is None:
+        return []
+    return [
+        (
+            known[record.artifact_id],
+            normalise("") if record.artifact_id in shelving.whole else focus,
+            record,
+        )
+        for record in missed[: planning_settings().artifact_wishes_a_request]
+    ]
+
+
+@dataclass(frozen=True)
+class _Buyer:
+    """Buyer of summaries, with the price of a summarizer token as a share of the answering model's token."""
+
+    tenant_id: UUID
+    session_id: str
+    price_share: float
+
+
+def _is_worth_it(
+    db: Transaction,
+    buyer: _Buyer,
+    shelving: ArtifactSelection,
+    artifact: Artifact,
+    record: ArtifactUsageRecord,
+) -> bool:
+    """Tell whether a summary would save more than its call costs, against the present window.
+
+    If the window shows nothing, an extract without room counts. A summary by another summarizer still in use
+    has already proved worth its call.
+    """
+    if record.is_outdated:
+        return True
+    goes_on = shelving.goes_on or shelving.planned.by_model
+    hits = HITS[FocusOrigin.REQUEST] if goes_on else REPEATED
+    cost = ReadingCost(artifact.tokens, min(SIZE_TOKENS[SIZE] // 2, artifact.tokens // 3), artifact.tokens)
+    shown = record.tokens if record.how else min(EXTRACT_TOKENS, artifact.tokens)
+    guess = Guess(hits, shown - cost.summary_tokens, cost.made_with, buyer.price_share)
+    past, account = find_record(
+        db, buyer.tenant_id, What(Purpose.READING, FocusOrigin.REQUEST, artifact.kind)
+    )
+    return worth_making(guess, past, account, planning_settings().worth_limits).is_made
+
+
+def _price_share(db: Transaction, tenant_id: UUID, shelving: ArtifactSelection, model: str) -> float:
+    """Compute the price of a summarizer token relative to the answering model's token."""
+    maker, default = shelving.in_force.model or "", planning_settings().artifact_price_share
+    return price_share(db, tenant_id, maker=maker, answering=model, default=default)
+
+
+def _wish(db: Transaction, buyer: _Buyer, shelving: ArtifactSelection, missed: Sequence[_Missed]) -> None:
+    """Queue missing summaries for the model in force; the worker knows the actual model."""
+    tenant_id = buyer.tenant_id
+    for artifact, focus, record in missed:
+        if not _is_worth_it(db, buyer, shelving, artifact, record):
+            continue
+        key = SummaryKey(artifact.artifact_id, focus.key, SIZE, focus.language, shelving.summarizer)
+        maker = shelving.in_force
+        own = replace(key, model=maker.model or UNDECIDED, prompt_version=maker.prompt_version or UNDECIDED)
+        if is_settled(db, tenant_id, own):
+            continue
+        owner = None if focus.is_general else buyer.session_id
+        wish = Wish(key, focus.original, focus.terms, FocusOrigin.REQUEST.value, owner)
+        state = want_summary(db, tenant_id, wish, ttl_s=artifact_settings().artifact_summary_ttl_s)
+        if state is ReadingState.WANTED:
+            enqueue(db, tenant_id, WorkKind.ARTIFACT, artifact.artifact_id)

@@ -1,0 +1,1 @@
+"""What every route shares: calls, errors, limits, headers, health."""

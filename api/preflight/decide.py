@@ -1,0 +1,274 @@
+"""Preflight of a request: by the tenant's policy and the session's last topic."""
+
+import random
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from uuid import UUID
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.background import BackgroundTask
+
+from context.preflight.classify import classify, is_follow_up
+from context.preflight.config import PreflightConfig, read_config
+from context.preflight.decide import TOO_UNSURE
+from context.preflight.policy import TOOLS
+from context.preflight.replay import past_categories
+from context.preflight.types import Category, LearnedWeights, Preflight, Previous, RequestKind
+from context.priors.categories import factors_from_bytes
+from context.priors.types import CorruptPriorsError
+from context.recall.ranking import find_question
+from models.database import Transaction, best_effort_transaction, read_transaction
+from models.encryption.keys import TextUnavailableError
+from models.learning.habits import FULL_WEIGHT
+from models.learning.prior_set import SetKind, SetPlace, SetState, load_set
+from models.preflight.decision import Made, record_decision
+from models.preflight.policy import Topic, find_policy, find_topic, load_asked, remember_topic
+from models.settings import preflight_settings
+from models.telemetry.counters import Counted, count
+from models.tenants.row_security import keep_to
+from models.work.queue import WorkKind, enqueue
+
+log = structlog.get_logger()
+
+MOST_ASKED = 4
+"""Number of newest user messages searched for the current task."""
+
+KNOWN_MEMORY = frozenset(TOOLS[Category.MEMORY]) - frozenset(TOOLS[Category.CASUAL])
+"""Recall tools; a session with a call of such a tool has recalled something."""
+
+ALL_PASSED = {"tools.all_when_unsure": "unsure", "tools.all_for_complex": "complex"}
+"""Reasons for passing all tools, as named in counts."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy in force, with learned category factors.
+
+    Attributes:
+        config: The policy.
+        version: The policy's version; 0 for the settings' policy.
+        factors: Factor on the score of a category; 1 if missing.
+    """
+
+    config: PreflightConfig
+    version: int = 0
+    factors: Mapping[Category, float] = field(default_factory=dict)
+
+
+class PolicyCache:
+    """Cache of the tenants' policies, to save a query per request."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        """Limit the number of cached tenants."""
+        self._known: dict[UUID, tuple[float, Policy]] = {}
+        self._most = most
+        self._lock = Lock()
+
+    def find(self, tenant_id: UUID) -> Policy:
+        """Return the policy in force, at most `preflight_cache_s` old."""
+        until, policy = self._known.get(tenant_id, (0.0, None))
+        if policy is not None and time.monotonic() < until:
+            return policy
+        with read_transaction() as db:
+            return self.keep(tenant_id, load_policy(db, tenant_id))
+
+    def keep(self, tenant_id: UUID, policy: Policy) -> Policy:
+        """Cache a policy just read or stored."""
+        until = time.monotonic() + preflight_settings().preflight_cache_s
+        with self._lock:
+            if len(self._known) >= self._most:
+                self._known.clear()
+            self._known[tenant_id] = (until, policy)
+        return policy
+
+
+policies = PolicyCache()
+
+
+def load_policy(db: Transaction, tenant_id: UUID) -> Policy:
+    """Read a tenant's policy; missing fields come from the settings."""
+    base = preflight_settings().policy
+    stored = find_policy(db, tenant_id)
+    factors = load_factors(db, tenant_id)
+    if stored is None:
+        return Policy(base, factors=factors)
+    return Policy(read_config(stored.config, base=base), stored.version, factors)
+
+
+def load_factors(db: Transaction, tenant_id: UUID) -> Mapping[Category, float]:
+    """Read the learned factors in force; empty if missing or unreadable."""
+    try:
+        found = load_set(db, SetPlace(tenant_id, SetKind.CATEGORIES, ""), state=SetState.ACTIVE)
+        return factors_from_bytes(found.blob) if found else {}
+    except (CorruptPriorsError, TextUnavailableError) as error:
+        log.warning("category_factors_unreadable", tenant_id=str(tenant_id), error=error.code)
+        return {}
+
+
+def shares_of(habits: Mapping[str, float]) -> dict[Category, float]:
+    """Compute the share of a user's messages per category, in [0, 1], shrunk for few messages."""
+    total = max(sum(habits.values()), FULL_WEIGHT)
+    return {name: habits[name] / total for name in past_categories(habits)}
+
+
+@dataclass(frozen=True)
+class PreflightResult:
+    """Preflight decision of a request, with its work after the answer.
+
+    Attributes:
+        found: The decision.
+        recording: Task to store the session's topic and the decision; None without anything to store.
+    """
+
+    found: Preflight
+    recording: BackgroundTask | None
+
+
+def preflight_for(
+    tenant_id: UUID,
+    session_id: str | None,
+    text: str,
+    *,
+    attachments: Sequence[str] = (),
+    tools: Sequence[str] | None = None,
+    called: Collection[str] = (),
+    best: Collection[str] = (),
+    kind: RequestKind = RequestKind.USER,
+    is_trial: bool = False,
+) -> PreflightResult:
+    """Classify a new message by the tenant's policy, and log the result without any text.
+
+    Args:
+        tenant_id: The message's tenant.
+        session_id: The conversation, possibly without a turn yet; None for none.
+        text: The user's text.
+        attachments: The media type or the name of each attachment.
+        tools: The names of the caller's tools, after its own denials; None if unknown.
+        called: Tools called in the kept history; kept in any case.
+        best: Tools matched by the message's own words; tools outside of all categories are kept too.
+        kind: Origin of the request.
+        is_trial: True for a trial: neither counted, logged nor recorded.
+    """
+    began = time.perf_counter()
+    policy = policies.find(tenant_id)
+    topic, previous, pinned = None, None, {*called, *(set(best) - policy.config.known_tools)}
+    if session_id is not None and kind is RequestKind.USER and policy.config.enabled:
+        topic, previous = _find_previous(tenant_id, session_id, text, policy.config)
+    found = classify(
+        text,
+        attachments=attachments,
+        previous=previous,
+        kind=kind,
+        tools=tools,
+        pinned=pinned,
+        config=policy.config,
+        weights=LearnedWeights(
+            policy.factors,
+            shares_of(topic.habits) if topic else {},
+            recalls=bool(topic and topic.recalls) or not KNOWN_MEMORY.isdisjoint(called),
+        ),
+        policy_version=policy.version,
+    )
+    if is_trial:
+        return PreflightResult(found, None)
+    count(Counted.PREFLIGHT, _outcome(found))
+    _log(session_id, found, tools, spent_ms=(time.perf_counter() - began) * 1000)
+    turn_index = None if session_id is None else (topic.last_turn_index if topic else 0) + 1
+    made = Made(found, session_id, turn_index, previous, tools, sorted(pinned))
+    return PreflightResult(found, _recording(tenant_id, made))
+
+
+def _outcome(found: Preflight) -> str:
+    """Name the outcome for the tools in a word."""
+    if found.tool_allowlist is not None:
+        return "filtered"
+    return next((word for reason, word in ALL_PASSED.items() if reason in found.reasons), "off")
+
+
+def _find_previous(
+    tenant_id: UUID, session_id: str, text: str, config: PreflightConfig
+) -> tuple[Topic | None, Previous | None]:
+    """Find a session's topic; without a stored topic, classify the users' last questions."""
+    with read_transaction() as db:
+        topic = find_topic(db, tenant_id, session_id)
+        if topic is None:
+            return None, None
+        if topic.categories is not None:
+            return topic, Previous(past_categories(topic.categories), topic.age_s, topic.confidence)
+        if not is_follow_up(text):
+            return topic, None
+        asked = load_asked(db, tenant_id, session_id, most=MOST_ASKED)
+    for message, age_s in asked:
+        said = find_question([message])
+        if said and not is_follow_up(said):
+            found = classify(said, config=config)
+            if found.categories != (Category.CASUAL,):
+                return topic, Previous(found.categories, age_s, found.confidence or 1.0)
+    return topic, None
+
+
+def _log(session_id: str | None, found: Preflight, tools: Sequence[str] | None, *, spent_ms: float) -> None:
+    offered = len(tools) if tools is not None else None
+    log.info(
+        "preflight_classified",
+        session_id=session_id,
+        categories=[str(category) for category in found.categories],
+        confidence=round(found.confidence, 3),
+        inherited=found.inherited,
+        fallback=found.tool_allowlist is None,
+        tools_kept=offered - found.hidden if offered is not None else None,
+        tools_all=offered,
+        max_facts=found.memory.max_facts,
+        max_tokens=found.memory.max_tokens,
+        thinking=str(found.thinking_level),
+        policy_version=found.policy_version,
+        ms=round(spent_ms, 2),
+    )
+
+
+def _recording(tenant_id: UUID, made: Made) -> BackgroundTask | None:
+    """Build the task of recording after the answer; a lost recording is harmless."""
+    if not made.found.scores:
+        return None
+    is_task = made.found.categories != (Category.CASUAL,)
+    remembers = made.session_id is not None and made.turn_index != 1 and is_task
+    records = random.random() < preflight_settings().preflight_record_share  # noqa: S311 - a sample
+    if not remembers and not records:
+        return None
+    return BackgroundTask(_record, tenant_id, made, remembers=remembers, records=records)
+
+
+def _record(tenant_id: UUID, made: Made, *, remembers: bool, records: bool) -> None:
+    keep_to(tenant_id)
+    try:
+        with best_effort_transaction() as db:
+            if remembers and made.session_id is not None:
+                remember_topic(
+                    db,
+                    tenant_id,
+                    made.session_id,
+                    categories=[str(category) for category in made.found.categories],
+                    confidence=made.found.confidence if made.found.categories else 1.0,
+                )
+            if records:
+                record_decision(db, tenant_id, made)
+                _want_labels(db, tenant_id, made)
+    except SQLAlchemyError as error:
+        log.warning("preflight_record_lost", session_id=made.session_id, error=type(error).__name__)
+
+
+def _want_labels(db: Transaction, tenant_id: UUID, made: Made) -> None:
+    """Queue a model's labelling of unsure messages, for later messages; only if configured."""
+    settings = preflight_settings()
+    unsure = not made.found.categories or TOO_UNSURE in made.found.reasons
+    if settings.preflight_relabel and unsure and made.session_id is not None and not made.found.inherited:
+        enqueue(
+            db,
+            tenant_id,
+            WorkKind.RELABEL,
+            made.session_id,
+            delay_s=settings.preflight_relabel_delay_s,
+        )

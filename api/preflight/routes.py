@@ -1,0 +1,193 @@
+"""Preflight over HTTP: classification of a message, and the tenant's policy."""
+
+from collections.abc import Collection
+from typing import Any
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Response
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from api.context.fill import load_tail
+from api.context.tools import ToolOffer, best_tools, name_tools, used_tools
+from api.http.call import Body, BodyCall, check_id, documented
+from api.http.errors import ProblemError
+from api.http.retry import committed
+from api.preflight.decide import Policy, load_factors, load_policy, policies, preflight_for
+from context.catalog.tools import tool_name
+from context.conversation.ids import MAX_TOOL_NAME_CHARS
+from context.preflight.config import read_config, write_config
+from context.preflight.types import Preflight, RequestKind, ThinkingLevel
+from context.types import JsonObject, Wire
+from models.conversations.standing import find_standing
+from models.database import Transaction, read_transaction
+from models.preflight.policy import put_policy
+from models.settings import preflight_settings
+
+router = APIRouter(prefix="/v1/preflight", tags=["preflight"])
+
+MOST_ATTACHMENTS = 200
+MOST_TOOLS = 5_000
+_KINDS_OF_ATTACHMENT = ("media_type", "mime_type", "content_type", "type", "filename", "name", "title")
+
+
+class PreflightRequest(Body):
+    """A new message, with the caller's tools and attachments."""
+
+    message: str = Field(description="What the user says.")
+    attachments: list[str | JsonObject] | None = Field(
+        None, max_length=MOST_ATTACHMENTS, description="What is attached: media types, names, or objects."
+    )
+    session_id: str | None = Field(None, description="The conversation, which may have no turn yet.")
+    tools: list[str | JsonObject] | None = Field(
+        None, max_length=MOST_TOOLS, description="The caller's tools, by name or as definitions."
+    )
+    kind: RequestKind = Field(RequestKind.USER, description="What the request comes from.")
+
+
+class CategoryPolicy(Body):
+    """A policy's changes to a category."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    extra_patterns: list[str] | None = Field(None, description="Words and phrases that recognize it.")
+    extra_tools: list[str] | None = Field(None, description="Further tools that it needs.")
+    thinking_level: ThinkingLevel | None = Field(None, description="Its level of thought.")
+    disabled: bool | None = Field(None, description="Whether it is never recognized.")
+
+
+class PreflightPolicy(Body):
+    """A tenant's policy; missing fields come from the settings."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    enabled: bool | None = Field(None, description="Whether messages are classified at all.")
+    tool_filtering: bool | None = Field(None, description="Whether tools are removed.")
+    memory_tuning: bool | None = Field(None, description="Whether recall follows the category.")
+    thinking_tuning: bool | None = Field(None, description="Whether the level of thought follows it.")
+    prompt_annotation: bool | None = Field(None, description="Whether there is a hint.")
+    always_include: list[str] | None = Field(None, description="Tools that are never removed.")
+    complex_threshold: int | None = Field(None, description="A longer message is complex, in characters.")
+    fallback_to_full: bool | None = Field(None, description="Whether all tools pass when unsure.")
+    min_confidence: float | None = Field(None, description="Less confidence than this is unsure.")
+    categories: dict[str, CategoryPolicy] | None = Field(None, description="Changes by category.")
+
+
+@router.post("", openapi_extra=documented(PreflightRequest))
+def classify_message(call: BodyCall) -> Response:
+    """Classify a message: categories, kept tools, and the memory and thinking level for the answer."""
+    caller = call.caller("read")
+    request = call.body(PreflightRequest)
+    if request.session_id is not None:
+        check_id(request.session_id, "session_id")
+    names = tool_names(request.tools) if request.tools is not None else None
+    offered = name_tools(request.tools or ())
+    judged = preflight_for(
+        caller.tenant_id,
+        request.session_id,
+        request.message,
+        attachments=attachment_kinds(request.attachments or ()),
+        tools=names,
+        called=_called(caller.tenant_id, request.session_id, offered) if names else (),
+        best=best_tools(offered, request.message),
+        kind=request.kind,
+    )
+    answer = _json(preflight_json(judged.found))
+    answer.background = judged.recording
+    return answer
+
+
+def _called(tenant_id: UUID, session_id: str | None, offered: ToolOffer) -> Collection[str]:
+    """List the tools always kept by a context request: tools called in the raw history."""
+    if session_id is None:
+        return used_tools(offered, (), Wire.OPENAI)
+    with read_transaction() as db:
+        standing = find_standing(db, tenant_id, session_id)
+    if standing is None:
+        return used_tools(offered, (), Wire.OPENAI)
+    tail = load_tail(tenant_id, standing, standing.session.model or "", standing.budget)
+    return used_tools(offered, tail.messages, Wire.OPENAI)
+
+
+def preflight_json(found: Preflight) -> JsonObject:
+    """Write a decision as JSON for the API."""
+    return {
+        "categories": [str(category) for category in found.categories],
+        "scores": {str(category): round(score, 3) for category, score in found.scores.items()},
+        "confidence": round(found.confidence, 3),
+        "inherited": found.inherited,
+        "tool_allowlist": None if found.tool_allowlist is None else list(found.tool_allowlist),
+        "hidden": found.hidden,
+        "memory": {"max_facts": found.memory.max_facts, "max_tokens": found.memory.max_tokens},
+        "thinking_level": str(found.thinking_level),
+        "hint": found.hint,
+        "policy_version": found.policy_version,
+        "reasons": list(found.reasons),
+    }
+
+
+def tool_names(tools: list[str | JsonObject]) -> list[str]:
+    """Name the caller's tools, each once.
+
+    Raises:
+        ProblemError: A tool has no name, or a name too long for every model.
+    """
+    names = [tool if isinstance(tool, str) else tool_name(tool) for tool in tools]
+    long = next((place for place, name in enumerate(names) if len(name) > MAX_TOOL_NAME_CHARS), None)
+    if long is not None:
+        field = f"tools[{long}]"
+        raise ProblemError(
+            "invalid-input",
+            f"{field}: a name of more than {MAX_TOOL_NAME_CHARS} characters",
+            field=field,
+            limit=MAX_TOOL_NAME_CHARS,
+        )
+    if "" in names:
+        field = f"tools[{names.index('')}]"
+        raise ProblemError("invalid-input", f"{field}: has no name", field=field)
+    return list(dict.fromkeys(names))
+
+
+def attachment_kinds(attachments: list[str | JsonObject] | tuple[()]) -> list[str]:
+    """Name the kind of each attachment, if given: a media type or a file's name."""
+    kinds = []
+    for one in attachments:
+        said = [one] if isinstance(one, str) else [one.get(name) for name in _KINDS_OF_ATTACHMENT]
+        kinds.append(next((kind for kind in said if isinstance(kind, str) and kind), "document"))
+    return kinds
+
+
+@router.put("/config", openapi_extra=documented(PreflightPolicy))
+def put_config(call: BodyCall) -> Response:
+    """Put a policy in force, replacing the earlier policy. A repeated policy changes nothing."""
+    caller = call.caller("admin")
+    given = call.body(PreflightPolicy).model_dump(mode="json", by_alias=True, exclude_none=True)
+    config = read_config(given, base=preflight_settings().policy)
+
+    def put(db: Transaction) -> Policy:
+        stored = put_policy(db, caller.tenant_id, given)
+        return Policy(config, stored.version, load_factors(db, caller.tenant_id))
+
+    policy = committed(put)
+    return _json(_policy_json(policies.keep(caller.tenant_id, policy)))
+
+
+@router.get("/config")
+def show_config(call: BodyCall) -> Response:
+    """Answer with the policy in force; version 0 is the settings' policy."""
+    caller = call.caller("read")
+    with read_transaction() as db:
+        return _json(_policy_json(load_policy(db, caller.tenant_id)))
+
+
+def _policy_json(policy: Policy) -> JsonObject:
+    return {
+        "policy_version": policy.version,
+        "config": write_config(policy.config),
+        "learned_factors": {str(category): factor for category, factor in policy.factors.items()},
+    }
+
+
+def _json(content: Any) -> Response:
+    return Response(orjson.dumps(content), media_type="application/json")

@@ -1,0 +1,1 @@
+"""Routes of sessions: history, edits, erasure, retention."""

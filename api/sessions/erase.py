@@ -1,0 +1,222 @@
+"""Editing and erasing: a message, a session, all data of a user; each call answers with a receipt."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Depends, Path, Request, Response
+from pydantic import Field
+
+from api.http.call import (
+    Body,
+    BodyCall,
+    SessionId,
+    documented,
+    hold_back,
+    number_in_path,
+    number_schema,
+    read_as,
+)
+from api.http.errors import ProblemError, not_found
+from api.http.retry import committed
+from api.http.turnstile import CHANGES_SESSION, CHANGES_SESSIONS_OF_USER
+from api.sessions.edit import read_edit
+from api.turns.intake import CLEANED
+from context.text.sanitize import clean_text
+from context.types import JsonObject, Message
+from models.conversations.history import load_turns
+from models.conversations.session import lock_existing
+from models.database import Transaction, read_transaction
+from models.erasure.kept_receipts import (
+    Erased,
+    find_message_receipt,
+    find_receipt,
+    keep_message_receipt,
+    keep_receipt,
+)
+from models.erasure.messages import Changed, edit_message, remove_messages
+from models.erasure.receipt import Receipt
+from models.erasure.sessions import erase_session, erase_user_belongings, erase_user_from, sessions_of_user
+
+router = APIRouter(prefix="/v1", tags=["erasing"])
+
+USER_S = 20.0
+"""Longest time of a call to erase a user's sessions, in seconds; the answer counts remaining sessions."""
+
+_MOST_SEQ = 2**63 - 1
+_MOST_USER_CHARS = 200
+
+
+async def _seq(
+    request: Request,
+    seq: Annotated[
+        str,
+        Path(description="The message's number in its session.", json_schema_extra=number_schema(_MOST_SEQ)),
+    ],
+) -> int:
+    return number_in_path(request, seq, "seq", _MOST_SEQ)
+
+
+Seq = Annotated[int, Depends(_seq)]
+
+
+async def _user_id(
+    request: Request,
+    user_id: Annotated[
+        str,
+        Path(
+            description="The user, as turns and attachments name it.",
+            json_schema_extra={"maxLength": _MOST_USER_CHARS},
+        ),
+    ],
+) -> str:
+    """Check the user id: stored names are clean, so an unclean name matches no user."""
+    if len(user_id) > _MOST_USER_CHARS:
+        message = f"user_id: is too long: at most {_MOST_USER_CHARS} characters"
+        hold_back(request, ProblemError("invalid-input", message, field="user_id", limit=_MOST_USER_CHARS))
+    elif clean_text(user_id) != user_id:
+        hold_back(request, not_found("user"))
+    return user_id
+
+
+UserId = Annotated[str, Depends(_user_id)]
+
+
+class EditedMessage(Body):
+    """Other words for a stored message."""
+
+    message: JsonObject = Field(description="The whole message, in the format of the stored one.")
+
+
+@router.patch(
+    "/sessions/{session_id}/messages/{seq}",
+    openapi_extra=documented(EditedMessage),
+    dependencies=CHANGES_SESSION,
+)
+def edit(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
+    """Replace a message; everything derived from the old message is gone with the answer.
+
+    Speaker, format, and the tool calls made and answered stay the same.
+    """
+    tenant_id = call.caller("write").tenant_id
+    body, cleaned = read_as(EditedMessage, call.raw)
+    with read_transaction() as db:
+        turn, index = _find(db, tenant_id, session_id, seq)
+    new = read_edit(turn, index, body.message)
+    changed = committed(partial(edit_message, tenant_id=tenant_id, session_id=session_id, edit=new))
+    if changed is None:  # others changed it meanwhile: now they wait
+        held = partial(_edit_held, tenant_id=tenant_id, session_id=session_id, seq=seq, body=body.message)
+        changed = committed(held)
+    return _json({**_changed(changed), **({"notes": [CLEANED]} if cleaned else {})})
+
+
+def _edit_held(db: Transaction, *, tenant_id: UUID, session_id: str, seq: int, body: JsonObject) -> Changed:
+    """Read and edit a message under a lock on its session."""
+    lock_existing(db, tenant_id, [session_id])
+    turn, index = _find(db, tenant_id, session_id, seq)
+    changed = edit_message(db, tenant_id, session_id, read_edit(turn, index, body))
+    if changed is None:
+        raise not_found("message")
+    return changed
+
+
+@router.delete("/sessions/{session_id}/messages/{seq}", dependencies=CHANGES_SESSION)
+def erase_message(session_id: SessionId, seq: Seq, call: BodyCall) -> Response:
+    """Erase a message, with the other half of each tool call or result, and everything derived from it.
+
+    After a lost answer, call again: the receipt is repeated, with `repeated`.
+    """
+    tenant_id = call.caller("write").tenant_id
+
+    def erase(db: Transaction) -> dict[str, Any]:
+        changed = remove_messages(db, tenant_id, session_id, [seq])
+        if changed is not None:
+            keep_message_receipt(db, tenant_id, session_id, changed)
+            return _changed(changed)
+        kept = find_message_receipt(db, tenant_id, session_id, seq)
+        if kept is None:
+            raise not_found("message")
+        return kept.as_json()
+
+    return _json(committed(erase))
+
+
+@router.delete("/sessions/{session_id}", dependencies=CHANGES_SESSION)
+def erase_whole_session(session_id: SessionId, call: BodyCall) -> Response:
+    """Erase a session: its log, everything derived from the log, and the session's uploads.
+
+    After a lost answer, call again: the receipt is repeated, with `repeated`.
+    """
+    tenant_id = call.caller("write").tenant_id
+
+    def erase(db: Transaction) -> dict[str, Any]:
+        receipt = erase_session(db, tenant_id, session_id)
+        keep_receipt(db, tenant_id, "session", session_id, receipt)
+        return _told(db, tenant_id, "session", session_id, receipt)
+
+    return _json(committed(erase))
+
+
+@router.delete("/users/{user_id:path}", dependencies=CHANGES_SESSIONS_OF_USER)
+def erase_user(user_id: UserId, call: BodyCall) -> Response:
+    """Erase a user: the user's sessions, own turns in shared sessions, plans and documents.
+
+    If time runs out, the rest is left for the next call: `remaining_sessions` has the number of sessions
+    left. After the end, a call answers with the receipt of the whole, and `repeated`.
+    """
+    tenant_id = call.caller("write").tenant_id
+    ends_at = time.monotonic() + USER_S
+    with read_transaction() as db:
+        waiting = list(sessions_of_user(db, tenant_id, user_id))
+    receipt = Receipt()
+    while waiting and time.monotonic() < ends_at:
+        erase = partial(erase_user_from, tenant_id=tenant_id, user_id=user_id, session_id=waiting.pop(0))
+        receipt.add(committed(partial(_erase_part, tenant_id, user_id, erase, is_done=False)))
+    belongings = partial(erase_user_belongings, tenant_id=tenant_id, user_id=user_id)
+    receipt.add(committed(partial(_erase_part, tenant_id, user_id, belongings, is_done=not waiting)))
+    answer = committed(lambda db: _told(db, tenant_id, "user", user_id, receipt))
+    return _json({**answer, "remaining_sessions": len(waiting)})
+
+
+def _erase_part(
+    tenant_id: UUID, user_id: str, erase: Callable[[Transaction], Receipt], db: Transaction, *, is_done: bool
+) -> Receipt:
+    """Erase a part of a user's data, and add the result to the stored receipt."""
+    receipt = erase(db)
+    keep_receipt(db, tenant_id, "user", user_id, receipt, is_done=is_done)
+    return receipt
+
+
+def _told(db: Transaction, tenant_id: UUID, erased: Erased, subject: str, receipt: Receipt) -> dict[str, Any]:
+    """Return the receipt of the call; if nothing was left to erase, the stored receipt.
+
+    Raises:
+        ProblemError: No stored receipt exists.
+    """
+    if not receipt.is_empty:
+        return receipt.as_json()
+    kept = find_receipt(db, tenant_id, erased, subject)
+    if kept is None:
+        raise not_found(erased)
+    return kept.as_json()
+
+
+def _find(db: Transaction, tenant_id: UUID, session_id: str, seq: int) -> tuple[list[Message], int]:
+    """Find the turn of a message, and the message's index."""
+    turns, _ = load_turns(db, tenant_id, session_id, from_seq=seq, to_seq=seq, most_messages=1, most_bytes=1)
+    messages = [message for turn in turns for message in turn.messages]
+    found = next((index for index, message in enumerate(messages) if message.seq == seq), None)
+    if found is None:
+        raise not_found("message")
+    return messages, found
+
+
+def _changed(changed: Changed) -> dict[str, Any]:
+    return {**changed.receipt.as_json(), **changed.as_json()}
+
+
+def _json(content: dict[str, Any]) -> Response:
+    return Response(orjson.dumps(content), media_type="application/json")

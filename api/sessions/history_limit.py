@@ -1,0 +1,95 @@
+"""History limit: the most history tokens in any request, of a tenant, or of a session instead."""
+
+from typing import Any
+
+import orjson
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from api.http.call import Body, BodyCall, SessionId, documented
+from api.http.errors import not_found
+from api.http.retry import committed
+from api.http.turnstile import CHANGES_SESSION
+from api.turns.intake import MAX_WINDOW, is_due
+from context.tokens.budget import HistoryLimit
+from models.conversations.history_limit import (
+    LEAST_HISTORY_TOKENS,
+    set_session_history_limit,
+    set_tenant_history_limit,
+    tenant_history_limit,
+)
+from models.conversations.session import find_session
+from models.database import Transaction, read_transaction
+from models.work.queue import WorkKind, enqueue
+
+router = APIRouter(prefix="/v1", tags=["sessions"])
+
+
+class WantedLimit(Body):
+    """The most history tokens of any request, or null for no own limit."""
+
+    max_history_tokens: int | None = Field(
+        strict=True,
+        ge=LEAST_HISTORY_TOKENS,
+        le=MAX_WINDOW,
+        description="Tokens of the model that is asked; null for none.",
+    )
+
+
+@router.get("/history-limit")
+def show_tenant_limit(call: BodyCall) -> Response:
+    """Answer with the default limit of the tenant's sessions."""
+    tenant_id = call.caller("read").tenant_id
+    with read_transaction() as db:
+        return _answer(tenant_history_limit(db, tenant_id))
+
+
+@router.put("/history-limit", openapi_extra=documented(WantedLimit))
+def set_tenant_limit(call: BodyCall) -> Response:
+    """Replace the tenant's limit; sessions are compacted as they continue."""
+    tenant_id, wanted = call.caller("admin").tenant_id, call.body(WantedLimit)
+
+    def put(db: Transaction) -> Response:
+        set_tenant_history_limit(db, tenant_id, wanted.max_history_tokens)
+        return _answer(tenant_history_limit(db, tenant_id))
+
+    return committed(put)
+
+
+@router.get("/sessions/{session_id}/history-limit")
+def show_session_limit(session_id: SessionId, call: BodyCall) -> Response:
+    """Answer with a session's effective limit, and its source."""
+    tenant_id = call.caller("read").tenant_id
+    with read_transaction() as db:
+        session = find_session(db, tenant_id, session_id)
+    if session is None:
+        raise not_found("session")
+    return _answer(session.history_limit)
+
+
+@router.put(
+    "/sessions/{session_id}/history-limit",
+    openapi_extra=documented(WantedLimit),
+    dependencies=CHANGES_SESSION,
+)
+def set_session_limit(session_id: SessionId, call: BodyCall) -> Response:
+    """Replace the tenant's limit by a session's own limit, and compact a longer session."""
+    tenant_id, wanted = call.caller("write").tenant_id, call.body(WantedLimit)
+
+    def put(db: Transaction) -> Response:
+        if not set_session_history_limit(db, tenant_id, session_id, wanted.max_history_tokens):
+            raise not_found("session")
+        session = find_session(db, tenant_id, session_id)
+        if session is not None and is_due(session):
+            enqueue(db, tenant_id, WorkKind.SUMMARIZE, session_id)
+        return _answer(session.history_limit if session else None)
+
+    return committed(put)
+
+
+def _answer(limit: HistoryLimit | None) -> Response:
+    answer: dict[str, Any] = {
+        "max_history_tokens": limit.tokens if limit else None,
+        "source": limit.source if limit else None,
+    }
+    return Response(orjson.dumps(answer), media_type="application/json")

@@ -1,0 +1,1 @@
+"""Shadow mode beside the context request."""

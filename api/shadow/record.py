@@ -1,0 +1,201 @@
+"""Shadow mode at a context read: the parts in shadow, and the record of their effect."""
+
+import random
+import time
+from dataclasses import dataclass
+from functools import cache
+from secrets import token_bytes
+from threading import Lock
+from typing import Any
+from uuid import UUID, uuid4
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.context.usage_report import remember_use
+from api.shadow.variants import BuiltWindow, VariantQuery, lay_trials
+from context.certificate import Certificate
+from context.shadow.facts import compare_facts, names_in, pack
+from context.shadow.parts import EVERY_PART, ShadowPart, applied_beside, trials
+from models.conversations.session import find_session, hold_generation
+from models.database import Transaction, best_effort_transaction, read_transaction
+from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads
+from models.shadow.settings import shadow_settings
+from models.telemetry.counters import Counted, count
+from models.tenants.row_security import keep_to
+from models.work.queue import WorkKind, enqueue
+
+log = structlog.get_logger()
+
+JUDGE = "reads"
+"""Key of the work of judging a tenant's records."""
+
+
+class ShadowCache:
+    """Cache of the tenants' shadow parts, to save a query per request."""
+
+    def __init__(self, most: int = 10_000) -> None:
+        """Hold at most so many tenants."""
+        self._known: dict[UUID, tuple[float, frozenset[ShadowPart]]] = {}
+        self._most = most
+        self._lock = Lock()
+
+    def find(self, tenant_id: UUID) -> frozenset[ShadowPart]:
+        """Return the parts in shadow, at most `shadow_cache_s` old."""
+        until, parts = self._known.get(tenant_id, (0.0, None))
+        if parts is not None and time.monotonic() < until:
+            return parts
+        settings = shadow_settings()
+        with read_transaction() as db:
+            parts = find_switch(db, tenant_id, default=settings.shadow_parts).parts
+        with self._lock:
+            if len(self._known) >= self._most:
+                self._known.clear()
+            self._known[tenant_id] = (time.monotonic() + settings.shadow_cache_s, parts)
+        return parts
+
+    def forget(self) -> None:
+        """Ask again at the next request."""
+        with self._lock:
+            self._known.clear()
+
+
+shadows = ShadowCache()
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """Shadow mode of a read.
+
+    Attributes:
+        parts: Parts computed without use.
+        is_recorded: True if the read is part of the sample.
+    """
+
+    parts: frozenset[ShadowPart] = frozenset()
+    is_recorded: bool = False
+
+    @property
+    def applied(self) -> frozenset[ShadowPart]:
+        """Parts in use."""
+        return applied_beside(self.parts) if self.parts else EVERY_PART
+
+    def tries(self, part: ShadowPart) -> bool:
+        """Tell whether a window with the part is made beside the served window."""
+        return self.is_recorded and part in self.parts
+
+    @property
+    def members(self) -> dict[str, Any] | None:
+        """Return the answer's section; None without shadow parts."""
+        if not self.parts:
+            return None
+        return {"parts": [part for part in ShadowPart if part in self.parts], "recorded": self.is_recorded}
+
+
+def shadow_of(tenant_id: UUID) -> Shadow:
+    """Return a tenant's shadow mode for a read, with the choice of recording."""
+    parts = shadows.find(tenant_id)
+    return Shadow(parts, bool(parts) and random.random() < shadow_settings().shadow_share)  # noqa: S311 - a sample
+
+
+def record_shadow(asking: VariantQuery, served: BuiltWindow, shadow: Shadow) -> None:
+    """Make the unserved windows, and record the differences; a lost record is harmless."""
+    tenant_id = asking.tenant_id
+    keep_to(tenant_id)
+    try:
+        laid = lay_trials(asking, trials(shadow.parts))
+        rows = rows_of(asking, served, laid)
+        with best_effort_transaction() as db:
+            recorded = rows if rows and _holds(db, asking) else []
+            if recorded:
+                record_reads(db, tenant_id, recorded)
+                enqueue(db, tenant_id, WorkKind.SHADOW, JUDGE, delay_s=shadow_settings().shadow_judge_s)
+        for row in recorded:
+            count(Counted.SHADOW_TOKENS, row["part"], "sent", by=row["served_tokens"])
+            count(Counted.SHADOW_TOKENS, row["part"], "would", by=row["would_tokens"])
+        _prepare_artifacts(asking, laid.get(ShadowPart.EXTRACTS))
+    except SQLAlchemyError as error:
+        log.warning("shadow_record_lost", session_id=asking.session_id, error=type(error).__name__)
+
+
+def _holds(db: Transaction, asking: VariantQuery) -> bool:
+    """Lock the session as read: a session erased or changed meanwhile is not recorded."""
+    standing = asking.standing
+    if standing is None:
+        return find_session(db, asking.tenant_id, asking.session_id) is None
+    return hold_generation(db, asking.tenant_id, asking.session_id, standing.session.generation)
+
+
+def _prepare_artifacts(asking: VariantQuery, laid: BuiltWindow | None) -> None:
+    """Queue the summaries of artifacts, as a request with use of summaries would."""
+    if laid is None or asking.standing is None:
+        return
+    shelved = laid.filled.window.shelved
+    if shelved.execution.records:
+        session = asking.standing.session
+        remember_use(
+            asking.tenant_id,
+            session,
+            laid.filled.shelving,
+            shelved,
+            session_id=asking.session_id,
+            model=asking.request.model,
+        )
+
+
+def rows_of(asking: VariantQuery, served: BuiltWindow, laid: dict[str, BuiltWindow]) -> list[dict[str, Any]]:
+    """Build the records of a read: numbers, and digests of facts and tools until the next turn."""
+    session = asking.standing.session if asking.standing else None
+    read_id, salt = uuid4(), token_bytes(MOST_SALT_BYTES)
+    history, names_of = served.history, cache(names_in)
+    rows = []
+    for name, other in laid.items():
+        facts = compare_facts(history, other.history, find=names_of)
+        gone = set(other.hidden) - set(served.hidden)
+        rows.append(
+            {
+                "read_id": read_id,
+                "part": name,
+                "session_id": asking.session_id,
+                "generation": session.generation if session else 1,
+                "after_seq": session.last_seq if session else 0,
+                "new_messages": len(asking.given.new),
+                "model": asking.request.model,
+                "served_tokens": _tokens(served),
+                "would_tokens": _tokens(other),
+                "served": numbers_of(served),
+                "would": numbers_of(other),
+                "hidden_tools": len(gone),
+                "state": ReadState.WAITING,
+                "salt": salt,
+                "held": pack(facts.both, salt),
+                "lacking": pack(facts.lacking, salt),
+                "hidden": pack(gone, salt),
+            }
+        )
+    return rows
+
+
+def _tokens(laid: BuiltWindow) -> int:
+    return laid.filled.window.certificate.input_tokens
+
+
+def numbers_of(laid: BuiltWindow) -> dict[str, Any]:
+    """A window's certificate in numbers: sizes by region and ranges, no name and no text."""
+    certificate: Certificate = laid.filled.window.certificate
+    regions: dict[str, int] = {}
+    for block in certificate.blocks:
+        regions[block.source] = regions.get(block.source, 0) + block.tokens
+    return {
+        "fits": certificate.fits,
+        "input_tokens": certificate.input_tokens,
+        "budget": certificate.budget,
+        "context_window": certificate.context_window,
+        "summary_covers": certificate.summary_covers,
+        "tail": certificate.tail,
+        "tail_contiguous": certificate.tail_contiguous,
+        "tool_pairs_intact": certificate.tool_pairs_intact,
+        "regions": regions,
+        "excluded": len(certificate.excluded),
+        "tools": len(laid.given.chosen.tools or ()),
+    }

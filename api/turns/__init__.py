@@ -1,0 +1,1 @@
+"""The route that takes completed turns."""

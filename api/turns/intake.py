@@ -1,0 +1,273 @@
+"""Intake of a turn event into rows: validated, described, counted, with the resulting work."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field
+
+from api.http.call import Body, check_id
+from api.http.encoding import IN_ORDER, encode
+from api.http.errors import ProblemError
+from api.settings import api_settings
+from api.turns.large_results import measured, take_out
+from context.conversation.tool_pairs import PairFaultKind, find_pair_faults
+from context.types import JsonObject, Message, Role, Wire
+from context.window.activation import calls_for_work
+from context.wire import describe
+from models.conversations.log import AcceptedTurn, NewTurn, accept_turns
+from models.conversations.session_state import SessionState
+from models.database import Transaction
+from models.plans.from_turns import plans_of_turns, store_turn_plans
+from models.recall.user import recalls_users
+from models.settings import artifact_settings, compression_settings, recall_settings
+from models.work.queue import WorkKind, enqueue_many
+
+MAX_WINDOW = 100_000_000
+MIN_WINDOW = 2
+"""A token in and a token out."""
+
+INDEX_FROM_TOKENS = 600
+"""Least size of an indexed session; a shorter session fits every reasonable budget."""
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""Earliest accepted time; an earlier time comes from an unset clock, and the first hours are unreadable."""
+
+CLEANED = "text was cleaned: NUL is left out, half a surrogate pair became U+FFFD"
+
+
+class TurnCompleted(Body):
+    """A finished turn, as reported by the chat platform."""
+
+    turn_id: str = Field(description="The platform's id of this turn; makes a second delivery harmless.")
+    messages: list[JsonObject] = Field(min_length=1, description="The turn's messages, kept as sent.")
+    model: str | None = Field(None, max_length=200, description="The model that answered.")
+    context_window: int | None = Field(
+        None, ge=MIN_WINDOW, le=MAX_WINDOW, description="Its window, in tokens."
+    )
+    usage: JsonObject | None = Field(None, description="The provider's usage report, as it came.")
+    plan: JsonObject | None = Field(None, description="The plan that the turn followed, if there was one.")
+    speaker: str | None = Field(None, max_length=200, description="Who speaks, where messages do not say.")
+    user_id: str | None = Field(None, max_length=200, description="The user, for erasure; empty for nobody.")
+    completed_at: AwareDatetime | None = Field(None, description="When the turn ended, with its zone.")
+    wire: Wire = Field(Wire.OPENAI, description="The format of the messages.")
+
+
+class TurnOfSession(TurnCompleted):
+    """A line of a batch: a turn with its session's id."""
+
+    session_id: str
+
+
+@dataclass(frozen=True)
+class Intake:
+    """A turn ready to be stored, with notes."""
+
+    turn: NewTurn
+    notes: tuple[str, ...]
+
+
+def read_turn(session_id: str, event: TurnCompleted, *, cleaned: bool = False) -> Intake:
+    """Validate an event, read each message's facts and count the tokens, once.
+
+    Args:
+        session_id: The conversation.
+        event: The event from the platform.
+        cleaned: True if the event's text was cleaned on entry.
+
+    Raises:
+        AfterturnError: A part cannot be stored; the error names the field and the limit.
+    """
+    settings = api_settings()
+    check_id(event.turn_id, "turn_id")
+    if event.user_id:
+        check_id(event.user_id, "user_id")  # by this name, in a path, all of the user's is erased one day
+    if len(event.messages) > settings.max_turn_messages:
+        raise ProblemError(
+            "too-large",
+            f"messages: {len(event.messages)} are more than {settings.max_turn_messages} in one turn",
+            field="messages",
+            limit=settings.max_turn_messages,
+        )
+    completed_at, clock = _plausible(event.completed_at)
+    messages = _describe_all(event.messages, event.wire, speaker=event.speaker)
+    taken = take_out(messages)
+    turn = NewTurn(
+        session_id=session_id,
+        turn_id=event.turn_id,
+        body_sha256=_digest(event),
+        messages=taken.messages,
+        model=event.model,
+        context_window=event.context_window,
+        usage=event.usage,
+        plan=event.plan,
+        user_id=event.user_id or None,
+        completed_at=completed_at,
+        artifacts=taken.artifacts,
+        uses=taken.uses,
+    )
+    return Intake(turn, (*((CLEANED,) if cleaned else ()), *clock, *_notes(messages)))
+
+
+def read_messages(
+    bodies: Sequence[JsonObject], wire: Wire, *, speaker: str | None = None, field: str = "messages"
+) -> list[Message]:
+    """Read the facts of unstored messages; a user's speaker is set if missing in the body.
+
+    Raises:
+        AfterturnError: A message can never be sent, or is too large.
+    """
+    return [measured(message) for message in _describe_all(bodies, wire, speaker=speaker, field=field)]
+
+
+def _describe_all(
+    bodies: Sequence[JsonObject], wire: Wire, *, speaker: str | None, field: str = "messages"
+) -> list[Message]:
+    return [_describe(body, wire, speaker, f"{field}[{index}]") for index, body in enumerate(bodies)]
+
+
+def _describe(body: JsonObject, wire: Wire, speaker: str | None, field: str) -> Message:
+    """Read a message's facts; tokens are counted after large results are taken out."""
+    facts = describe(body, wire, field)
+    raw = encode(body)
+    limit = api_settings().max_message_bytes
+    if len(raw) > limit:
+        raise ProblemError(
+            "too-large", f"{field}: {len(raw)} bytes are more than {limit}", field=field, limit=limit
+        )
+    named = facts.speaker or (speaker if facts.role is Role.USER and not facts.answer_ids else None)
+    message = Message(
+        seq=0,
+        role=facts.role,
+        tokens=0,
+        raw=raw.decode(),
+        call_ids=facts.call_ids,
+        answer_ids=facts.answer_ids,
+        wire=wire,
+        speaker=named,
+    )
+    vars(message)["body"] = body  # it is decoded already
+    return message
+
+
+def _digest(event: TurnCompleted) -> bytes:
+    """Hash an event, independent of the order of keys."""
+    content = event.model_dump(mode="json", exclude={"session_id"}, exclude_none=True)
+    return hashlib.sha256(encode(content, IN_ORDER)).digest()
+
+
+def _plausible(completed_at: datetime | None) -> tuple[datetime | None, tuple[str, ...]]:
+    ahead = timedelta(seconds=api_settings().max_future_s)
+    if completed_at is None or EARLIEST <= completed_at <= datetime.now(UTC) + ahead:
+        return completed_at, ()
+    where = "before 1970" if completed_at < EARLIEST else "in the future"
+    return None, (f"completed_at lies {where}; the time of receipt counts instead",)
+
+
+def _notes(messages: list[Message]) -> list[str]:
+    """List remarks about accepted but unusual content, for the platform."""
+    faults = find_pair_faults(messages)
+    notes = []
+    if not any(message.starts_turn for message in messages):
+        notes.append("no user message: counted as a part of the turn before it")
+    unanswered = [fault.call_id for fault in faults if fault.kind is PairFaultKind.CALL_WITHOUT_RESULT]
+    if unanswered:
+        notes.append(f"tool calls without a result: {_names(unanswered)}; unfinished until it arrives")
+    orphans = [fault.call_id for fault in faults if fault.kind is not PairFaultKind.CALL_WITHOUT_RESULT]
+    if orphans:
+        notes.append(
+            f"tool results without their own call in this turn: {_names(orphans)}; left out of a window "
+            "unless an earlier turn made the call"
+        )
+    return notes
+
+
+def _names(ids: list[str], most: int = 5) -> str:
+    return ", ".join(repr(name[:80]) for name in ids[:most]) + (" …" if len(ids) > most else "")
+
+
+def store_turns(db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]) -> list[AcceptedTurn]:
+    """Append turns and queue the resulting work, in a transaction."""
+    plans = plans_of_turns(turns)
+    answers, sessions = accept_turns(db, tenant_id, turns)
+    came_new = [plan for plan, answer in zip(plans, answers, strict=True) if plan and not answer.duplicate]
+    store_turn_plans(db, tenant_id, came_new)
+    changed = {answer.session_id for answer in answers if not answer.duplicate}
+    _want_readings(db, tenant_id, turns, answers)
+    named = {turn.session_id for turn in turns if turn.user_id}
+    _want_index(db, tenant_id, [sessions[session_id] for session_id in changed], named=named)
+    due = [session_id for session_id in changed if is_due(sessions[session_id])]
+    if due:
+        delay_s = compression_settings().summarize_debounce_s
+        enqueue_many(db, tenant_id, WorkKind.SUMMARIZE, due, delay_s=delay_s)
+    return answers
+
+
+def _want_readings(
+    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn], answers: Sequence[AcceptedTurn]
+) -> None:
+    """Queue the reading of new turns' large results for likely questions."""
+    settings = artifact_settings()
+    large = {
+        new.artifact.artifact_id
+        for turn, answer in zip(turns, answers, strict=True)
+        if not answer.duplicate
+        for new in turn.artifacts
+        if new.artifact.size_chars >= settings.artifact_split_chars
+    }
+    if large:
+        delay_s = settings.artifact_debounce_s
+        enqueue_many(db, tenant_id, WorkKind.ARTIFACT, sorted(large), delay_s=delay_s)
+
+
+def _want_index(
+    db: Transaction, tenant_id: UUID, sessions: Sequence[SessionState], *, named: Collection[str]
+) -> None:
+    """Queue indexing of turns, before a summary or small budget hides them, or another session needs them."""
+    if not recall_settings().recall_is_on:
+        return
+    due = {session.session_id for session in sessions if session.history_tokens > INDEX_FROM_TOKENS}
+    short = {session.session_id for session in sessions if session.session_id in named} - due
+    if short and recalls_users(db, tenant_id):
+        due |= short
+    if due:
+        delay_s = compression_settings().summarize_debounce_s
+        enqueue_many(db, tenant_id, WorkKind.RECALL, sorted(due), delay_s=delay_s)
+
+
+def is_due(session: SessionState) -> bool:
+    """Tell whether the next request is under pressure, or a summary should be prepared for later."""
+    settings = compression_settings()
+    return calls_for_work(
+        session.load,
+        session.prepared_load,
+        session.budget,
+        settings.thresholds,
+        settings.activation_settings,
+    )
+
+
+def receipt(accepted: AcceptedTurn, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """The answer to an accepted turn."""
+    answer: dict[str, Any] = {
+        "session_id": accepted.session_id,
+        "turn_id": accepted.turn_id,
+        "turn_index": accepted.turn_index,
+        "first_seq": accepted.first_seq,
+        "last_seq": accepted.last_seq,
+        "duplicate": accepted.duplicate,
+    }
+    return {**answer, "notes": list(notes)} if notes else answer
+
+
+def conflict(accepted: AcceptedTurn) -> ProblemError:
+    """Build the error for a turn id already stored with another body."""
+    return ProblemError(
+        "turn-conflict",
+        f"turn_id: {accepted.turn_id!r} is stored with another body; send a new turn under a new id",
+        field="turn_id",
+        turn_index=accepted.turn_index,
+    )

@@ -1,0 +1,107 @@
+"""Turn events: single or in batches."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import orjson
+from fastapi import APIRouter, Response, status
+from starlette.background import BackgroundTask, BackgroundTasks
+
+from api.context.calibration import learning
+from api.http.call import BatchCall, BodyCall, SessionId, check_id, documented, read_as
+from api.http.errors import ProblemError, problem_of
+from api.http.retry import committed
+from api.http.turnstile import CHANGES_SESSION, CHANGES_SESSIONS
+from api.model_limits import raising
+from api.settings import api_settings
+from api.turns.intake import (
+    Intake,
+    TurnCompleted,
+    TurnOfSession,
+    conflict,
+    read_turn,
+    receipt,
+    store_turns,
+)
+from context.errors import AfterturnError
+from models.conversations.log import AcceptedTurn, NewTurn
+from models.telemetry.counters import Counted, count
+
+router = APIRouter(prefix="/v1", tags=["turns"])
+
+
+@router.post(
+    "/sessions/{session_id}/turns",
+    status_code=status.HTTP_202_ACCEPTED,
+    openapi_extra=documented(TurnCompleted),
+    dependencies=CHANGES_SESSION,
+)
+def complete_turn(session_id: SessionId, call: BodyCall) -> Response:
+    """Record a finished turn and its resulting work; 202 after the commit, 200 for a repeated delivery."""
+    caller = call.caller("write")
+    event, cleaned = read_as(TurnCompleted, call.raw)
+    intake = read_turn(session_id, event, cleaned=cleaned)
+    [accepted] = committed(lambda db: store_turns(db, caller.tenant_id, [intake.turn]))
+    _count([accepted])
+    if accepted.conflict:
+        raise conflict(accepted)
+    code = status.HTTP_200_OK if accepted.duplicate else status.HTTP_202_ACCEPTED
+    later = _afterwards(caller.tenant_id, [(intake.turn, accepted)])
+    return _json(receipt(accepted, intake.notes), code, later)
+
+
+@router.post(
+    "/turns",
+    openapi_extra=documented(TurnOfSession, "application/x-ndjson"),
+    dependencies=CHANGES_SESSIONS,
+)
+def complete_turns(call: BatchCall) -> Response:
+    """Record many turns: newline-delimited JSON, each line with a `session_id`; a result per line."""
+    caller = call.caller("write")
+    lines = [line for line in call.raw.split(b"\n") if line.strip()]
+    limit = api_settings().max_batch_turns
+    if len(lines) > limit:
+        raise ProblemError("too-large", f"body: more than {limit} lines", field="body", limit=limit)
+    read = [_read_line(line) for line in lines]
+    good = [entry for entry in read if isinstance(entry, Intake)]
+    events = [entry.turn for entry in good]
+    answers = committed(lambda db: store_turns(db, caller.tenant_id, events)) if events else []
+    _count(answers)
+    stored = iter(answers)
+    results: list[dict[str, Any]] = []
+    for entry in read:
+        if isinstance(entry, AfterturnError):
+            results.append({"error": problem_of(entry)})
+            continue
+        accepted = next(stored)
+        if accepted.conflict:
+            results.append({"error": problem_of(conflict(accepted))})
+        else:
+            results.append(receipt(accepted, entry.notes))
+    for number, result in enumerate(results, 1):
+        result["line"] = number
+    turns = list(zip((entry.turn for entry in good), answers, strict=True))
+    return _json({"results": results}, after=_afterwards(caller.tenant_id, turns))
+
+
+def _afterwards(tenant_id: UUID, stored: Sequence[tuple[NewTurn, AcceptedTurn]]) -> BackgroundTasks | None:
+    """Build the tasks of learning from reported usage; None without any report."""
+    tasks = [task for task in (raising(tenant_id, stored), learning(tenant_id, stored)) if task]
+    return BackgroundTasks(tasks) if tasks else None
+
+
+def _count(answers: Sequence[AcceptedTurn]) -> None:
+    count(Counted.TURNS, by=sum(not (answer.duplicate or answer.conflict) for answer in answers))
+
+
+def _read_line(line: bytes) -> Intake | AfterturnError:
+    try:
+        event, cleaned = read_as(TurnOfSession, line)
+        return read_turn(check_id(event.session_id, "session_id"), event, cleaned=cleaned)
+    except AfterturnError as error:
+        return error
+
+
+def _json(content: Any, code: int = status.HTTP_200_OK, after: BackgroundTask | None = None) -> Response:
+    return Response(orjson.dumps(content), code, media_type="application/json", background=after)

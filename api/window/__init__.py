@@ -1,1 +1,0 @@
-"""Answering of a context request: the reads, their order, and the output."""

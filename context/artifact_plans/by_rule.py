@@ -1,0 +1,216 @@
+"""The plan by rule: always there at once, and good enough to answer with."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from context.artifact_plans.question import Asking, asking, bounded
+from context.artifact_plans.relevance import Relevance, weigh_relevance
+from context.artifacts.superseded import Superseded, SupersededReason
+from context.artifacts.types import Artifact, ArtifactDecision, ArtifactPlan, ProcessingStrategy
+
+LEAST_READING_TOKENS = 250
+"""Room reserved for every further artifact; a shorter reading says too little."""
+
+USUAL_READING_TOKENS = 600
+"""Usual size of a summary or an extract."""
+
+_QUERY_CHARS = 500
+_CURRENT_BONUS = 0.2
+_RECENCY_WEIGHT = 0.2
+_GONE = frozenset({SupersededReason.READ_AGAIN, SupersededReason.REPEATED})
+"""Reasons for which a newer form of the artifact is present."""
+
+
+@dataclass(frozen=True)
+class ArtifactQuery:
+    """The information wanted by a request.
+
+    Attributes:
+        question: The user's words.
+        focus: The caller's focus for reading artifacts; goes before the question.
+    """
+
+    question: str
+    focus: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Focus and question together, for their words."""
+        return "\n".join(part for part in (self.focus, self.question) if part)
+
+    @property
+    def query(self) -> str:
+        """The focus or query of readings: the focus, else the question; bounded."""
+        return _short(self.focus or self.question)
+
+    @property
+    def asked(self) -> str:
+        """The question itself, bounded; a plan is made of the question and the focus."""
+        return _short(self.question)
+
+    @property
+    def read_for(self) -> str:
+        """The focus, bounded; empty if the caller names none."""
+        return _short(self.focus or "")
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    artifact: Artifact
+    relevance: Relevance
+    old: Superseded | None
+    score: float
+
+    @property
+    def is_attached(self) -> bool:
+        return bool(self.artifact.metadata.get("attached"))
+
+    @property
+    def order(self) -> tuple[bool, bool, float]:
+        """Order: attachments of the request first, stale readings last, the rest by score."""
+        return self.old is not None, not self.is_attached, -self.score
+
+
+def _short(text: str) -> str:
+    return bounded(text).strip()[:_QUERY_CHARS]
+
+
+def plan_by_rule(
+    artifacts: Sequence[Artifact],
+    wanted: ArtifactQuery,
+    *,
+    budget_tokens: int,
+    superseded: Mapping[str, Superseded] | None = None,
+    relevance: Mapping[str, float] | None = None,
+    answered: Collection[str] = (),
+) -> ArtifactPlan:
+    """Decide about every artifact at once.
+
+    Excluded are artifacts read again later, and artifacts of earlier turns with nothing in common with the
+    question: always if the whole text was compared, but if only a preview was, only when room is missing.
+    The rest is included in full if everything fits. Otherwise, by priority, an artifact is included in full
+    while a small reading of every other artifact still fits. Other artifacts are read: by summary if a
+    summary for this very question exists, by extract for a specific question, else by summary. Attachments
+    of the request come first, stale readings last, the rest by relevance and age.
+
+    Args:
+        artifacts: The available artifacts, each id once, oldest first.
+        wanted: The question.
+        budget_tokens: The room for them, >= 0, in the count of the artifacts' `tokens`.
+        superseded: Old readings by artifact id.
+        relevance: Better relevance by artifact id than from a preview, 0 to 1.
+        answered: Ids of artifacts with a summary for this very question.
+
+    Returns:
+        A decision for every artifact, with priorities 1, 2, 3, ...; the excluded artifacts at the end.
+    """
+    weighed = weigh_relevance(artifacts, wanted.text, known=relevance)
+    candidates = _candidates(artifacts, weighed, superseded or {})
+    dropped = [
+        one for one in candidates if _is_gone(one) or (_is_unrelated(one) and one.relevance.is_certain)
+    ]
+    kept = [one for one in candidates if one not in dropped]
+    if _tokens(kept) > budget_tokens and any(one.relevance.shared for one in kept):
+        dropped += [one for one in kept if _is_unrelated(one)]
+        kept = [one for one in kept if not _is_unrelated(one)]
+    chosen = _choose(kept, wanted, budget_tokens, answered)
+    excluded = [_decision(one, ProcessingStrategy.EXCLUDE, wanted) for one in dropped]
+    return ArtifactPlan(
+        tuple(replace(decision, priority=place) for place, decision in enumerate([*chosen, *excluded], 1))
+    )
+
+
+def _candidates(
+    artifacts: Sequence[Artifact], weighed: Mapping[str, Relevance], superseded: Mapping[str, Superseded]
+) -> list[_Candidate]:
+    found = []
+    for place, artifact in enumerate(artifacts, 1):
+        relevance = weighed[artifact.artifact_id]
+        recency = place / len(artifacts)
+        score = (1 - _RECENCY_WEIGHT) * (relevance.score or 0.0) + _RECENCY_WEIGHT * recency
+        score += 0.0 if artifact.is_historical else _CURRENT_BONUS
+        found.append(_Candidate(artifact, relevance, superseded.get(artifact.artifact_id), score))
+    return sorted(found, key=lambda one: one.order)
+
+
+def _parted(
+    candidates: Sequence[_Candidate], goes: Callable[[_Candidate], bool]
+) -> tuple[list[_Candidate], list[_Candidate]]:
+    kept: list[_Candidate] = []
+    dropped: list[_Candidate] = []
+    for one in candidates:
+        (dropped if goes(one) else kept).append(one)
+    return kept, dropped
+
+
+def _choose(
+    kept: Sequence[_Candidate], wanted: ArtifactQuery, budget_tokens: int, answered: Collection[str]
+) -> list[ArtifactDecision]:
+    if _tokens(kept) <= budget_tokens:
+        return [_decision(one, ProcessingStrategy.INCLUDE_FULL, wanted, "everything fits") for one in kept]
+    is_specific = asking(wanted.query) is Asking.SPECIFIC
+    decisions, room = [], budget_tokens
+    for place, one in enumerate(kept):
+        reserve = LEAST_READING_TOKENS * (len(kept) - place - 1)
+        if one.artifact.tokens <= max(room - reserve, min(room, LEAST_READING_TOKENS)):
+            decisions.append(_decision(one, ProcessingStrategy.INCLUDE_FULL, wanted, "fits whole"))
+            room -= one.artifact.tokens
+        else:
+            is_answered = one.artifact.artifact_id in answered
+            decisions.append(_reading(one, wanted, is_specific=is_specific, is_answered=is_answered))
+            room -= min(USUAL_READING_TOKENS, one.artifact.tokens, max(room - reserve, 0))
+    return decisions
+
+
+def _reading(
+    one: _Candidate, wanted: ArtifactQuery, *, is_specific: bool, is_answered: bool
+) -> ArtifactDecision:
+    if is_answered:
+        return _decision(one, ProcessingStrategy.SUMMARIZE, wanted, "summarized for this very question")
+    if is_specific:
+        return _decision(one, ProcessingStrategy.RAG_EXTRACT, wanted, "a specific question")
+    return _decision(one, ProcessingStrategy.SUMMARIZE, wanted, "too large to be whole")
+
+
+def _is_gone(one: _Candidate) -> bool:
+    return one.old is not None and one.old.reason in _GONE and not one.is_attached
+
+
+def _is_unrelated(one: _Candidate) -> bool:
+    """Say whether a historical artifact has nothing in common with the question; attachments never count."""
+    return one.relevance.is_unrelated and one.artifact.is_historical and not one.is_attached
+
+
+def _tokens(candidates: Sequence[_Candidate]) -> int:
+    return sum(one.artifact.tokens for one in candidates)
+
+
+def _decision(
+    one: _Candidate, strategy: ProcessingStrategy, wanted: ArtifactQuery, why: str = ""
+) -> ArtifactDecision:
+    return ArtifactDecision(
+        artifact_id=one.artifact.artifact_id,
+        strategy=strategy,
+        priority=1,
+        relevance_rationale="; ".join(filter(None, (*_rationale(one), why))),
+        summarization_focus=wanted.query if strategy is ProcessingStrategy.SUMMARIZE else None,
+        extraction_query=wanted.query if strategy is ProcessingStrategy.RAG_EXTRACT else None,
+    )
+
+
+def _rationale(one: _Candidate) -> list[str]:
+    found = ["attached to this request"] if one.is_attached else []
+    if one.old is not None:
+        words = {
+            SupersededReason.CHANGED: "changed since",
+            SupersededReason.READ_AGAIN: "read again",
+            SupersededReason.REPEATED: "repeated",
+        }
+        found.append(f"{words[one.old.reason]} in message {one.old.by_seq}")
+    if one.relevance.score is None:
+        found.append("the question has no words of its own")
+    elif one.relevance.is_unrelated:
+        found.append("nothing in common with the question")
+    else:
+        found.append(f"relevance {one.relevance.score:.2f}")
+    return found

@@ -1,0 +1,269 @@
+"""Compact a catalog to a size in steps, from whole entries down to names."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from context.catalog.project import FIELDS, canonical_json, project_entry
+from context.catalog.schemas import field_names
+from context.catalog.types import Catalog, CatalogBudget, Entry, EntryKind, Size
+from context.text.clip import clip
+from context.text.sentences import first_sentence
+from context.tokens import count_text
+from context.types import JsonObject
+
+SENTENCE_CHARS = 400
+"""Longest first sentence, in characters; longer text is clipped."""
+_READ_CHARS = 4_000
+"""Characters of a description searched for the first sentence."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A single compaction step.
+
+    Attributes:
+        name: The lost part's name in the compaction record.
+        apply: From a written entry to the entry without the part; the same object if the part is missing.
+    """
+
+    name: str
+    apply: Callable[[JsonObject, EntryKind], JsonObject]
+
+
+def short_description(text: str) -> str:
+    """Shorten a description to its first sentence.
+
+    Args:
+        text: Any description.
+
+    Returns:
+        The first sentence, clipped if too long; "" only for a blank description.
+    """
+    start = text[:_READ_CHARS]
+    return clip(first_sentence(start) or text.strip(), SENTENCE_CHARS)
+
+
+def _of_packs(name: str) -> Step:
+    def apply(entry: JsonObject, kind: EntryKind) -> JsonObject:
+        metadata = entry.get("metadata", {})
+        if kind is not EntryKind.PACK or name not in metadata:
+            return entry
+        rest = {key: value for key, value in metadata.items() if key != name}
+        without = {key: value for key, value in entry.items() if key != "metadata"}
+        return {**entry, "metadata": rest} if rest else without
+
+    return Step(name, apply)
+
+
+def _drop_extra(entry: JsonObject, kind: EntryKind) -> JsonObject:
+    known = FIELDS[kind]
+    return entry if entry.keys() <= known else {key: entry[key] for key in entry if key in known}
+
+
+def _count_steps(entry: JsonObject, kind: EntryKind) -> JsonObject:
+    if kind is not EntryKind.PIPELINE or "steps" not in entry:
+        return entry
+    steps = entry["steps"]
+    return {**entry, "steps": {"count": len(steps), "names": [_step_name(step) for step in steps]}}
+
+
+def _step_name(step: JsonObject) -> str:
+    """Name a step by its tool, else by the pipeline's name for the step."""
+    names = (step.get(key) for key in ("pack", "tool", "name", "id"))
+    return next((name for name in names if isinstance(name, str) and name), "?")
+
+
+def _name_fields(entry: JsonObject, kind: EntryKind) -> JsonObject:
+    del kind
+    for whole, names in (("input_schema", "inputs"), ("output_schema", "outputs")):
+        if whole in entry:
+            rest = {key: value for key, value in entry.items() if key != whole}
+            entry = {**rest, names: field_names(entry[whole])}
+    return entry
+
+
+def _shorten(entry: JsonObject, kind: EntryKind) -> JsonObject:
+    del kind
+    text = entry.get("description", "")
+    short = short_description(text)
+    if short == text:
+        return entry
+    rest = {key: value for key, value in entry.items() if key != "description"}
+    return {**entry, "description": short} if short else rest
+
+
+STEPS: Sequence[Step] = (
+    Step("extra_fields", _drop_extra),
+    _of_packs("intent_keywords"),
+    _of_packs("typical_use"),
+    _of_packs("limitations"),
+    Step("step_bodies", _count_steps),
+    Step("schemas", _name_fields),
+    Step("descriptions", _shorten),
+)
+"""Compaction steps in order; no step removes names or `supersedes`."""
+
+
+LEVELS = len(STEPS) + 1
+"""Number of levels; level 0 is whole, level n is without the first n steps' parts."""
+
+_SEPARATOR = ",\n"
+
+_LEAST_LINE = Size(bytes=len('{"id":""}'), tokens=4)
+
+
+class Ladder:
+    """A catalog, ready to be written at any level.
+
+    Each entry has its own line. A line break always ends a token, so the sizes of lines add up to the size of
+    the text, and no entry is counted twice over repeated fitting.
+    """
+
+    levels = LEVELS
+
+    def __init__(self, catalog: Catalog, whole: Size | None = None) -> None:
+        """Take a catalog; entries are written on first use.
+
+        Args:
+            catalog: The catalog.
+            whole: The catalog's size, if already measured; hidden entries are then never written.
+        """
+        self.catalog = catalog
+        self._whole = whole
+        self._rungs: dict[int, _Rungs] = {}
+        self._whole_bytes: dict[int, int] = {}
+        self._whole_tokens: dict[int, int] = {}
+
+    @property
+    def entries(self) -> int:
+        """Number of entries."""
+        return len(self.catalog.entries)
+
+    @cached_property
+    def whole(self) -> Size:
+        """Size of the unshortened catalog."""
+        return self._whole or self.size(range(self.entries), 0, "")
+
+    @cached_property
+    def _least(self) -> Size:
+        """Lower bound of the size of all entries: names and the fixed part of a line."""
+        names = sum(len(entry.entry_id.encode()) for entry in self.catalog.entries)
+        return Size(names + _LEAST_LINE.bytes * self.entries, _LEAST_LINE.tokens * self.entries)
+
+    def may_fit(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
+        """Tell whether the output of `text` may fit; exact for a catalog."""
+        return self.fits(places, level, note, budget)
+
+    def fits(self, places: Sequence[int], level: int, note: str, budget: CatalogBudget) -> bool:
+        """Tell whether the output of `text` fits; tokens are counted only if the bytes fit."""
+        if len(places) == self.entries and not budget.holds(self._least):
+            return False
+        if budget.bytes is not None and self._bytes(places, level, note) > budget.bytes:
+            return False
+        return budget.holds(self.size(places, level, note))
+
+    def size(self, places: Sequence[int], level: int, note: str) -> Size:
+        """Measure the output of `text` without writing."""
+        return Size(self._bytes(places, level, note), self._tokens(places, level, note))
+
+    def text(self, places: Sequence[int], level: int, note: str) -> str:
+        """Write some entries at a level.
+
+        Args:
+            places: Places of the entries in the catalog, in order.
+            level: From 0, whole, to the last.
+            note: JSON note about the hidden entries; "" for none.
+
+        Returns:
+            JSON of a catalog, a line for each entry; the same arguments give the same text.
+        """
+        frame, lists = self._frame(note), self._lists(places)
+        bodies = (_SEPARATOR.join(self._rung(place).texts[level] for place in each) for each in lists)
+        packs, pipelines = (f"{body}\n" if body else "" for body in bodies)
+        return frame[0] + packs + frame[1] + pipelines + frame[2]
+
+    def taken(self, places: Sequence[int], level: int) -> list[str]:
+        """Name the steps up to a level with an effect on some entries."""
+        rungs = [self._rung(place).texts for place in places]
+        return [
+            step.name
+            for number, step in enumerate(STEPS[:level], 1)
+            if any(texts[number] is not texts[number - 1] for texts in rungs)
+        ]
+
+    def _bytes(self, places: Sequence[int], level: int, note: str) -> int:
+        known = self._whole_bytes.get(level) if self._is_whole(places, note) else None
+        if known is None:
+            ends = sum(bool(each) for each in self._lists(places))
+            frame = sum(len(line.encode()) for line in self._frame(note))
+            known = frame - ends + sum(self._rung(place).bytes[level] for place in places)
+            if self._is_whole(places, note):
+                self._whole_bytes[level] = known
+        return known
+
+    def _tokens(self, places: Sequence[int], level: int, note: str) -> int:
+        known = self._whole_tokens.get(level) if self._is_whole(places, note) else None
+        if known is None:
+            known = sum(map(count_text, self._frame(note)))
+            for each in filter(None, self._lists(places)):
+                known += sum(self._rung(place).tokens(level) for place in each[:-1])
+                known += count_text(f"{self._rung(each[-1]).texts[level]}\n")
+            if self._is_whole(places, note):
+                self._whole_tokens[level] = known
+        return known
+
+    def _is_whole(self, places: Sequence[int], note: str) -> bool:
+        """Tell whether the places cover the whole catalog; its sizes are cached."""
+        return not note and len(places) == self.entries
+
+    def _frame(self, note: str) -> tuple[str, str, str]:
+        """Return the JSON around the two lists."""
+        hidden = f',"hidden":{note}' if note else ""
+        return f'{{"{self.catalog.packs_key}":[\n', '],"pipelines":[\n', f"]{hidden}}}"
+
+    def _lists(self, places: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Split places into packs and pipelines; packs come before pipelines in a catalog."""
+        packs = self.catalog.packs
+        return [place for place in places if place < packs], [place for place in places if place >= packs]
+
+    def _rung(self, place: int) -> "_Rungs":
+        found = self._rungs.get(place)
+        if found is None:
+            found = self._rungs[place] = _Rungs(self.catalog.entries[place])
+        return found
+
+
+class _Rungs:
+    """An entry at every level, as a line before another line."""
+
+    __slots__ = ("_tokens", "bytes", "texts")
+
+    def __init__(self, entry: Entry) -> None:
+        self.texts = _write(entry)
+        self.bytes = tuple(len(text.encode()) + len(_SEPARATOR) for text in self.texts)
+        self._tokens: dict[str, int] = {}
+
+    def tokens(self, level: int) -> int:
+        text = self.texts[level]
+        found = self._tokens.get(text)
+        if found is None:
+            found = self._tokens[text] = count_text(text + _SEPARATOR)
+        return found
+
+
+def _write(entry: Entry) -> tuple[str, ...]:
+    projected = project_entry(entry)
+    texts = [_line(projected)]
+    for step in STEPS:
+        changed = step.apply(projected, entry.kind)
+        texts.append(texts[-1] if changed is projected else _line(changed))
+        projected = changed
+    return tuple(texts)
+
+
+def _line(entry: dict[str, object]) -> str:
+    """Write an entry as a JSON line: names first, inner keys in canonical order."""
+    return (
+        "{" + ",".join(f"{canonical_json(key)}:{canonical_json(value)}" for key, value in entry.items()) + "}"
+    )

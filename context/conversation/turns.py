@@ -1,0 +1,197 @@
+"""Turns, the atoms of every cut: beginning, end and parts."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise, takewhile
+
+from context.conversation.tool_pairs import NO_CALL, answered_calls, match_answers
+from context.types import Message, Role
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One turn of a history.
+
+    A turn is unfinished while one of its calls lacks a result. The newest turn is also unfinished while
+    nothing has answered the user's words. Closing words are not needed: a turn may end with its last result.
+    An earlier turn of words alone is finished, since the user went on without an answer.
+
+    Attributes:
+        start: Index of the first message.
+        stop: Index after the last message.
+        first_seq: Place of the first message in the log.
+        last_seq: Place of the last message in the log.
+        tokens: Total cost of the messages.
+        finished: True if the turn waits for nothing.
+        abandoned: True if the turn is unfinished and a later turn was answered to its end: the open call was
+            given up, since providers refuse a request with an open call inside.
+    """
+
+    start: int
+    stop: int
+    first_seq: int
+    last_seq: int
+    tokens: int
+    finished: bool
+    abandoned: bool = False
+
+
+def parse_turn_boundaries(messages: Sequence[Message]) -> list[int]:
+    """Find the starts of the turns; O(n).
+
+    A turn starts with the words of a user, except between a call and its result: an interjection there
+    belongs to the same turn. Messages before the first words of a user belong to the first turn.
+
+    Args:
+        messages: A history in order.
+
+    Returns:
+        The index of each turn's first message, ascending from 0; empty for an empty history.
+    """
+    return _boundaries(messages, match_answers(messages))
+
+
+def split_turns(messages: Sequence[Message]) -> list[Turn]:
+    """Split a history into its turns; O(n).
+
+    Args:
+        messages: A history in order.
+
+    Returns:
+        The turns, oldest first; together the whole history.
+    """
+    owners = match_answers(messages)
+    answered = answered_calls(messages, owners)
+    edges = [*_boundaries(messages, owners), len(messages)]
+    turns: list[Turn] = []
+    went_on = False
+    for start, stop in reversed(list(pairwise(edges))):
+        calls = ((index, call_id) for index in range(start, stop) for call_id in messages[index].call_ids)
+        settled = all(call in answered for call in calls)
+        closed = settled and _is_answered(messages[start:stop])
+        finished = settled and (closed or stop < len(messages))
+        turns.append(_turn(messages, start, stop, finished=finished, abandoned=went_on and not finished))
+        went_on = went_on or closed
+    return turns[::-1]
+
+
+def count_eligible(turns: Sequence[Turn]) -> int:
+    """Count the oldest turns ready for a summary: all before the first turn still waiting for something.
+
+    Args:
+        turns: The turns of a history, oldest first.
+
+    Returns:
+        The number of turns, 0 to all.
+    """
+    return sum(1 for _ in takewhile(lambda turn: turn.finished or turn.abandoned, turns))
+
+
+def safe_boundaries(messages: Sequence[Message]) -> list[int]:
+    """List the cuts that split no turn and leave something on the left; O(n).
+
+    Args:
+        messages: A history in order.
+
+    Returns:
+        Indexes, ascending, each > 0. The end of the history is included if the last turn is finished.
+    """
+    turns = split_turns(messages)
+    ends = [turn.stop for turn in turns]
+    return ends if turns and turns[-1].finished else ends[:-1]
+
+
+def snap_to_boundary(boundaries: Sequence[int], target_index: int) -> int:
+    """Snap a target to the nearest boundary at or before it, or else to the first boundary after it.
+
+    Args:
+        boundaries: The result of `safe_boundaries`.
+        target_index: The wanted cut; any integer.
+
+    Returns:
+        One of the boundaries; 0 when there is none.
+    """
+    if not boundaries:
+        return 0
+    return boundaries[max(bisect_right(boundaries, target_index) - 1, 0)]
+
+
+def find_safe_boundary(messages: Sequence[Message], target_index: int) -> int:
+    """Snap a target cut to a turn boundary, cutting less rather than more; O(n).
+
+    An earlier turn still waiting for a result does not stop a later cut; `count_eligible` tells whether the
+    turn may be summarized.
+
+    Args:
+        messages: A history in order.
+        target_index: The wanted cut; an index outside counts as 0 or as the length.
+
+    Returns:
+        The cut such that `messages[:cut]` and `messages[cut:]` both consist of whole turns: the nearest such
+        cut at or before the target, else the first after, else 0. The length is a cut only if the last turn
+        is finished.
+    """
+    return snap_to_boundary(safe_boundaries(messages), target_index)
+
+
+def split_steps(messages: Sequence[Message]) -> list[range]:
+    """Split messages into the smallest groups with every call beside its results; O(n).
+
+    Args:
+        messages: A turn, or any history, in order.
+
+    Returns:
+        Index ranges, ascending and without gaps; parallel calls and all their results share a range.
+    """
+    held = _held(len(messages), match_answers(messages))
+    edges = [index for index, pairs in enumerate(held) if not pairs]
+    return [range(start, stop) for start, stop in pairwise(edges)]
+
+
+def opening_of(turn: Sequence[Message]) -> list[Message]:
+    """Return the messages of a turn before its first call, known to the turn's first request."""
+    return list(takewhile(lambda message: not message.call_ids and not message.answer_ids, turn))
+
+
+def newest_step(turn: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages from the last call on, new to the turn's next request; without a call, all."""
+    calling = [place for place, message in enumerate(turn) if message.call_ids]
+    return turn[calling[-1] :] if calling else turn
+
+
+def _boundaries(messages: Sequence[Message], owners: Sequence[tuple[int, ...]]) -> list[int]:
+    if not messages:
+        return []
+    held = _held(len(messages), owners)
+    starts = [index for index, message in enumerate(messages) if message.starts_turn]
+    return [0, *(start for start in starts[1:] if not held[start])]
+
+
+def _held(length: int, owners: Sequence[tuple[int, ...]]) -> list[int]:
+    """Count the pairs split by every cut from 0 to the length."""
+    change = [0] * (length + 2)
+    for index, found in enumerate(owners):
+        for owner in found:
+            if owner != NO_CALL:
+                change[owner + 1] += 1
+                change[index + 1] -= 1
+    return list(accumulate(change))[: length + 1]
+
+
+def _is_answered(turn: Sequence[Message]) -> bool:
+    """Say whether anything follows the words of the user; instructions are no answer."""
+    last = next((message for message in reversed(turn) if message.role is not Role.SYSTEM), None)
+    return last is not None and not last.starts_turn
+
+
+def _turn(messages: Sequence[Message], start: int, stop: int, *, finished: bool, abandoned: bool) -> Turn:
+    return Turn(
+        start=start,
+        stop=stop,
+        first_seq=messages[start].seq,
+        last_seq=messages[stop - 1].seq,
+        tokens=sum(messages[index].tokens for index in range(start, stop)),
+        finished=finished,
+        abandoned=abandoned,
+    )

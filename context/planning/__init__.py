@@ -1,1 +1,0 @@
-"""Plans: the artifacts of a window, and the form of each."""

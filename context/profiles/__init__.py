@@ -1,1 +1,0 @@
-"""Model profiles: safe input size, reliability of structured answers, price."""

@@ -1,0 +1,1 @@
+"""Model providers: errors, usage, prompt caches, profiles of models, names and limits."""

@@ -1,0 +1,142 @@
+"""Points from tool calls: call, outcome and data of the output."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.extractive.facts import read_facts
+from context.summary.extractive.point import Point, plain_numbers
+from context.summary.sections import Section
+from context.text.clip import one_line
+from context.text.identifiers import extract_identifiers
+from context.types import Role
+
+_CALL_CHARS = 140
+_OUTCOME_CHARS = 110
+_MAX_NAMES = 4
+_NAME, _RECENT, _READS, _ACTS, _FACT = 0.5, 2.0, 1.0, 2.5, 1.5
+_SUBJECT = re.compile(r"[^(\s]*\((?:[\w-]+=(?:\".*?\"|[^\",]*))?(?=, [\w-]+=|\)\Z)", re.DOTALL)
+_READING = (
+    "read", "get", "list", "search", "find", "grep", "ls", "cat", "fetch", "view", "query", "lookup", "think",
+    "route", "calculate", "show", "describe", "check", "browse", "open",
+)  # fmt: skip
+
+
+def call_points(lines: Sequence[RenderedLine], *, recency: Callable[[int], float]) -> Iterator[Point]:
+    """Make a point from each call; calls of a tool on the same subject become a single point, the last.
+
+    Args:
+        lines: A transcript.
+        recency: Function for the position of a message, in [0, 1].
+
+    Yields:
+        The calls, and the data of the last outputs.
+    """
+    groups: dict[str, list[_Call]] = {}
+    worked: dict[str, int] = {}
+    for call in _calls(lines):
+        groups.setdefault(call.subject, []).append(call)
+        if not call.is_open:
+            worked[call.name] = call.line.seq
+    for calls in groups.values():
+        last = calls[-1]
+        facts = read_facts(last.outcome.text) if last.outcome and not last.is_open else []
+        overcome = worked.get(last.name, 0) > last.line.seq
+        yield _call_point(calls, recency, overcome=overcome, has_facts=bool(facts))
+        yield from _fact_points(last, facts, recency)
+
+
+@dataclass(frozen=True)
+class _Call:
+    line: RenderedLine
+    outcome: RenderedLine | None
+
+    @property
+    def subject(self) -> str:
+        """The tool and the first argument: the path, the command, the id."""
+        match = _SUBJECT.match(self.line.text)
+        return match[0] if match else self.line.text
+
+    @property
+    def name(self) -> str:
+        return self.line.text.split("(")[0]
+
+    @property
+    def is_open(self) -> bool:
+        return self.outcome is None or self.outcome.failed
+
+
+def _calls(lines: Sequence[RenderedLine]) -> Iterator[_Call]:
+    """Join each call with the outcome: the first following outcome with the call's id."""
+    waiting: dict[str, list[int]] = {}
+    found: list[_Call] = []
+    for line in lines:
+        if line.kind is LineKind.CALL:
+            waiting.setdefault(line.call_id, []).append(len(found))
+            found.append(_Call(line, None))
+        elif line.kind is LineKind.RESULT and waiting.get(line.call_id):
+            place = waiting[line.call_id].pop(0)
+            found[place] = replace(found[place], outcome=line)
+    yield from found
+
+
+def _call_point(
+    calls: list[_Call], recency: Callable[[int], float], *, overcome: bool, has_facts: bool
+) -> Point:
+    call = calls[-1]
+    end = call.outcome.seq if call.outcome else call.line.seq
+    worth = _READS if _only_reads(call.name) else _ACTS
+    worth += _NAME * min(len(extract_identifiers(call.line.text)), _MAX_NAMES)
+    worth += _RECENT * recency(call.line.seq)
+    section = Section.OPEN if call.is_open and not overcome else Section.DONE
+    text = f"{_call_text(calls, has_facts=has_facts)} {_cite(calls[0].line.seq, end)}"
+    return Point(section, text, worth, end)
+
+
+def _fact_points(call: _Call, facts: Sequence[str], recency: Callable[[int], float]) -> Iterator[Point]:
+    if call.outcome is None:
+        return
+    for place, fact in enumerate(facts):
+        names = min(len(extract_identifiers(fact)), _MAX_NAMES)
+        worth = _FACT + _NAME * names + _RECENT * recency(call.outcome.seq)
+        text = f"{call.name} -> {plain_numbers(fact)} [{call.outcome.seq}]"
+        yield Point(Section.DONE, text, worth, call.outcome.seq, place=place + 1, is_fact=True)
+
+
+def _call_text(calls: list[_Call], *, has_facts: bool) -> str:
+    call = calls[-1]
+    speaker = "" if call.line.speaker == Role.ASSISTANT else f"{call.line.speaker}: "
+    text = speaker + plain_numbers(_short_call(call)) + (f" x{len(calls)}" if len(calls) > 1 else "")
+    if call.outcome is None:
+        return f"{text} -> ?"
+    if has_facts:
+        return f"{text} -> ok"
+    outcome = plain_numbers(one_line(_telling_part(call.outcome), _OUTCOME_CHARS))
+    return f"{text} -> {'error' if call.is_open else 'ok'}: {outcome}"
+
+
+def _short_call(call: _Call) -> str:
+    """Show a short call whole, otherwise the first argument: later arguments tend to be contents."""
+    whole = one_line(call.line.text, len(call.line.text) + 1)
+    if len(whole) <= _CALL_CHARS:
+        return whole
+    ends_early = len(call.subject) < len(call.line.text)
+    return one_line(call.subject, _CALL_CHARS) + (", …)" if ends_early else "")
+
+
+def _telling_part(outcome: RenderedLine) -> str:
+    """Choose the telling part of an outcome: the start of a success, the start and end of a failure."""
+    lines = outcome.text.split("\n")
+    if not outcome.failed or len(lines) == 1:
+        return " ".join(lines[:3])
+    return f"{lines[0][: _OUTCOME_CHARS // 2]} … {lines[-1]}"
+
+
+def _cite(first: int, last: int) -> str:
+    return f"[{first}]" if first == last else f"[{first}-{last}]"
+
+
+def _only_reads(name: str) -> bool:
+    first = name.replace("-", "_").split("_")[0].casefold()
+    return any(first.startswith(word) for word in _READING)

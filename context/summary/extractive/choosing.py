@@ -1,0 +1,198 @@
+"""Choice of the points of a summary: the best of each section, then the points with most new information."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from context.summary.extractive.point import Point
+from context.summary.sections import Section
+from context.text.terms import content_terms
+
+_SHARES = {
+    Section.CONSTRAINTS: 0.14,
+    Section.OPEN: 0.14,
+    Section.OBJECTIVE: 0.1,
+    Section.DONE: 0.1,
+}
+"""Share of each section chosen by worth alone, before the rest goes to the most telling points."""
+_FACTS_SHARE = 0.4
+_SEGMENT_TOKENS = 150
+"""Tokens of the summary for each stretch of the conversation with at least a single point."""
+_MOST_SEGMENTS = 60
+_WINDOW = 6
+_TRIED_BORDERS = 16
+_SCORE_WEIGHT = 0.12
+_MOST_TERMS = 120
+LINE_TOKENS = 3
+LINE_CHARS = 640
+"""Maximum characters of a line shared by points of a message."""
+
+
+class PointChoice:
+    """Candidate points of a summary, with weights and costs."""
+
+    def __init__(
+        self, points: Sequence[Point], titles: dict[Section, int], count: Callable[[str], int]
+    ) -> None:
+        """Weigh points.
+
+        Args:
+            points: All candidate points.
+            titles: Tokens of each section's title.
+            count: Function that counts the tokens of a text.
+        """
+        self.points = points
+        self.terms = [tuple(dict.fromkeys(content_terms(point.body, limit=_MOST_TERMS))) for point in points]
+        self.costs = [count(point.text) + LINE_TOKENS for point in points]
+        self._heads = [count(point.head) + LINE_TOKENS if point.head else 0 for point in points]
+        self._all_titles = titles
+        self._weights = self._weigh()
+        self._by_worth = sorted(range(len(points)), key=lambda at: (-points[at].score, -points[at].order))
+        self._segments: dict[int, list[list[int]]] = {}
+
+    def choose(self, budget: int) -> list[Point]:
+        """Choose points within a number of tokens.
+
+        Args:
+            budget: Tokens for titles and lines.
+
+        Returns:
+            The points, in order.
+        """
+        round_ = _Round(self, budget)
+        for section, share in _SHARES.items():
+            round_.take_best(section, int(budget * share))
+        for segment in self.segments(budget):
+            round_.speak_for(segment)
+        round_.fill()
+        chosen = [self.points[at] for at in round_.taken]
+        return sorted(chosen, key=lambda point: (point.order, point.place))
+
+    @property
+    def by_worth(self) -> Sequence[int]:
+        """All points, most worth first."""
+        return self._by_worth
+
+    def gain(self, at: int, told: set[str]) -> float:
+        """Compute the amount of new information in a point."""
+        new = sum(self._weights[term] for term in self.terms[at] if term not in told)
+        return new * (1 + _SCORE_WEIGHT * self.points[at].score)
+
+    def cost(self, at: int, lines: Mapping[tuple[Section, str], int]) -> int:
+        """Compute the tokens of a point: the label of a line is paid once."""
+        point = self.points[at]
+        room = LINE_CHARS - lines.get((point.section, point.head), LINE_CHARS)
+        shared = point.head and shares_line(point.section) and len(point.body) <= room
+        return max(self.costs[at] - (self._heads[at] if shared else 0), 1)
+
+    def title(self, section: Section) -> int:
+        """Return the tokens of a section's title."""
+        return self._all_titles[section]
+
+    def segments(self, budget: int) -> list[list[int]]:
+        """Cut the conversation into stretches, at places with the greatest change of words."""
+        wanted = min(budget // (2 * _SEGMENT_TOKENS), _MOST_SEGMENTS)
+        if wanted not in self._segments:
+            self._segments[wanted] = list(self._cut(wanted))
+        return self._segments[wanted]
+
+    def _cut(self, wanted: int) -> Iterator[list[int]]:
+        said = [at for at, point in enumerate(self.points) if point.order >= 0 and not point.is_fact]
+        said.sort(key=lambda at: (self.points[at].order, self.points[at].place))
+        if wanted < 1 or len(said) < 2 * wanted:
+            return
+        size = len(said) / wanted
+        start = 0
+        for number in range(1, wanted):
+            end = max(self._border(said, round(number * size), int(size / 4)), start + 1)
+            yield said[start:end]
+            start = end
+        yield said[start:]
+
+    def _border(self, said: Sequence[int], middle: int, reach: int) -> int:
+        step = max(2 * reach // _TRIED_BORDERS, 1)
+        tried = [at for at in range(middle - reach, middle + reach + 1, step) if 0 < at < len(said)]
+        return min(tried, key=lambda at: (self._likeness(said, at), abs(at - middle)), default=middle)
+
+    def _likeness(self, said: Sequence[int], at: int) -> float:
+        before = {term for one in said[max(at - _WINDOW, 0) : at] for term in self.terms[one]}
+        after = {term for one in said[at : at + _WINDOW] for term in self.terms[one]}
+        return len(before & after) / max(min(len(before), len(after)), 1)
+
+    def _weigh(self) -> dict[str, float]:
+        """Weigh terms: more weight for terms in more points, unless in nearly all; a rare term counts too."""
+        held = Counter(term for terms in self.terms for term in terms)
+        total = len(self.points) + 1
+        return {
+            term: (1 + math.log1p(number)) * math.log(1 + total / number) for term, number in held.items()
+        }
+
+
+class _Round:
+    """A single choice within a number of tokens."""
+
+    def __init__(self, choice: PointChoice, budget: int) -> None:
+        self._choice = choice
+        self._left = budget
+        self._facts_left = int(budget * _FACTS_SHARE)
+        self._titles: set[Section] = set()
+        self._lines: dict[tuple[Section, str], int] = {}
+        self._told: set[str] = set()
+        self.taken: dict[int, None] = {}
+
+    def take_best(self, section: Section, share: int) -> None:
+        """Take the points of a section by worth, up to the section's share."""
+        floor = self._left - share
+        for at in self._choice.by_worth:
+            point = self._choice.points[at]
+            if point.section is section and not point.is_fact:
+                self._take(at, floor=max(floor, 0))
+
+    def speak_for(self, segment: Sequence[int]) -> None:
+        """Take the most telling point of a stretch without any taken point."""
+        if any(at in self.taken for at in segment):
+            return
+        ranked = sorted(segment, key=lambda at: (-self._value(at), at))
+        for at in ranked:
+            if self._take(at):
+                return
+
+    def fill(self) -> None:
+        """Take the most telling points for the tokens until nothing fits."""
+        choice = self._choice
+        heap = [(-self._value(at), at) for at in range(len(choice.points)) if at not in self.taken]
+        heapify(heap)
+        while heap:
+            value, at = heappop(heap)
+            now = -self._value(at)
+            if now >= 0:
+                continue
+            if heap and now > heap[0][0] and now > value:
+                heappush(heap, (now, at))
+            else:
+                self._take(at)
+
+    def _value(self, at: int) -> float:
+        return self._choice.gain(at, self._told) / self._choice.cost(at, self._lines)
+
+    def _take(self, at: int, *, floor: int = 0) -> bool:
+        point = self._choice.points[at]
+        cost = self._choice.cost(at, self._lines)
+        cost += 0 if point.section in self._titles else self._choice.title(point.section)
+        if at in self.taken or self._left - cost < floor or (point.is_fact and cost > self._facts_left):
+            return False
+        self._left -= cost
+        self._facts_left -= cost * point.is_fact
+        self._titles.add(point.section)
+        line = point.section, point.head
+        long = self._lines.get(line, LINE_CHARS) + len(point.body)
+        self._lines[line] = long if long <= LINE_CHARS else len(point.text)
+        self._told.update(self._choice.terms[at])
+        self.taken[at] = None
+        return True
+
+
+def shares_line(section: Section) -> bool:
+    """Check whether points of a message share a line in a section; protected points stand alone."""
+    return section in {Section.PEOPLE, Section.DECISIONS}

@@ -1,0 +1,398 @@
+"""Quality gate for summaries: a summary must pass before replacing the covered messages."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.attribution import credit_speakers
+from context.summary.echo import drop_echo
+from context.summary.evidence import MARKED, Claims, check_claims, without_sources
+from context.summary.grounding import DraftPoint, ground_points
+from context.summary.pasted import drop_code
+from context.summary.reply import CleanReply, ReplyFault, clean_reply
+from context.summary.rules import lost_rules
+from context.summary.sections import PROTECTED, read_lines, read_sections
+from context.summary.source import Doubt, Source
+from context.summary.substance import content_chars, least_chars
+from context.summary.voice import imitates_call, plays_conversation, speaks_as_itself, speaks_to_reader
+from context.text.identifiers import kept_identifiers, rank_identifiers
+from context.text.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares
+from context.types import Role
+
+
+class Fault(StrEnum):
+    """Reasons to refuse a summary; stable, stored with the summary."""
+
+    EMPTY = "empty"
+    CUT_OFF = "cut-off"
+    ERROR_TEXT = "error-text"
+    REFUSAL = "refusal"
+    TOOL_CALL_TEXT = "tool-call-text"
+    REASONING_TEXT = "reasoning-text"
+    TRANSCRIPT_TEXT = "transcript-text"
+    FIRST_PERSON = "first-person"
+    ANSWER_TEXT = "answer-text"
+    PROMPT_ECHO = "prompt-echo"
+    NO_HEADINGS = "no-headings"
+    MADE_UP = "made-up"
+    EMPTY_SKELETON = "empty-skeleton"
+    NOT_SMALLER = "not-smaller"
+    WRONG_LANGUAGE = "wrong-language"
+    CLAIMS_WITHOUT_EVIDENCE = "claims-done-without-evidence"
+    RULES_LOST = "rules-lost"
+    IDENTIFIERS_LOST = "identifiers-lost"
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """Limits of the gate.
+
+    Attributes:
+        min_progress: Share by which a summary must be smaller than the replaced messages, in [0, 1).
+        min_identifiers: Share of the identifiers in the covered words to keep, in [0, 1].
+        min_protected: Share of the identifiers protected by the previous summary to keep, in [0, 1].
+        max_identifiers: The number of identifiers in the covered words that count, heaviest first, >= 1.
+        max_protected: The number of protected identifiers that count, >= 1.
+        min_of_previous: Share of the previous summary's content, in characters; less content is a skeleton.
+        min_language_share: Share of the summary that must be in a language of the conversation.
+        max_made_up: Share of the points that may name, figure, deny or claim something not in their source.
+        max_unsupported: Share of the points whose words are absent from the source, or from the cited part.
+    """
+
+    min_progress: float = 0.10
+    min_identifiers: float = 0.4
+    min_protected: float = 0.6
+    max_identifiers: int = 24
+    max_protected: int = 40
+    min_of_previous: float = 0.25
+    min_language_share: float = 0.2
+    max_made_up: float = 0.0
+    max_unsupported: float = 0.15
+
+
+DEFAULT_GATE = GateSettings()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A summary as given by the summarizer.
+
+    Attributes:
+        text: The reply, uncleaned.
+        tokens: The cost in the window, >= 0.
+        finish_reason: The model's reason to stop, in any provider's words; None if not given.
+    """
+
+    text: str
+    tokens: int
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Covered:
+    """The content to be replaced by a summary.
+
+    Attributes:
+        lines: The transcript covered by the summary.
+        tokens: Total cost of the messages and the previous summary, in the counter of the draft.
+        previous: The previous summary; None for the first summary.
+        language: The conversation's language, or "und".
+    """
+
+    lines: Sequence[RenderedLine]
+    tokens: int
+    previous: str | None = None
+    language: str = UNKNOWN
+
+
+@dataclass(frozen=True)
+class GateVerdict:
+    """The gate's decision.
+
+    Attributes:
+        text: The cleaned summary, to store when accepted.
+        reason: The reason for refusal; None when accepted.
+        numbers: The measurements, without any text of the conversation.
+        told: Hints for a second draft, such as lost or made-up names: text of the conversation.
+    """
+
+    text: str
+    reason: Fault | None = None
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """True if the summary may become active."""
+        return self.reason is None
+
+
+_CUT = frozenset(
+    {
+        "length",
+        "max_tokens",
+        "max_output_tokens",
+        "model_length",
+        "incomplete",
+        "model_context_window_exceeded",
+    }
+)
+_BLOCKED = frozenset({"content_filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content"})
+_CALLED = frozenset({"tool_calls", "tool_use", "function_call", "malformed_function_call"})
+_WEIGHTS = {LineKind.TEXT: 1.0, LineKind.CALL: 3.0, LineKind.RESULT: 0.0}
+_USER_WEIGHT = 4.0
+_LANGUAGE_PRESENT = 0.2
+_TOKENS_A_NAME = 20
+_LEAST_NAMES = 4
+"""Protected names always demanded of a short summary, beside one name in twenty tokens."""
+
+_FEW_NAMES = 3
+"""Number of names below which nobody can tell whether names said in passing matter."""
+
+_MOST_TOLD = 12
+_HARD = frozenset({Doubt.NAME, Doubt.FIGURE, Doubt.OPPOSITE, Doubt.UNDONE, Doubt.SAYING})
+_FEW_POINTS = 2
+
+
+def judge_summary(draft: Draft, covered: Covered, settings: GateSettings = DEFAULT_GATE) -> GateVerdict:
+    """Accept a summary, or refuse it for the first reason found.
+
+    Args:
+        draft: The summary to judge.
+        covered: The content to be replaced.
+        settings: The limits.
+
+    Returns:
+        The cleaned text, unproven claims marked and wrong speakers corrected, with the reason of a refusal
+        and the numbers behind it.
+    """
+    reply = clean_reply(draft.text)
+    text, echoes = drop_echo(reply.text)
+    claims = _check_claims(text, covered)
+    for finding in _findings(draft, covered, settings, replace(reply, text=text), claims):
+        if finding.reason is not None:
+            reason = Fault.PROMPT_ECHO if _is_echo(text, echoes, finding.reason) else finding.reason
+            return GateVerdict(claims.text, reason, finding.numbers, finding.told)
+    return GateVerdict(claims.text)
+
+
+def _is_echo(text: str, echoes: int, reason: Fault) -> bool:
+    """Say whether lines of the prompt outnumber the points of a poor draft, and so explain the fault best."""
+    is_poor = reason in {Fault.EMPTY, Fault.EMPTY_SKELETON, Fault.NO_HEADINGS, Fault.IDENTIFIERS_LOST}
+    left = sum(1 for line in read_lines(text) if line.item)
+    return is_poor and echoes > left
+
+
+def _findings(
+    draft: Draft, covered: Covered, settings: GateSettings, reply: CleanReply, claims: Claims
+) -> Iterator[GateVerdict]:
+    """Yield the findings, cheapest check first; each check runs only after the earlier checks passed."""
+    text, fault = reply.text, reply.fault
+    yield GateVerdict(text, _finish(draft.finish_reason, fault))
+    yield GateVerdict(text, Fault(fault) if fault else None)
+    yield GateVerdict(text, _voice(text, covered))
+    yield _skeleton(text, covered, settings)
+    yield _progress(draft, covered, settings, text)
+    yield _language(text, covered, settings)
+    yield _headings(text)
+    yield _evidence(claims)
+    yield _grounds(claims.text, covered, settings)
+    room = max(draft.tokens // _TOKENS_A_NAME, _LEAST_NAMES)
+    protected = protected_identifiers(covered.previous or "", limit=min(settings.max_protected, room))
+    yield _recall(text, protected, settings.min_protected, "protected")
+    named = covered_identifiers(covered.lines, limit=settings.max_identifiers)
+    yield _recall(text, named if len(named) >= _FEW_NAMES else [], settings.min_identifiers, "covered")
+    yield _rules(text, covered)
+
+
+def _finish(finish_reason: str | None, fault: ReplyFault | None) -> Fault | None:
+    reason = (finish_reason or "").casefold()
+    if reason in _CUT:
+        return Fault.REASONING_TEXT if fault is ReplyFault.REASONING_TEXT else Fault.CUT_OFF
+    if reason in _BLOCKED:
+        return Fault.REFUSAL
+    return Fault.TOOL_CALL_TEXT if reason in _CALLED else None
+
+
+def _voice(text: str, covered: Covered) -> Fault | None:
+    if plays_conversation(text, covered.lines, covered.previous or ""):
+        return Fault.TRANSCRIPT_TEXT
+    if imitates_call(text, covered.lines, covered.previous or ""):
+        return Fault.TOOL_CALL_TEXT
+    if speaks_as_itself(text, covered.lines):
+        return Fault.FIRST_PERSON
+    return Fault.ANSWER_TEXT if speaks_to_reader(text, covered.lines) else None
+
+
+def _skeleton(text: str, covered: Covered, settings: GateSettings) -> GateVerdict:
+    content = content_chars(text)
+    before = content_chars(covered.previous or "")
+    least = least_chars(covered.lines, covered.tokens)
+    is_empty = content < least or content < settings.min_of_previous * before
+    numbers = {"content_chars": content, "least_chars": least, "previous_chars": before}
+    return GateVerdict(text, Fault.EMPTY_SKELETON if is_empty else None, numbers)
+
+
+def _progress(draft: Draft, covered: Covered, settings: GateSettings, text: str) -> GateVerdict:
+    most = int(covered.tokens * (1 - settings.min_progress))
+    numbers = {"summary_tokens": draft.tokens, "covered_tokens": covered.tokens}
+    return GateVerdict(text, Fault.NOT_SMALLER if draft.tokens > most else None, numbers)
+
+
+def _language(text: str, covered: Covered, settings: GateSettings) -> GateVerdict:
+    written = detect_language(text)
+    spoken = _spoken_languages(covered)
+    if written == UNKNOWN or not spoken or any(same_language(written, code) for code in spoken):
+        return GateVerdict(text)
+    points = (item for items in read_sections(text).values() for item in items)
+    shares = spoken_shares(points) or language_shares(text)
+    present = sum(share for code, share in shares.items() if any(same_language(code, own) for own in spoken))
+    reason = Fault.WRONG_LANGUAGE if present < settings.min_language_share else None
+    return GateVerdict(text, reason, {"language_share": present})
+
+
+def _spoken_languages(covered: Covered) -> set[str]:
+    """Return the conversation's language and every other language common among users or models."""
+    if covered.language == UNKNOWN:
+        return set()
+    spoken = {covered.language}
+    for role in (Role.USER, Role.ASSISTANT):
+        words = (line.text for line in covered.lines if line.role is role and line.kind is LineKind.TEXT)
+        spoken.update(code for code, share in spoken_shares(words).items() if share >= _LANGUAGE_PRESENT)
+    return spoken
+
+
+def _check_claims(text: str, covered: Covered) -> Claims:
+    """Credit each point to the writer of its message, and check claims against the read messages."""
+    seqs = [line.seq for line in covered.lines]
+    if not seqs:
+        return Claims(text)
+    text = credit_speakers(text, covered.lines, covered.previous or "").text
+    first = min(seqs) if covered.previous is None else 1
+    return check_claims(text, range(first, max(seqs) + 1), language=covered.language)
+
+
+def _headings(text: str) -> GateVerdict:
+    """Prose is no notes: something stands under a section's heading, and most under any."""
+    points = sectioned = headed = 0
+    is_headed = False
+    for line in read_lines(text):
+        is_headed = is_headed or line.is_heading
+        points += bool(line.item)
+        sectioned += bool(line.item) and line.section is not None
+        headed += bool(line.item) and (is_headed or line.section is not None)
+    is_prose = sectioned == 0 or headed * 2 < points
+    return GateVerdict(
+        text, Fault.NO_HEADINGS if is_prose else None, {"points": points, "sectioned": sectioned}
+    )
+
+
+def _evidence(claims: Claims) -> GateVerdict:
+    """Refuse a draft if most claims cite messages nobody read; unproven claims are only marked."""
+    numbers = {"false_claims": claims.false, "unproven_claims": claims.unproven, "claims": claims.claims}
+    is_made_up = claims.false * 2 > claims.claims
+    return GateVerdict(claims.text, Fault.CLAIMS_WITHOUT_EVIDENCE if is_made_up else None, numbers)
+
+
+def ground_notes(text: str, covered: Covered) -> list[DraftPoint]:
+    """Compare each point of notes with the source of the notes.
+
+    Args:
+        text: The notes, cleaned.
+        covered: The content to be replaced: the transcript and the earlier notes.
+
+    Returns:
+        The points, each with its doubts.
+    """
+    speakers = tuple(dict.fromkeys(line.speaker for line in covered.lines))
+    return ground_points(text, Source(covered.lines, covered.previous or "", speakers), marks=MARKED)
+
+
+def is_made_up(point: DraftPoint) -> bool:
+    """Tell whether a point names, figures, denies or claims something absent from its source."""
+    return bool(point.doubts & _HARD)
+
+
+def _grounds(text: str, covered: Covered, settings: GateSettings) -> GateVerdict:
+    """Refuse content absent from the source, however well the text reads."""
+    points = ground_notes(text, covered)
+    made_up = [point for point in points if is_made_up(point)]
+    unsupported = [point for point in points if point.doubts and not is_made_up(point)]
+    numbers = {"points": len(points), "made_up": len(made_up), "unsupported": len(unsupported)}
+    told = tuple(name for point in made_up for name in point.unknown)[:_MOST_TOLD]
+    if len(made_up) > settings.max_made_up * len(points):
+        only_undone = all(point.doubts & _HARD == {Doubt.UNDONE} for point in made_up)
+        reason = Fault.CLAIMS_WITHOUT_EVIDENCE if only_undone else Fault.MADE_UP
+        return GateVerdict(text, reason, numbers, told or tuple(point.line.item for point in made_up[:3]))
+    few = min(_FEW_POINTS, len(points)) - 1
+    if len(unsupported) > max(settings.max_unsupported * len(points), few):
+        return GateVerdict(text, Fault.MADE_UP, numbers, tuple(point.line.item for point in unsupported[:3]))
+    return GateVerdict(text, None, numbers)
+
+
+def _rules(text: str, covered: Covered) -> GateVerdict:
+    """Refuse notes without a rule stated by a user and never lifted."""
+    lost = lost_rules(text, covered.lines)
+    told = tuple(rule.point for rule in lost[:_MOST_TOLD])
+    return GateVerdict(text, Fault.RULES_LOST if lost else None, {"rules_lost": len(lost)}, told)
+
+
+def _recall(text: str, names: Sequence[str], least: float, which: str) -> GateVerdict:
+    found = kept_identifiers(text, names)
+    is_poor = bool(names) and len(found) < least * len(names)
+    numbers = {f"{which}_kept": len(found), f"{which}_known": len(names)}
+    kept = set(found)
+    told = tuple(name for name in names if name not in kept)[:_MOST_TOLD]
+    return GateVerdict(text, Fault.IDENTIFIERS_LOST if is_poor else None, numbers, told)
+
+
+def protected_identifiers(previous: str, *, limit: int) -> list[str]:
+    """Name the protected parts of the last summary: constraints, open work and identifiers.
+
+    Args:
+        previous: The last summary, or "".
+        limit: The most names.
+
+    Returns:
+        The names, heaviest first.
+    """
+    sections = read_sections(previous)
+    sources = [(without_sources(item), 1.0) for section in PROTECTED for item in sections.get(section, [])]
+    return rank_identifiers(sources, limit=limit)
+
+
+def covered_identifiers(lines: Sequence[RenderedLine], *, limit: int) -> list[str]:
+    """Name the identifiers of a transcript that a summary should keep: from users' words and tool arguments.
+
+    Args:
+        lines: The transcript.
+        limit: The most names.
+
+    Returns:
+        The names, heaviest first. Users' words and calls' arguments weigh more than models' words; names
+        found only in tool output do not count.
+    """
+    tools = {line.text.split("(", 1)[0] for line in lines if line.kind is LineKind.CALL}
+    tools |= {line.speaker for line in lines if line.kind is LineKind.RESULT}
+    told = ((own_words(line), _weight(line)) for line in lines)
+    ranked = rank_identifiers(told, limit=limit + len(tools))
+    return [name for name in ranked if name.rstrip("()") not in tools][:limit]
+
+
+def own_words(line: RenderedLine) -> str:
+    """Drop words a speaker did not write: the name of the called tool, and pasted code.
+
+    Args:
+        line: A line of a transcript.
+
+    Returns:
+        The arguments of a call; of words, the prose.
+    """
+    if line.kind is LineKind.CALL:
+        return line.text.partition("(")[2]
+    return drop_code(line.text) if line.kind is LineKind.TEXT else line.text
+
+
+def _weight(line: RenderedLine) -> float:
+    return _USER_WEIGHT if line.role is Role.USER and line.kind is LineKind.TEXT else _WEIGHTS[line.kind]

@@ -1,0 +1,235 @@
+"""Reading of a model's reply as plain text: unwrap the reply, and detect a reply without an answer."""
+
+import json
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from context.summary import reply_patterns as patterns
+from context.summary.sections import read_lines
+from context.text.refusals import REFUSALS, REQUESTS_FOR_INPUT
+from context.text.thinking import strip_thinking
+
+
+class ReplyFault(StrEnum):
+    """Why a reply is no text to keep."""
+
+    EMPTY = "empty"
+    ERROR_TEXT = "error-text"
+    REFUSAL = "refusal"
+    TOOL_CALL_TEXT = "tool-call-text"
+    REASONING_TEXT = "reasoning-text"
+
+
+@dataclass(frozen=True)
+class CleanReply:
+    """A reply without its wrapping.
+
+    Attributes:
+        text: The remaining text; "" if the fault left nothing.
+        fault: The fault of a reply without an answer; None for a real answer.
+    """
+
+    text: str
+    fault: ReplyFault | None = None
+
+
+_SHORT_CHARS = 700
+_HEAD_CHARS = 240
+_CALL_KEYS = (
+    {"name", "arguments"},
+    {"name", "parameters"},
+    {"name", "input"},
+    {"tool_calls"},
+    {"tool_uses"},
+    {"tool_name"},
+    {"function_call"},
+    {"tool", "args"},
+    {"tool", "arguments"},
+    {"action", "action_input"},
+    {"type", "function"},
+)
+_ERROR_KEYS = (
+    {"error"},
+    {"errors"},
+    {"detail"},
+    {"status", "message"},
+    {"code", "message"},
+    {"type", "title", "status"},
+)
+
+
+def clean_reply(raw: str | None) -> CleanReply:
+    """Unwrap a reply and judge whether it is an answer at all.
+
+    Thinking (closed, cut off, or with its start missing), a fence or a tag around the whole, and a leading
+    "Here is the summary:" are removed. The rest is judged.
+
+    Args:
+        raw: A model's text, or None without a text.
+
+    Returns:
+        The text to keep and, if there is no answer, the fault.
+    """
+    whole = (raw or "").strip()
+    if not whole:
+        return CleanReply("", ReplyFault.EMPTY)
+    text = _unwrap(strip_thinking(whole))
+    if not text:
+        return CleanReply("", ReplyFault.REASONING_TEXT)
+    return CleanReply(text, _fault(text))
+
+
+def _unwrap(text: str) -> str:
+    for _ in range(4):
+        before = text
+        text = patterns.PREAMBLE.sub("", text, count=1).strip()
+        text = _strip_fence(text)
+        tagged = patterns.TAGGED.match(text)
+        text = (tagged[2] if tagged else text).strip()
+        if text == before:
+            break
+    return text
+
+
+def _strip_fence(text: str) -> str:
+    """Remove a fence around the whole text; a fence inside is content."""
+    fenced = patterns.FENCE.match(text)
+    if fenced and not re.search(rf"^{re.escape(fenced[1])}", fenced[2], re.MULTILINE):
+        return fenced[2].strip()
+    return patterns.UNCLOSED_FENCE.sub("", text).strip()
+
+
+def _fault(text: str) -> ReplyFault | None:
+    if not any(map(str.isalnum, text)):
+        return ReplyFault.EMPTY
+    decoded = _decoded(text)
+    if decoded is not None:
+        return _fault_of_json(decoded)
+    headed = patterns.SOFT_HEADING.sub(lambda found: f"# {found[1] or found[2]}", text)
+    if patterns.HEADING.search(headed):
+        return _fault_under_headings(headed)
+    return ReplyFault.TOOL_CALL_TEXT if patterns.TOOL_TEXT.search(text) else _fault_of_prose(text)
+
+
+def _fault_of_prose(text: str) -> ReplyFault | None:
+    """Judge the first words of a text; for a short text the middle too."""
+    is_short = len(text) <= _SHORT_CHARS
+    if patterns.ERROR.match(text) or (is_short and patterns.ERROR_ANYWHERE.search(text)):
+        return ReplyFault.ERROR_TEXT
+    if is_refusal(text):
+        return ReplyFault.REFUSAL
+    return ReplyFault.REASONING_TEXT if patterns.REASONING.match(text) else None
+
+
+def _fault_under_headings(text: str) -> ReplyFault | None:
+    """Judge the content under headings, apart from quotes and code: a heading alone makes no notes.
+
+    Under headings foreign to a summary, the first words decide, as without headings. In a summary, one point
+    may speak of an error; the text is no summary if half of the points do, or if a paragraph is not about the
+    conversation.
+    """
+    if fault := next(filter(None, map(_fault_of_block, _blocks(text))), None):
+        return fault
+    units, in_sections = _units(text)
+    if not units:
+        return _fault_of_prose(patterns.LABEL.sub("", text, count=1))
+    faults = [_fault_of_unit(unit) for unit, _ in units]
+    if not in_sections and faults[0]:
+        return faults[0]
+    alone = (fault for fault, (_, point) in zip(faults, units, strict=True) if not point)
+    if own := next((fault for fault in alone if fault and fault is not ReplyFault.ERROR_TEXT), None):
+        return own
+    found = list(filter(None, faults))
+    return found[0] if len(found) * 2 >= len(units) else None
+
+
+def _blocks(text: str) -> list[str]:
+    return [block.strip() for block in patterns.HEADING_LINE.split(text)]
+
+
+def _fault_of_block(block: str) -> ReplyFault | None:
+    """A call or an error in place of a section's points."""
+    inner = _strip_fence(block)
+    decoded = _decoded(inner) if inner else None
+    if decoded is not None and _is_protocol(decoded):
+        return _fault_of_json(decoded)
+    outside = patterns.QUOTED.sub("", _outside_code(inner))
+    return ReplyFault.TOOL_CALL_TEXT if patterns.TOOL_LINE.search(outside) else None
+
+
+def _outside_code(text: str) -> str:
+    """Drop fenced code, up to the end if a fence is not closed."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        mark = line.strip()
+        if not fence:
+            opening = patterns.FENCE_LINE.match(line)
+            fence = opening[1] if opening else ""
+            if not fence:
+                kept.append(line)
+        elif mark.startswith(fence) and not mark.strip(fence[0]):
+            fence = ""
+    return "\n".join(kept)
+
+
+def _units(text: str) -> tuple[list[tuple[str, bool]], bool]:
+    """List the lines under headings, with a flag for points; and say whether a known section holds any."""
+    units: list[tuple[str, bool]] = []
+    in_sections = False
+    for line in read_lines(_outside_code(text)):
+        if line.item:
+            units.append((line.item, patterns.POINT.match(line.text) is not None))
+            in_sections = in_sections or line.section is not None
+    return units, in_sections
+
+
+def _fault_of_unit(unit: str) -> ReplyFault | None:
+    """Judge one unit, except a unit with a citation, since such a unit reports on a message."""
+    said = patterns.QUOTED.sub("", patterns.LABEL.sub("", unit, count=1)).strip()
+    if not said or patterns.SOURCE.search(said):
+        return None
+    fault = _fault_of_prose(said)
+    is_speech = fault is ReplyFault.REFUSAL and patterns.SPEECH.match(said)
+    return None if is_speech else fault
+
+
+def is_refusal(text: str) -> bool:
+    """Tell whether a text declines the task or asks for the text to summarize.
+
+    Args:
+        text: A reply, cleaned.
+
+    Returns:
+        True if the first words refuse, in any language known here.
+    """
+    head = " ".join(text[:_HEAD_CHARS].replace("\u2019", "'").casefold().split())
+    if any(map(head.startswith, REFUSALS)):
+        return True
+    return len(text) <= _SHORT_CHARS and any(phrase in head for phrase in REQUESTS_FOR_INPUT)
+
+
+def _decoded(text: str) -> object | None:
+    if text[0] not in "{[":
+        return None
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _is_protocol(value: object) -> bool:
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and any(needed <= set(first) for needed in (*_CALL_KEYS, *_ERROR_KEYS))
+
+
+def _fault_of_json(value: object) -> ReplyFault:
+    first = value[0] if isinstance(value, list) and value else value
+    keys = set(first) if isinstance(first, dict) else set()
+    if any(needed <= keys for needed in _CALL_KEYS):
+        return ReplyFault.TOOL_CALL_TEXT
+    if any(needed <= keys for needed in _ERROR_KEYS):
+        return ReplyFault.ERROR_TEXT
+    return ReplyFault.TOOL_CALL_TEXT if keys else ReplyFault.EMPTY

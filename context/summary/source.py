@@ -1,0 +1,250 @@
+# ruff: noqa: RUF001 - marks in many scripts
+"""Source of a draft, and the parsed points to compare with the source."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
+
+from context.conversation.transcript import LineKind, RenderedLine
+from context.summary.sections import SummaryLine, read_lines
+from context.text.figures import Figures, known_numbers, read_figures
+from context.text.identifiers import normal
+from context.text.language import UNKNOWN, detect_language, language_shares, same_language
+from context.text.terms import fold_word, index_terms, query_terms
+from context.types import Role
+
+PREFIX = 5
+"""Number of letters that identify a word with any ending."""
+
+_CITED = re.compile(r"\[\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)(?:\s?·[^\[\]\n]{1,30})?\s*\]")
+_RANGE = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
+_LABEL = re.compile(r"\A\s*(?:\*\*)?(?:\[[^\[\]\n]{1,40}\]\s*)?(?:\*\*)?[^:\[\]\n]{1,80}:\s+")
+_NUMBER_LABEL = re.compile(r"\A\s*(?:\*\*)?\[[^\[\]\n]{1,40}\](?:\*\*)?\s*")
+_LEFT_OUT = re.compile(r"\s?…\s[(\[]\d+ characters left out[)\]]\s…\s?")
+_LIST_MARK = re.compile(r"\s?¦\s(?:(?:[-*•·>]|\d{1,3}[.)]|#{1,6})\s+)*")
+_BRACKETS = str.maketrans("[]{}", "()()")
+_MOST_RANGE = 500
+_LEAST_SHARE = 0.1
+_LONG_CHARS = 200
+
+
+class Doubt(StrEnum):
+    """Why a point is held for made up."""
+
+    NAME = "name"
+    FIGURE = "figure"
+    WORDS = "words"
+    OPPOSITE = "opposite"
+    CITATION = "citation"
+    SAYING = "saying"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Source of a draft.
+
+    Attributes:
+        lines: The transcript.
+        previous: The earlier notes, or "".
+        known: Other input of the writer: the speakers' labels, a title, a focus.
+    """
+
+    lines: Sequence[RenderedLine]
+    previous: str = ""
+    known: Sequence[str] = ()
+
+    @cached_property
+    def text(self) -> str:
+        """The whole source."""
+        return "\n".join([*(str(line) for line in self.lines), self.previous, *self.known])
+
+    @cached_property
+    def text_folded(self) -> str:
+        """The whole source, folded like names."""
+        return normal(self.text)
+
+    @cached_property
+    def haystack(self) -> str:
+        """The whole source, folded, with a mark between lines."""
+        parts = [
+            *(f"{line.speaker}: {line.text}" for line in self.lines),
+            *self.previous.splitlines(),
+            *self.known,
+        ]
+        return " ¦ ".join(fold_marks(part.replace("\n", " ¦ ")) for part in parts)
+
+    @cached_property
+    def flat(self) -> str:
+        """The haystack with line breaks as blanks, because a point may join the lines of one message."""
+        return re.sub(r"\s+", " ", _LIST_MARK.sub(" ", f" ¦ {self.haystack}"))
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The words of the source."""
+        return frozenset(index_terms(self.text))
+
+    @cached_property
+    def starts(self) -> frozenset[str]:
+        """The beginnings of the words, to ignore endings."""
+        return frozenset(term[:PREFIX] for term in self.terms)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words as written, folded."""
+        return frozenset(fold_word(word) for word in re.findall(r"[^\W_]+", self.text))
+
+    @cached_property
+    def figures(self) -> Figures:
+        """The dates, times and numbers of the source."""
+        return read_figures(self.text)
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """All possible values of the source's numbers."""
+        return known_numbers(self.text)
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """The languages of a good part of the source."""
+        shares = language_shares(self.text[:20_000])
+        found = {code for code, share in shares.items() if share >= _LEAST_SHARE}
+        found |= {detect_language(text[:20_000]) for text in self.known if len(text) > _LONG_CHARS}
+        found |= {detect_language(line.text[:2_000]) for line in self.lines if line.kind is LineKind.TEXT}
+        return frozenset(found - {UNKNOWN})
+
+    @cached_property
+    def told(self) -> list[RenderedLine]:
+        """The transcript, and the points of the notes before as lines of no message."""
+        old = [line.item for line in read_lines(self.previous) if line.item]
+        return [*self.lines, *(RenderedLine(0, LineKind.TEXT, Role.SYSTEM, "", item, -1) for item in old)]
+
+    @cached_property
+    def by_seq(self) -> dict[int, list[RenderedLine]]:
+        """The lines of each message."""
+        found: dict[int, list[RenderedLine]] = defaultdict(list)
+        for line in self.lines:
+            found[line.seq].append(line)
+        return dict(found)
+
+    @cached_property
+    def by_step(self) -> dict[int, list[RenderedLine]]:
+        """The lines of each step: a call and its outcome."""
+        found: dict[int, list[RenderedLine]] = defaultdict(list)
+        for line in self.lines:
+            found[line.step].append(line)
+        return dict(found)
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """The lines of each term."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for place, line in enumerate(self.told):
+            for term in line_terms(line.text):
+                found[term].append(place)
+        return dict(found)
+
+    def near(self, seqs: Iterable[int]) -> list[RenderedLine]:
+        """List the lines of some messages, and of their steps."""
+        own = [line for seq in seqs for line in self.by_seq.get(seq, ())]
+        calls = {line.step for line in own if line.kind is not LineKind.TEXT}
+        return [*own, *(line for step in calls for line in self.by_step[step])]
+
+    def about(self, terms: Iterable[str], *, most: int = 4) -> list[RenderedLine]:
+        """List the lines with the most of some terms; rare terms weigh more."""
+        scores: Counter[int] = Counter()
+        for term in terms:
+            places = self.places.get(term, ())
+            for place in places:
+                scores[place] += 1000 // (len(places) + 3)
+        best = sorted(scores, key=lambda place: (-scores[place], place))[:most]
+        return [self.told[place] for place in best]
+
+
+@dataclass(frozen=True)
+class ParsedPoint:
+    """A parsed point.
+
+    Attributes:
+        line: The line of the point.
+        source: The source of the point.
+        cited: The messages of the source named by the point.
+        plain: The content, without citations and label.
+        label: The label with the speaker, if the speaker is known to the source.
+        terms: The words of weight.
+    """
+
+    line: SummaryLine
+    source: Source
+    cited: tuple[int, ...] = ()
+    plain: str = ""
+    label: str = ""
+    terms: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, line: SummaryLine, source: Source, marks: re.Pattern[str] | None) -> "ParsedPoint":
+        """Parse a point; text matched by `marks` does not count as words of the point."""
+        item = marks.sub("", line.item) if marks else line.item
+        cited = tuple(seq for seq in cited_seqs(item) if seq in source.by_seq)
+        item = _LEFT_OUT.sub(" … ", item)
+        plain = _CITED.sub(" ", item).strip()
+        labelled = _LABEL.match(item)
+        label = labelled[0] if labelled and _names_speaker(labelled[0], source) else ""
+        if label:
+            plain = _CITED.sub(" ", item[len(label) :]).strip()
+        terms = frozenset(query_terms(plain, limit=400))
+        return cls(line, source, cited, plain, label, terms)
+
+
+def cited_seqs(item: str) -> Iterator[int]:
+    """Yield the messages named by a point as its source."""
+    for found in _CITED.finditer(item):
+        for part in _RANGE.finditer(found[1]):
+            first, last = int(part[1]), int(part[2] or part[1])
+            yield from range(first, min(last, first + _MOST_RANGE) + 1)
+
+
+def _names_speaker(label: str, source: Source) -> bool:
+    name = normal(_NUMBER_LABEL.sub("", label).rstrip().rstrip(":").strip("*_ "))
+    plain = re.sub(r"\s*\(\w+\)\Z", "", name)
+    speakers = {normal(line.speaker) for line in source.lines}
+    return name in speakers or any(plain == re.sub(r"\s*\(\w+\)\Z", "", who) for who in speakers)
+
+
+def fold_marks(text: str) -> str:
+    """Fold a text like names, and strip emphasis; all brackets become round."""
+    return re.sub(r"\s?[*`_]{1,3}(?=\W|\Z)|(?<!\w)[*`_]{1,3}", "", normal(text).translate(_BRACKETS))
+
+
+def speaks_source(said: ParsedPoint) -> bool:
+    """Say whether point and source share a language, since words compare only within one language."""
+    own = detect_language(said.plain)
+    known = said.source.languages
+    return own == UNKNOWN or not known or any(same_language(own, code) for code in known)
+
+
+def starts_alike(term: str, source: Source) -> bool:
+    """Tell whether the source has the beginning of a word."""
+    return len(term) > PREFIX and term[:PREFIX] in source.starts
+
+
+def share_of(terms: frozenset[str], lines: Sequence[RenderedLine]) -> float:
+    """Return the share of some terms found in lines, other endings allowed."""
+    words = frozenset(term for line in lines for term in line_terms(f"{line.speaker} {line.text}"))
+    starts = frozenset(term[:PREFIX] for term in words if len(term) >= PREFIX)
+    found = sum(term in words or (len(term) >= PREFIX and term[:PREFIX] in starts) for term in terms)
+    return found / max(len(terms), 1)
+
+
+@lru_cache(maxsize=8_192)
+def line_terms(text: str) -> frozenset[str]:
+    """List the terms of a line; lines are asked for again and again."""
+    return frozenset(index_terms(text))
+
+
+def support_of(said: ParsedPoint) -> list[RenderedLine]:
+    """List the lines that support a point: cited lines, else lines about the same terms."""
+    return said.source.near(said.cited) if said.cited else said.source.about(said.terms)

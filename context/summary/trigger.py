@@ -1,0 +1,227 @@
+"""Trigger of a summary, and the position of the cut."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+from context.conversation.turns import count_eligible, find_safe_boundary, split_turns
+from context.tokens import estimate
+from context.tokens.budget import Budget
+from context.types import Message
+
+LEAST_GROWTH = 0.5
+"""Largest room for growth left by a cut before the next cut is due, as a share of the history kept raw."""
+
+LEAST_KEPT = 0.5
+"""Smallest share of the history kept raw that stays raw however full the window is."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Settings of compression, checked against each other.
+
+    Attributes:
+        message_count: Number of raw messages above which a summary is due, if the messages are also more
+            than `least_share` of the window and more than `least_tokens`.
+        window_share: Share of the window above which a summary is due, (0, 1].
+        keep_messages: Number of recent messages kept raw; fewer than `message_count`. Short messages stay
+            beyond the number, up to `least_tokens`.
+        keep_share: Largest share of the window kept raw, less than `window_share`.
+        min_progress: Least saving of a summary, as a share of the covered tokens.
+        least_share: Share of the window below which no number of messages makes a summary due, [0, 1].
+        least_tokens: Tokens below which no number of messages makes a summary or a cut due, >= 0.
+    """
+
+    message_count: int = 60
+    window_share: float = 0.75
+    keep_messages: int = 20
+    keep_share: float = 0.3
+    min_progress: float = 0.1
+    least_share: float = 0.5
+    least_tokens: int = 4_000
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds in an order that would make one of them useless.
+
+        Raises:
+            ValueError: Two thresholds contradict each other; the message names both.
+        """
+        if not 0 < self.keep_messages < self.message_count:
+            raise ValueError(
+                f"keep_messages ({self.keep_messages}) must be at least 1 and below message_count "
+                f"({self.message_count}): else every summary would be due again at once"
+            )
+        if not 0 < self.keep_share < self.window_share <= 1:
+            raise ValueError(
+                f"keep_share ({self.keep_share}) must be above 0 and below window_share "
+                f"({self.window_share}), and that at most 1"
+            )
+        if not 0 < self.min_progress < 1:
+            raise ValueError(f"min_progress ({self.min_progress}) must be between 0 and 1")
+        if not 0 <= self.least_share <= 1:
+            raise ValueError(f"least_share ({self.least_share}) must be between 0 and 1")
+        if self.least_tokens < 0:
+            raise ValueError(f"least_tokens ({self.least_tokens}) must be 0 or more")
+
+
+@dataclass(frozen=True)
+class Load:
+    """Content of a session's next request.
+
+    Attributes:
+        raw_messages: Number of messages covered by no summary.
+        raw_tokens: Tokens of the raw messages.
+        summary_tokens: Tokens of the summary in force.
+        system_tokens: Tokens of the last request's system prompt.
+        tools_tokens: Tokens of the last request's tool definitions.
+        left_out: Number of the oldest raw messages hidden from every window since an emergency.
+        model: The model whose tokens fill the window; None to take counts unchanged.
+    """
+
+    raw_messages: int
+    raw_tokens: int
+    summary_tokens: int = 0
+    system_tokens: int = 0
+    tools_tokens: int = 0
+    left_out: int = 0
+    model: str | None = None
+
+    @property
+    def input_tokens(self) -> int:
+        """Total of all parts, in stored tokens."""
+        return self.raw_tokens + self.summary_tokens + self.system_tokens + self.tools_tokens
+
+    def price(self, tokens: int) -> int:
+        """Estimate stored tokens in the model's own."""
+        return tokens if self.model is None else estimate(tokens, self.model)
+
+
+class Trigger(StrEnum):
+    """Reasons to summarize history."""
+
+    LEFT_OUT = "left out in an emergency"
+    MESSAGES = "message count"
+    TOKENS = "share of the window"
+
+
+def find_trigger(load: Load, budget: Budget, thresholds: Thresholds) -> Trigger | None:
+    """Say whether history calls for a summary, by the same formula as the budget check.
+
+    Only history reducible by a summary counts as a reason; a large system prompt alone does not. History
+    hardly longer than the part kept raw does not count either, or each new turn would call for a summary. A
+    number of messages alone is no reason: history that fits well is better raw.
+
+    Args:
+        load: The content of the next request.
+        budget: The window.
+        thresholds: The settings.
+
+    Returns:
+        The reason, or None.
+    """
+    if load.left_out:
+        return Trigger.LEFT_OUT
+    raw = load.price(load.raw_tokens)
+    reducible = raw > _keep_tokens(budget, thresholds) * (1 + thresholds.min_progress)
+    if reducible and _presses(load, budget, thresholds):
+        return Trigger.TOKENS
+    heavy = raw > max(budget.history_window * thresholds.least_share, thresholds.least_tokens)
+    if heavy and load.raw_messages > thresholds.message_count:
+        return Trigger.MESSAGES
+    return None
+
+
+def _presses(load: Load, budget: Budget, thresholds: Thresholds) -> bool:
+    """Say whether a request fills the window, or history the history limit, beyond `window_share`."""
+    used = load.price(load.input_tokens) + budget.max_tokens
+    limit, history = budget.history_limit, load.price(load.raw_tokens + load.summary_tokens)
+    too_much = limit is not None and history > limit.tokens * thresholds.window_share
+    return too_much or used > budget.used_window * thresholds.window_share
+
+
+def _keep_tokens(budget: Budget, thresholds: Thresholds) -> int:
+    return int(budget.history_window * thresholds.keep_share)
+
+
+@dataclass(frozen=True)
+class SummaryCut:
+    """The messages to summarize: `messages[:stop]`.
+
+    Attributes:
+        stop: The number of messages, oldest first, >= 1.
+        from_seq: The first message.
+        to_seq: The last message.
+        tokens: The total cost of the messages.
+    """
+
+    stop: int
+    from_seq: int
+    to_seq: int
+    tokens: int
+
+
+def plan_cut(
+    messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds
+) -> SummaryCut | None:
+    """Choose the oldest messages to summarize, in whole, finished turns.
+
+    Args:
+        messages: The oldest raw messages; all of them, or the first part of many.
+        load: All raw messages and tokens, including messages not passed here.
+        budget: The window; a share of it may stay raw.
+        thresholds: The settings.
+
+    Returns:
+        The cut, or None if no finished turn may go.
+    """
+    ready = count_ready(messages, more=load.raw_messages > len(messages))
+    target = _target(messages, load, budget, thresholds)
+    stop = find_safe_boundary(messages[:ready], min(target, ready))
+    if stop == 0:
+        return None
+    covered = messages[:stop]
+    return SummaryCut(stop, covered[0].seq, covered[-1].seq, sum(message.tokens for message in covered))
+
+
+def count_ready(messages: Sequence[Message], *, more: bool) -> int:
+    """Count the messages before the first turn that is unfinished or was not read to its end.
+
+    Args:
+        messages: The oldest raw messages.
+        more: True if further messages follow that are not passed here.
+
+    Returns:
+        The number of messages ready for a summary, 0 to all.
+    """
+    turns = split_turns(messages)
+    ready = turns[: count_eligible(turns)]
+    if more and len(ready) == len(turns):
+        ready = ready[:-1]
+    return ready[-1].stop if ready else 0
+
+
+def _tokens_to_keep(load: Load, budget: Budget, thresholds: Thresholds) -> float:
+    """Return the tokens to keep raw, with room for history to grow before the next summary.
+
+    If parts that no summary reduces fill the window, each new turn would call for a summary; then fewer
+    tokens stay raw.
+    """
+    keep = _keep_tokens(budget, thresholds)
+    fixed = load.price(load.input_tokens - load.raw_tokens) + budget.max_tokens
+    room = budget.used_window * thresholds.window_share - fixed
+    if budget.history_limit is not None:
+        most = budget.history_limit.tokens * thresholds.window_share
+        room = min(room, most - load.price(load.summary_tokens))
+    calls_again_at = max(keep * (1 + thresholds.min_progress), room)
+    return max(min(keep, calls_again_at - keep * LEAST_GROWTH), keep * LEAST_KEPT)
+
+
+def _target(messages: Sequence[Message], load: Load, budget: Budget, thresholds: Thresholds) -> int:
+    keep_tokens = _tokens_to_keep(load, budget, thresholds)
+    for index, spent in enumerate(accumulate((message.tokens for message in messages), initial=0)):
+        kept = load.price(load.raw_tokens - spent)
+        few = load.raw_messages - index <= thresholds.keep_messages or kept <= thresholds.least_tokens
+        if few and index >= load.left_out and kept <= keep_tokens:
+            return index
+    return len(messages)

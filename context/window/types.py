@@ -1,0 +1,232 @@
+"""Values of the assembler: content of a window, and the finished window."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from context.certificate import Certificate
+from context.conversation.history import NOT_STORED
+from context.conversation.transcript import render_summary
+from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus
+from context.recall.selection import RecallBlock, render_recall
+from context.summary.lengths import summary_lengths
+from context.tokens import NO_TOOLS, UNCALIBRATED, Calibration, ToolsCount, measure_message
+from context.tokens.budget import Budget
+from context.types import JsonObject, Message, Role, Wire
+from context.window.artifacts import ArtifactCandidates, ShownArtifacts
+from context.window.outgoing import NOTHING_REFUSED, RefusedBefore
+from context.wire import Loss
+
+NO_ARTIFACTS = ShownArtifacts()
+
+NOTES_SHARES = (0.5, 0.25, 0.1)
+"""Lengths of shortened summaries to try, as shares of the whole."""
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """The recalled stretches in a window.
+
+    Attributes:
+        blocks: The shown blocks, in the order of the conversation.
+        message: The message with the blocks; None for none.
+        cost: The cost in the model's tokens.
+        cap: The largest cost allowed in this window, frame included.
+        roomy: True if everything else fits, so that only near matches are shown.
+        status: The reason for showing the blocks, or for showing none.
+        not_indexed: The number of hidden messages outside the index so far; no search finds them.
+    """
+
+    blocks: Sequence[RecallBlock] = ()
+    message: Message | None = None
+    cost: int = 0
+    cap: int = 0
+    roomy: bool = False
+    status: RecallStatus = RecallStatus.NOTHING_FOUND
+    not_indexed: int = 0
+
+
+NO_RECALL = Recalled()
+
+
+@dataclass(frozen=True)
+class ActiveSummary:
+    """The summary in force.
+
+    Attributes:
+        version: The version.
+        from_seq: First covered message.
+        to_seq: Last covered message.
+        text: The text.
+        tokens: The cost of the summary's `notes_message`; None to have it counted.
+        tokens_wide: The same in the second count.
+        tainted: True if the source gave orders that nobody in the conversation gave.
+        ending: A note on messages left out by an emergency; kept with every version of the summary.
+    """
+
+    version: int
+    from_seq: int
+    to_seq: int
+    text: str
+    tokens: int | None = None
+    tokens_wide: int | None = None
+    tainted: bool = False
+    ending: str = ""
+
+    @property
+    def words(self) -> str:
+        """The summary with its ending."""
+        return "\n\n".join(part for part in (self.text.rstrip(), self.ending) if part)
+
+
+@dataclass(frozen=True)
+class Unread:
+    """Raw messages older than the read messages, left out unseen for lack of room.
+
+    Attributes:
+        from_seq: First message.
+        to_seq: Last message.
+        tokens: Total stored count; None if unknown.
+    """
+
+    from_seq: int
+    to_seq: int
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class WindowRequest:
+    """Input of a window.
+
+    Attributes:
+        model: The model of the window.
+        budget: The budget of the window.
+        new: The messages of the request; `seq` is 0.
+        tail: The newest raw messages, oldest first, without a gap.
+        system: The system prompt, a message of plain text; None for none.
+        tools: The size of the tool definitions.
+        notes: The summary in force.
+        recall: Passages of older turns relevant to the new messages, with the room allowed.
+        unread: Older raw messages not read.
+        user_recall: Passages of the user's other sessions; None if not requested.
+        shelf: The available artifacts; None for none.
+        wire: The outgoing format.
+        calibration: Corrections learned from reported usage of the model.
+        refused: Content refused by the session's provider before, not to be sent again.
+    """
+
+    model: str
+    budget: Budget
+    new: Sequence[Message]
+    tail: Sequence[Message] = ()
+    system: Message | None = None
+    tools: ToolsCount = NO_TOOLS
+    notes: ActiveSummary | None = None
+    recall: RecallOffer = NO_OFFER
+    unread: Unread | None = None
+    user_recall: RecallOffer | None = None
+    shelf: ArtifactCandidates | None = None
+    wire: Wire = Wire.OPENAI
+    calibration: Calibration = UNCALIBRATED
+    refused: RefusedBefore = NOTHING_REFUSED
+
+
+@dataclass(frozen=True)
+class Window:
+    """The messages to send, in order, with the proof of fit.
+
+    Attributes:
+        items: Each message or item as JSON text, in the outgoing format.
+        system: The system prompt, if separate from the messages in the format.
+        dropped: The content that the format could not carry unchanged.
+        messages: The messages behind the items, in their own formats.
+        certificate: Counts and omissions.
+        estimated_tokens: The tokens probably billed by the model, without the bound's margin.
+        calibration: The corrections of the two counts.
+        shelved: The shown artifacts, and the use of each.
+        recalled: The shown older turns, the reason for not showing more, and the limit.
+        user_recalled: The same for the user's other sessions; None if not requested.
+    """
+
+    items: tuple[str, ...]
+    system: str | None
+    dropped: tuple[Loss, ...]
+    messages: tuple[Message, ...]
+    certificate: Certificate
+    estimated_tokens: int
+    calibration: Calibration
+    shelved: ShownArtifacts = NO_ARTIFACTS
+    recalled: Recalled = NO_RECALL
+    user_recalled: Recalled | None = None
+
+
+def new_message(
+    body: JsonObject,
+    role: Role,
+    *,
+    tokens: int | None = None,
+    tokens_wide: int | None = None,
+    wire: Wire = Wire.OPENAI,
+) -> Message:
+    """Make a plain message of a role and a text, counted unless the tokens are given."""
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    if tokens is None or tokens_wide is None:
+        count = measure_message(body)
+        tokens, tokens_wide = count.tokens, count.wide
+    return Message(NOT_STORED, role, tokens, raw, wire=wire, tokens_wide=tokens_wide)
+
+
+def notes_message(notes: ActiveSummary, wire: Wire = Wire.OPENAI) -> Message:
+    """Write the summary as a user message for a window; never in the system role.
+
+    A user's plain words are written alike in every format.
+    """
+    text = render_summary(notes.words, from_seq=notes.from_seq, to_seq=notes.to_seq)
+    return new_message(
+        {"role": "user", "content": text},
+        Role.USER,
+        tokens=notes.tokens,
+        tokens_wide=notes.tokens_wide,
+        wire=wire,
+    )
+
+
+class NotesVersions:
+    """The summary in several lengths; shorter versions are written and counted only when needed."""
+
+    def __init__(self, notes: ActiveSummary | None, wire: Wire) -> None:
+        """Write the whole summary, and no shorter version yet."""
+        self._notes, self._wire = notes, wire
+        self._shorter: list[Message] | None = None
+        self.whole = notes_message(notes, wire) if notes else None
+
+    def longest_first(self) -> Iterator[Message]:
+        """Yield the whole summary, then the shorter versions."""
+        if self._notes is None or self.whole is None:
+            return
+        yield self.whole
+        if self._shorter is None:
+            self._shorter = list(self._write(self._notes))
+        yield from self._shorter
+
+    def shortest(self) -> Message | None:
+        """Return the shortest version; of an emergency the note alone."""
+        return min(self.longest_first(), key=lambda one: one.tokens, default=None)
+
+    def _write(self, notes: ActiveSummary) -> Iterator[Message]:
+        texts = summary_lengths(notes.text, shares=NOTES_SHARES) if notes.text.strip() else ()
+        for text in (*texts, *([""] if notes.ending else [])):
+            if len(text) < len(notes.text) and (text.strip() or notes.ending):
+                yield notes_message(replace(notes, text=text, tokens=None, tokens_wide=None), self._wire)
+
+
+def recall_message(blocks: Sequence[RecallBlock], wire: Wire = Wire.OPENAI) -> Message:
+    """Write recalled stretches as a user message for a window; never in the system role."""
+    return new_message({"role": "user", "content": render_recall(blocks)}, Role.USER, wire=wire)
+
+
+def artifacts_message(shelved: ShownArtifacts, wire: Wire = Wire.OPENAI) -> Message:
+    """Write the artifacts as a user message for a window; never in the system role."""
+    count = shelved.count
+    body = {"role": "user", "content": shelved.text}
+    return new_message(body, Role.USER, tokens=count.tokens, tokens_wide=count.wide, wire=wire)

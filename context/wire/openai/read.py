@@ -1,0 +1,133 @@
+"""Reader of OpenAI chat messages into the neutral form."""
+
+from context.types import JsonObject, Message, Role
+from context.wire.media import located, openai_file
+from context.wire.neutral import (
+    Call,
+    Content,
+    LossKind,
+    Lost,
+    NeutralEntry,
+    NeutralMediaKind,
+    Part,
+    Text,
+    ToolAnswer,
+    dump,
+    lost_fields,
+    object_at,
+    text_at,
+)
+from context.wire.openai.facts import legacy_id
+
+_KNOWN = frozenset({"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal"})
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
+_PART_FIELDS = {
+    "text": {"type", "text"},
+    "refusal": {"type", "refusal"},
+    "image_url": {"type", "image_url"},
+    "input_audio": {"type", "input_audio"},
+    "file": {"type", "file"},
+    "document_url": {"type", "document_url", "document_name"},
+}
+
+
+def read(message: Message) -> list[NeutralEntry]:
+    """Read a checked chat message into an entry."""
+    body = message.body
+    parts: list[Part]
+    if message.role is Role.TOOL:
+        answer_id = (
+            legacy_id(text_at(body, "name")) if body["role"] == "function" else text_at(body, "tool_call_id")
+        )
+        parts = [ToolAnswer(answer_id, tuple(_content(body)))]
+    else:
+        parts = [*_reasoning(body), *_content(body)]
+    if message.role is Role.ASSISTANT:
+        parts += [*_refusal(body), *_calls(body)]
+    told = {"audio"} if words_beside(body) else set()
+    parts += lost_fields(body, _KNOWN.union(_REASONING, told))
+    speaker = text_at(body, "name") if message.role is not Role.TOOL else ""
+    return [
+        NeutralEntry(
+            message.seq, message.role, tuple(parts), role_name=text_at(body, "role"), speaker=speaker or None
+        )
+    ]
+
+
+def _content(body: JsonObject) -> list[Content]:
+    content = body.get("content")
+    if isinstance(content, str):
+        return [Text(content)] if content else []
+    return [piece for part in content or [] for piece in read_part(part)]
+
+
+def read_part(part: JsonObject) -> list[Content]:
+    """Read a part of a message into the neutral form."""
+    kind = part["type"]
+    known = _PART_FIELDS.get(kind)
+    if known is None:
+        return [Lost(LossKind.CONTENT, f"a part of type {kind[:40]} was left out")]
+    return [_known_part(part, kind), *lost_fields(part, known)]
+
+
+def _known_part(part: JsonObject, kind: str) -> Content:
+    if kind in {"text", "refusal"}:
+        return Text(text_at(part, kind), refusal=kind == "refusal")
+    if kind == "input_audio":
+        audio = object_at(part, "input_audio")
+        mime = f"audio/{text_at(audio, 'format') or 'wav'}"
+        return located(NeutralMediaKind.AUDIO, f"data:{mime};base64,{text_at(audio, 'data')}")
+    if kind == "file":
+        return openai_file(object_at(part, "file"))
+    # Some providers take the bare address where OpenAI has an object.
+    address = text_at(part, kind) or text_at(object_at(part, kind), "url")
+    media = NeutralMediaKind.IMAGE if kind == "image_url" else NeutralMediaKind.FILE
+    return located(
+        media, address, name=text_at(part, "document_name"), detail=text_at(object_at(part, kind), "detail")
+    )
+
+
+def _reasoning(body: JsonObject) -> list[Lost]:
+    if any(body.get(key) for key in _REASONING):
+        return [Lost(LossKind.REASONING, "reasoning was left out whole")]
+    return []
+
+
+def words_beside(body: JsonObject) -> str:
+    """Read an assistant's words outside of the content (refusal, audio transcript); blank if missing."""
+    refusal, said = text_at(body, "refusal"), text_at(object_at(body, "audio"), "transcript")
+    return refusal if refusal.strip() else said.strip()
+
+
+def _refusal(body: JsonObject) -> list[Text]:
+    refusal, words = text_at(body, "refusal"), words_beside(body)
+    if refusal:
+        return [Text(refusal, refusal=True)]
+    return [Text(words)] if words and not body.get("content") else []
+
+
+def _calls(body: JsonObject) -> list[Part]:
+    parts = [piece for call in body.get("tool_calls") or [] for piece in _call(call)]
+    legacy = body.get("function_call")
+    if legacy:
+        name = text_at(legacy, "name")
+        parts.append(Call(legacy_id(name), name, _arguments(legacy)))
+    return parts
+
+
+def _call(call: JsonObject) -> list[Part]:
+    lost = lost_fields(call, {"id", "type", "function", "custom", "index"})
+    custom = object_at(call, "custom")
+    if custom:
+        return [Call(call["id"], text_at(custom, "name"), text_at(custom, "input"), free_form=True), *lost]
+    function = object_at(call, "function")
+    name = text_at(function, "name") or text_at(call, "type")
+    return [Call(call["id"], name, _arguments(function)), *lost]
+
+
+def _arguments(function: JsonObject) -> str:
+    """Return the arguments as JSON text; some servers send an object, and blank text means no arguments."""
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        return arguments if arguments.strip() else "{}"
+    return dump(arguments) if arguments is not None else "{}"

@@ -1,0 +1,226 @@
+"""Parts of a message, read from any wire format: words, tool calls, their results, media."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from context.types import JsonObject, Message, Role
+from context.wire.artifact_reference import pointer_words
+
+
+class PartKind(StrEnum):
+    """Kinds of parts of a message."""
+
+    TEXT = "text"
+    CALL = "call"
+    RESULT = "result"
+    MEDIA = "media"
+
+
+@dataclass(frozen=True)
+class MessagePart:
+    """One part of a message.
+
+    Attributes:
+        kind: The kind of part.
+        text: The words, a call's arguments as JSON text, a result's output, or a description of the medium.
+        name: The tool of a call or a result, if the message names the tool.
+        call_id: The id of the call made or answered.
+        failed: True if a result reports a failure; None if the message does not say.
+    """
+
+    kind: PartKind
+    text: str
+    name: str = ""
+    call_id: str = ""
+    failed: bool | None = None
+
+
+_TEXT_TYPES = frozenset({"text", "input_text", "output_text", "refusal", "summary_text"})
+_THINKING_TYPES = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_text", "compaction"})
+_MEDIA_TYPES = {
+    "image": "image",
+    "image_url": "image",
+    "input_image": "image",
+    "image_generation_call": "image",
+    "input_audio": "audio",
+    "audio": "audio",
+    "video": "video",
+    "video_url": "video",
+    "file": "file",
+    "input_file": "file",
+    "document": "document",
+    "document_url": "document",
+    "container_upload": "file",
+}
+_NAME_KEYS = ("filename", "file_name", "title", "file_id")
+_OUTPUT_KEYS = ("stdout", "stderr", "text", "output", "content", "data", "error_code", "error")
+_MAX_DEPTH = 6
+
+
+def read_parts(message: Message) -> tuple[MessagePart, ...]:
+    """List the parts of a message in order, without thinking and signatures.
+
+    Args:
+        message: A message in any wire format; unknown blocks are passed over.
+
+    Returns:
+        The parts; empty for a message without content.
+    """
+    return tuple(_item_parts(message.body, message.role))
+
+
+def _item_parts(body: JsonObject, role: Role) -> Iterator[MessagePart]:
+    kind = str(body.get("type") or "")
+    if kind in _THINKING_TYPES:
+        return
+    if kind.endswith(("_call_output", "_search_output")):
+        yield _result(body, body.get("output", body.get("tools")))
+    elif kind.endswith("_call") and kind not in _MEDIA_TYPES:
+        yield _call(body)
+        if body.get("output") is not None or body.get("error") is not None:
+            yield _result(body, body.get("error") or body.get("output"))
+    elif role is Role.TOOL and "content" in body and not _holds_results(body["content"]):
+        yield _result(body, body["content"])
+    else:
+        yield from _chat_parts(body, kind)
+
+
+def _chat_parts(body: JsonObject, kind: str) -> Iterator[MessagePart]:
+    if kind in _MEDIA_TYPES:
+        yield _media(body, kind)
+        return
+    yield from _content_parts(body.get("content"))
+    if isinstance(body.get("refusal"), str):
+        yield MessagePart(PartKind.TEXT, body["refusal"])
+    for call in _objects(body.get("tool_calls")):
+        yield _call(call)
+    if isinstance(body.get("function_call"), dict):
+        yield _call(body["function_call"])
+
+
+def _content_parts(content: Any) -> Iterator[MessagePart]:
+    if isinstance(content, str):
+        if content.strip():
+            yield MessagePart(PartKind.TEXT, content)
+    elif isinstance(content, list):
+        for block in content:
+            if isinstance(block, str):
+                yield from _content_parts(block)
+            elif isinstance(block, dict):
+                yield from _block_parts(block)
+
+
+def _block_parts(block: JsonObject) -> Iterator[MessagePart]:
+    kind = str(block.get("type") or "")
+    if kind in _TEXT_TYPES or (not kind and isinstance(block.get("text"), str)):
+        yield from _content_parts(block.get("text") or block.get("refusal") or "")
+    elif kind.endswith("tool_use"):
+        yield _call(block)
+    elif kind.endswith("tool_result"):
+        yield _result(block, block.get("content"))
+    elif kind in _MEDIA_TYPES:
+        yield _media(block, kind)
+        yield from _content_parts(_plain_source(block))
+
+
+def _call(call: JsonObject) -> MessagePart:
+    inner = call.get("function")
+    source = inner if isinstance(inner, dict) else call
+    keys = ("arguments", "input", "action", "code")
+    arguments = next((source[key] for key in keys if source.get(key) is not None), "")
+    name = source.get("name") or str(source.get("type") or "tool").removesuffix("_call")
+    return MessagePart(PartKind.CALL, _as_text(arguments), name=str(name), call_id=_call_id(call))
+
+
+def _result(block: JsonObject, output: Any) -> MessagePart:
+    text = pointer_words(output_text(output))
+    name = str(block.get("name") or "")
+    return MessagePart(
+        PartKind.RESULT, text, name=name, call_id=_call_id(block), failed=reports_failure(block, output)
+    )
+
+
+def _call_id(block: JsonObject) -> str:
+    keys = ("call_id", "tool_call_id", "tool_use_id", "id")
+    return str(next((block[key] for key in keys if block.get(key)), ""))
+
+
+def reports_failure(block: JsonObject, output: Any) -> bool | None:
+    """Read whether a result reports the failure of its call.
+
+    Args:
+        block: The message or block with the result.
+        output: The output of the call.
+
+    Returns:
+        The reported state, or None if the result does not say.
+    """
+    if isinstance(block.get("is_error"), bool):
+        return bool(block["is_error"])
+    if block.get("error") is not None or block.get("status") in {"failed", "error"}:
+        return True
+    if isinstance(output, dict) and isinstance(output.get("return_code"), int):
+        return bool(output["return_code"])
+    return True if isinstance(output, dict) and output.get("error_code") else None
+
+
+def _media(block: JsonObject, kind: str) -> MessagePart:
+    holders = [block, *(value for value in block.values() if isinstance(value, dict))]
+    names = (holder.get(key) for holder in holders for key in _NAME_KEYS)
+    name = next((name for name in names if isinstance(name, str) and name), "")
+    return MessagePart(PartKind.MEDIA, f"{_MEDIA_TYPES[kind]} {name}".strip())
+
+
+def output_text(output: Any, depth: int = 0) -> str:
+    """Read the words of a tool's output at any depth of nesting.
+
+    Args:
+        output: Text, blocks, or any JSON value.
+        depth: The number of levels above; beyond a few levels, values become plain JSON.
+
+    Returns:
+        The text; media as a short note; an unknown shape as compact JSON.
+    """
+    if output is None:
+        return ""
+    if isinstance(output, str):
+        return output
+    if isinstance(output, list) and depth < _MAX_DEPTH:
+        return "\n".join(filter(None, (output_text(item, depth + 1) for item in output)))
+    if isinstance(output, dict) and depth < _MAX_DEPTH:
+        return _object_text(output, depth)
+    return _as_text(output)
+
+
+def _object_text(output: JsonObject, depth: int) -> str:
+    kind = str(output.get("type") or "")
+    if kind in _MEDIA_TYPES and not isinstance(output.get("content"), dict | list):
+        return "\n".join(filter(None, (f"[{_media(output, kind).text}]", _plain_source(output))))
+    if not kind:
+        return _as_text(output)
+    found = [output_text(output[key], depth + 1) for key in _OUTPUT_KEYS if output.get(key)]
+    return "\n".join(filter(None, found)) or ("" if kind in _TEXT_TYPES else _as_text(output))
+
+
+def _plain_source(block: JsonObject) -> str:
+    """Return the text of a document with a plain text source, or ""."""
+    source = block.get("source")
+    is_text = (
+        isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str)
+    )
+    return str(source["data"]) if isinstance(source, dict) and is_text else ""
+
+
+def _holds_results(content: Any) -> bool:
+    return any(str(block.get("type") or "").endswith("tool_result") for block in _objects(content))
+
+
+def _objects(value: Any) -> list[JsonObject]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(", ", ": "))

@@ -1,0 +1,1 @@
+"""Stored artifacts: large results and documents, their summaries, plans and uses."""

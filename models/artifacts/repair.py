@@ -1,0 +1,48 @@
+"""Storing an artifact again after the loss of the sealing key: the same id is the same content."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from sqlalchemy import text
+
+from models.database import Transaction
+
+_MEND = text(
+    """
+    update artifact set content_sha256 = a.content_sha256, title = a.title, preview = a.preview,
+        content = a.content, passages = null, indexed_with = null
+    from unnest(cast(:artifact_id as text[]), cast(:content_sha256 as bytea[]), cast(:title as text[]),
+        cast(:preview as text[]), cast(:content as text[]))
+        as a (artifact_id, content_sha256, title, preview, content)
+    where tenant_id = :tenant_id and artifact.artifact_id = a.artifact_id
+        and octet_length(artifact.content_sha256) = 33 and artifact.content_sha256 <> a.content_sha256
+    returning artifact.artifact_id
+    """
+)
+"""The digest covers the content and the tenant's key, and so tells which key sealed the row."""
+
+_READ_BEFORE = text(
+    "delete from artifact_summary where tenant_id = :tenant_id and artifact_id = any(:artifact_ids)"
+)
+_NAMED_BEFORE = text(
+    "update artifact_attachment set title = '', source = '' "
+    "where tenant_id = :tenant_id and artifact_id = any(:artifact_ids)"
+)
+
+
+def mend(db: Transaction, tenant_id: UUID, columns: Mapping[str, Sequence[object]]) -> None:
+    """Replace contents unreadable for want of the key with the same contents, sealed now.
+
+    Summaries and names of the old contents are unreadable too and are removed.
+
+    Args:
+        db: A transaction that holds the rows.
+        tenant_id: The tenant of the artifacts.
+        columns: The rows to store, sealed with the tenant's present key, by column.
+    """
+    named = ("artifact_id", "content_sha256", "title", "preview", "content")
+    mended = db.execute(_MEND, {"tenant_id": tenant_id, **{name: columns[name] for name in named}})
+    artifact_ids = list(mended.scalars())
+    if artifact_ids:
+        for statement in (_READ_BEFORE, _NAMED_BEFORE):
+            db.execute(statement, {"tenant_id": tenant_id, "artifact_ids": artifact_ids})

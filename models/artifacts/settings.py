@@ -1,0 +1,110 @@
+"""Settings for planning artifacts into a window, shared by the API and the workers."""
+
+from decimal import Decimal
+from functools import lru_cache
+from typing import Annotated
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from context.artifact_plans.decision import PlanningThresholds
+from context.precompute.worth import WorthLimits
+
+
+class PlanningSettings(BaseSettings):
+    """Use of a planning model, choices of a request, room for artifacts; read from `AFTERTURN_*`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_",
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,
+        env_ignore_empty=True,
+    )
+
+    artifact_small_total_chars: int = Field(
+        5_000, ge=0, description="Total characters of artifacts below which no model plans."
+    )
+    artifact_large_chars: int = Field(
+        10_000, ge=0, description="Characters of one artifact above which a plan is made."
+    )
+    artifact_buffer_share: float = Field(0.3, description="Share of the room kept free if all artifacts fit.")
+    artifact_near_share: float = Field(
+        0.9, description="Share of the room from which the limit counts as near."
+    )
+    expensive_usd_per_token: Decimal = Field(
+        Decimal("0.00001"),
+        ge=0,
+        description="Input price (USD per token) above which a model counts as expensive.",
+    )
+    model_overrides: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="Models a request may choose for planning and summaries, separated by commas."
+    )
+    artifact_room_share: float = Field(
+        0.5, ge=0, le=1, description="Share of the history's room available to artifacts."
+    )
+    artifact_most_share: float = Field(
+        0.25, gt=0, le=1, description="Share of the room available to artifacts of earlier turns in any case."
+    )
+    artifact_newest: int = Field(
+        50, ge=1, le=500, description="Newest artifact uses of a session considered per request."
+    )
+    artifact_read_bytes: int = Field(
+        8 * 2**20, ge=2**16, description="Most bytes of artifact text read per request."
+    )
+    artifact_wishes_a_request: int = Field(
+        2, ge=0, description="Most artifact summaries enqueued by one request for the next step."
+    )
+    artifact_price_share: float = Field(
+        0.25,
+        ge=0,
+        le=1,
+        description="Price of a summarizer token as a share of the answering model's token price.",
+    )
+
+    speculation_ceiling_share: float = Field(
+        0.3, ge=0, description="Most tokens spent on work ahead of use, as a share of the saved tokens."
+    )
+    speculation_explore_share: float = Field(
+        0.02, ge=0, le=1, description="Share of a day's background tokens for exploration."
+    )
+    speculation_allowance_tokens: int = Field(
+        100_000,
+        ge=0,
+        description="Tokens a new tenant may spend on work ahead of use before the ceiling holds.",
+    )
+
+    @field_validator("model_overrides", mode="before")
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        if isinstance(value, str):
+            return [name.strip() for name in value.split(",") if name.strip()]
+        return value
+
+    @model_validator(mode="after")
+    def _thresholds_are_in_order(self) -> "PlanningSettings":
+        _ = self.thresholds
+        return self
+
+    @property
+    def worth_limits(self) -> WorthLimits:
+        """Spending limits for things made ahead, as a value of the pure functions."""
+        return WorthLimits(
+            self.speculation_ceiling_share, self.speculation_explore_share, self.speculation_allowance_tokens
+        )
+
+    @property
+    def thresholds(self) -> PlanningThresholds:
+        """Thresholds of the decision table."""
+        return PlanningThresholds(
+            small_total_chars=self.artifact_small_total_chars,
+            large_artifact_chars=self.artifact_large_chars,
+            buffer_share=self.artifact_buffer_share,
+            near_share=self.artifact_near_share,
+        )
+
+
+@lru_cache
+def planning_settings() -> PlanningSettings:
+    """Read the settings once; later changes are not seen."""
+    return PlanningSettings()

@@ -1,0 +1,1 @@
+"""Stored tool catalogs and profiles of models."""

@@ -1,0 +1,1 @@
+"""Stored sessions: the log of messages, summaries and their versions, history and standing."""

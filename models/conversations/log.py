@@ -1,0 +1,346 @@
+"""The append-only log: turns and messages, each stored once."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    Text,
+    text,
+)
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.providers.model_windows import known_window
+from context.types import Message
+from models.artifacts.artifact import NewArtifact, store_artifacts
+from models.artifacts.use import NewUse, PlacedUse, add_uses
+from models.base import Base, CreatedAt, TenantPart
+from models.conversations.session import SESSION_KEY, lock_sessions
+from models.conversations.session_state import SessionState
+from models.database import Transaction
+from models.encryption.keys import TextCipher
+from models.encryption.settings import seals
+
+CHANGED = b""
+"""Digest of a turn after an edit or erasure: no fingerprint of erased data stays.
+
+A second delivery of the turn by a sender unaware of the change is a duplicate and changes nothing.
+"""
+
+
+class Turn(Base):
+    """An accepted turn-completion event; the id makes a second delivery harmless."""
+
+    __tablename__ = "turn"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        Index(None, "tenant_id", "session_id", "turn_id", unique=True),
+        Index(None, "tenant_id", "user_id", "session_id", postgresql_where=text("user_id is not null")),
+        CheckConstraint("first_seq <= last_seq", name="range_is_ordered"),
+    )
+
+    tenant_id: Mapped[TenantPart]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    turn_index: Mapped[int] = mapped_column(primary_key=True)
+    turn_id: Mapped[str] = mapped_column(Text(collation="C"))
+    body_sha256: Mapped[bytes] = mapped_column(LargeBinary)
+    generation: Mapped[int]
+    first_seq: Mapped[int] = mapped_column(BigInteger)
+    last_seq: Mapped[int] = mapped_column(BigInteger)
+    tokens: Mapped[int] = mapped_column(BigInteger)
+    model: Mapped[str | None]
+    context_window: Mapped[int | None]
+    usage: Mapped[dict[str, Any] | None]
+    plan: Mapped[dict[str, Any] | None]
+    user_id: Mapped[str | None]
+    completed_at: Mapped[datetime | None]
+    received_at: Mapped[CreatedAt]
+
+
+class StoredMessage(Base):
+    """A message as sent, with the facts needed by later reads, found once."""
+
+    __tablename__ = "message"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        CheckConstraint("seq >= 1", name="seq_counts_from_1"),
+        CheckConstraint("tokens >= 0", name="tokens_are_counted"),
+        CheckConstraint("role in ('system', 'user', 'assistant', 'tool')", name="role_is_known"),
+        CheckConstraint("wire in ('openai', 'anthropic', 'responses')", name="wire_is_known"),
+    )
+
+    tenant_id: Mapped[TenantPart]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    seq: Mapped[int] = mapped_column(BigInteger, primary_key=True)
+    turn_index: Mapped[int]
+    role: Mapped[str]
+    wire: Mapped[str]
+    speaker: Mapped[str | None]
+    tokens: Mapped[int]
+    tokens_wide: Mapped[int]
+    call_ids: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    answer_ids: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
+    body: Mapped[str]
+
+
+@dataclass(frozen=True)
+class NewTurn:
+    """A validated turn event, ready to be stored. The messages have no `seq` yet."""
+
+    session_id: str
+    turn_id: str
+    body_sha256: bytes
+    messages: Sequence[Message]
+    model: str | None = None
+    context_window: int | None = None
+    usage: dict[str, Any] | None = None
+    plan: dict[str, Any] | None = None
+    user_id: str | None = None
+    completed_at: datetime | None = None
+    artifacts: Sequence[NewArtifact] = ()
+    uses: Sequence[NewUse] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all messages."""
+        return sum(message.tokens for message in self.messages)
+
+
+@dataclass(frozen=True)
+class AcceptedTurn:
+    """Place of a turn in the log. `conflict`: the id belongs to a turn with another body."""
+
+    session_id: str
+    turn_id: str
+    turn_index: int
+    first_seq: int
+    last_seq: int
+    duplicate: bool = False
+    conflict: bool = False
+
+
+def accept_turns(
+    db: Transaction, tenant_id: UUID, turns: Sequence[NewTurn]
+) -> tuple[list[AcceptedTurn], dict[str, SessionState]]:
+    """Append turns to the logs, each once, in the order given.
+
+    Returns:
+        An answer for each turn, in the same order, and the state of each session afterwards.
+    """
+    sessions = lock_sessions(db, tenant_id, (turn.session_id for turn in turns))
+    known = _find_turns(db, tenant_id, [(turn.session_id, turn.turn_id) for turn in turns])
+    answers, fresh, cells = [], [], TextCipher(db, tenant_id)
+    for turn in turns:
+        place = (turn.session_id, turn.turn_id)
+        if place in known:
+            sha, accepted = known[place]
+            answers.append(replace(accepted, duplicate=True, conflict=not _is_same(cells, sha, turn)))
+            continue
+        session = sessions[turn.session_id]
+        accepted = AcceptedTurn(
+            turn.session_id,
+            turn.turn_id,
+            session.last_turn_index + 1,
+            session.last_seq + 1,
+            session.last_seq + len(turn.messages),
+        )
+        sessions[turn.session_id] = _after(session, turn, accepted)
+        known[place] = (cells.digest(turn.body_sha256), accepted)
+        answers.append(accepted)
+        fresh.append((turn, accepted, session.generation))
+    if fresh:
+        changed = {turn.session_id for turn, _, _ in fresh}
+        _append(db, tenant_id, fresh, [sessions[session_id] for session_id in sorted(changed)])
+    return answers, sessions
+
+
+def _is_same(cells: TextCipher, stored: bytes, turn: NewTurn) -> bool:
+    if stored in (CHANGED, turn.body_sha256) or stored in cells.digests(turn.body_sha256):
+        return True
+    return stored in cells.anew().digests(turn.body_sha256)
+
+
+def _after(session: SessionState, turn: NewTurn, accepted: AcceptedTurn) -> SessionState:
+    return replace(
+        session,
+        last_seq=accepted.last_seq,
+        last_turn_index=accepted.turn_index,
+        history_tokens=session.history_tokens + turn.tokens,
+        model=turn.model or session.model,
+        context_window=turn.context_window or _window_after(session, turn.model),
+    )
+
+
+def _window_after(session: SessionState, model: str | None) -> int | None:
+    """Choose the window after a turn without a window: another model brings its own window, if known."""
+    changes = model is not None and session.model is not None and model != session.model
+    return (known_window(model) if changes and model else None) or session.context_window
+
+
+_FIND_TURNS = text(
+    """
+    select session_id, turn_id, turn_index, first_seq, last_seq, body_sha256 from turn
+    join unnest(cast(:session_ids as text[]), cast(:turn_ids as text[])) as place (session_id, turn_id)
+        using (session_id, turn_id)
+    where tenant_id = :tenant_id
+    """
+)
+
+
+def _find_turns(
+    db: Transaction, tenant_id: UUID, places: list[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[bytes, AcceptedTurn]]:
+    rows = db.execute(
+        _FIND_TURNS,
+        {
+            "tenant_id": tenant_id,
+            "session_ids": [session_id for session_id, _ in places],
+            "turn_ids": [turn_id for _, turn_id in places],
+        },
+    )
+    return {(row[0], row[1]): (row.body_sha256, AcceptedTurn(*row[:5])) for row in rows}
+
+
+_APPEND = text(
+    """
+    with new_turns as (
+        insert into turn (tenant_id, session_id, turn_index, turn_id, body_sha256, generation, first_seq,
+            last_seq, tokens, model, context_window, usage, plan, user_id, completed_at)
+        select :tenant_id, t.* from unnest(
+            cast(:t_session_id as text[]), cast(:t_turn_index as int[]), cast(:t_turn_id as text[]),
+            cast(:t_body_sha256 as bytea[]), cast(:t_generation as int[]), cast(:t_first_seq as bigint[]),
+            cast(:t_last_seq as bigint[]), cast(:t_tokens as bigint[]), cast(:t_model as text[]),
+            cast(:t_context_window as int[]), cast(:t_usage as jsonb[]), cast(:t_plan as jsonb[]),
+            cast(:t_user_id as text[]), cast(:t_completed_at as timestamptz[])) as t
+    ), new_messages as (
+        insert into message (tenant_id, session_id, seq, turn_index, role, wire, speaker, tokens,
+            tokens_wide, body, call_ids, answer_ids)
+        select :tenant_id, m.session_id, m.seq, m.turn_index, m.role, m.wire, m.speaker, m.tokens,
+            m.tokens_wide, m.body,
+            cast(m.call_ids as text[]), cast(m.answer_ids as text[])
+        from unnest(
+            cast(:m_session_id as text[]), cast(:m_seq as bigint[]), cast(:m_turn_index as int[]),
+            cast(:m_role as text[]), cast(:m_wire as text[]), cast(:m_speaker as text[]),
+            cast(:m_tokens as int[]), cast(:m_tokens_wide as int[]), cast(:m_body as text[]),
+            cast(:m_call_ids as text[]), cast(:m_answer_ids as text[])
+        ) as m (session_id, seq, turn_index, role, wire, speaker, tokens, tokens_wide, body, call_ids,
+            answer_ids)
+    )
+    update session set last_seq = s.last_seq, last_turn_index = s.last_turn_index,
+        history_tokens = s.history_tokens, model = s.model, context_window = s.context_window,
+        last_turn_at = now()
+    from unnest(
+        cast(:s_session_id as text[]), cast(:s_last_seq as bigint[]), cast(:s_last_turn_index as int[]),
+        cast(:s_history_tokens as bigint[]), cast(:s_model as text[]), cast(:s_context_window as int[])
+    ) as s (session_id, last_seq, last_turn_index, history_tokens, model, context_window)
+    where session.tenant_id = :tenant_id and session.session_id = s.session_id
+    """
+)
+"""Turns, messages and session progress in one statement: one round trip for any number."""
+
+
+def _append(
+    db: Transaction,
+    tenant_id: UUID,
+    fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]],
+    sessions: Iterable[SessionState],
+) -> None:
+    cells = TextCipher(db, tenant_id)
+    messages = [row for turn, accepted, _ in fresh for row in _message_rows(cells, turn, accepted)]
+    columns = {
+        **_columns("t", [_turn_row(cells, *entry) for entry in fresh]),
+        **_columns("m", messages),
+        **_columns("s", [_session_row(session) for session in sessions]),
+    }
+    db.execute(_APPEND, {"tenant_id": tenant_id, **columns})
+    _keep_results(db, tenant_id, fresh)
+
+
+def _keep_results(
+    db: Transaction, tenant_id: UUID, fresh: Sequence[tuple[NewTurn, AcceptedTurn, int]]
+) -> None:
+    """Store the contents taken out of the messages; most turns have no such contents and cost nothing."""
+    store_artifacts(db, tenant_id, [new for turn, _, _ in fresh for new in turn.artifacts])
+    placed = [
+        PlacedUse(turn.session_id, accepted.turn_index, accepted.first_seq, use)
+        for turn, accepted, _ in fresh
+        for use in turn.uses
+    ]
+    add_uses(db, tenant_id, placed)
+
+
+def _columns(prefix: str, rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Transpose rows: one array a column."""
+    return {f"{prefix}_{name}": [row[name] for row in rows] for name in rows[0]}
+
+
+def _turn_row(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn, generation: int) -> dict[str, Any]:
+    return {
+        "session_id": turn.session_id,
+        "turn_index": accepted.turn_index,
+        "turn_id": turn.turn_id,
+        "body_sha256": cells.digest(turn.body_sha256),
+        "generation": generation,
+        "first_seq": accepted.first_seq,
+        "last_seq": accepted.last_seq,
+        "tokens": turn.tokens,
+        "model": turn.model,
+        "context_window": turn.context_window,
+        "usage": _object(cells, turn, "turn.usage", turn.usage),
+        "plan": _object(cells, turn, "turn.plan", turn.plan),
+        "user_id": turn.user_id,
+        "completed_at": turn.completed_at,
+    }
+
+
+def _object(cells: TextCipher, turn: NewTurn, column: str, value: dict[str, Any] | None) -> str | None:
+    """Write an object as JSON; a sealed object becomes a JSON string."""
+    if value is None:
+        return None
+    written = json.dumps(value)
+    return json.dumps(cells.seal(column, written, turn.session_id, turn.turn_id)) if seals() else written
+
+
+def _message_rows(cells: TextCipher, turn: NewTurn, accepted: AcceptedTurn) -> Iterator[dict[str, Any]]:
+    for seq, message in enumerate(turn.messages, accepted.first_seq):
+        yield {
+            "session_id": turn.session_id,
+            "seq": seq,
+            "turn_index": accepted.turn_index,
+            "role": message.role.value,
+            "wire": message.wire.value,
+            "speaker": cells.seal_if("message.speaker", message.speaker, turn.session_id, seq),
+            "tokens": message.tokens,
+            "tokens_wide": message.tokens if message.tokens_wide is None else message.tokens_wide,
+            "body": cells.seal("message.body", message.raw, turn.session_id, seq),
+            "call_ids": _array_text(message.call_ids),
+            "answer_ids": _array_text(message.answer_ids),
+        }
+
+
+def _session_row(session: SessionState) -> dict[str, Any]:
+    return {
+        "session_id": session.session_id,
+        "last_seq": session.last_seq,
+        "last_turn_index": session.last_turn_index,
+        "history_tokens": session.history_tokens,
+        "model": session.model,
+        "context_window": session.context_window,
+    }
+
+
+def _array_text(values: Sequence[str]) -> str | None:
+    """Write an array in Postgres' text form: arrays of different lengths cannot stand in one array."""
+    if not values:
+        return None
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"

@@ -1,0 +1,1 @@
+"""Encryption of stored text: ciphers, keys and keys that were forgotten."""

@@ -1,0 +1,78 @@
+"""Keys that protect stored text, from the environment."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from functools import lru_cache
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from models.encryption.cipher import KEY_BYTES
+
+
+class TextSettings(BaseSettings):
+    """Available master keys, and the sealing of new text."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    text_keys: SecretStr = Field(
+        SecretStr(""),
+        description="Master keys for stored text, as `id:base64` of 32 bytes, separated by commas; the "
+        "first key writes, all keys read. Empty stores plain text.",
+    )
+    text_sealing: bool = Field(
+        default=True, description="Seal new text if master keys are set; false only reads sealed text."
+    )
+    text_key_cache_s: float = Field(30.0, ge=0, description="Seconds a process caches a tenant's text key.")
+
+    @model_validator(mode="after")
+    def _keys_are_keys(self) -> "TextSettings":
+        _ = self.masters
+        return self
+
+    @property
+    def masters(self) -> Mapping[str, bytes]:
+        """Master keys by id, the writing key first.
+
+        Raises:
+            ValueError: A key is malformed; the message names the id and does not show the key.
+        """
+        listed = [entry.strip() for entry in self.text_keys.get_secret_value().split(",") if entry.strip()]
+        named = [_read(entry) for entry in listed]
+        masters = dict(named)
+        if len(masters) < len(named):
+            raise ValueError("AFTERTURN_TEXT_KEYS names an id twice")
+        return masters
+
+
+def _read(entry: str) -> tuple[str, bytes]:
+    name, _, written = entry.partition(":")
+    if not (name.isascii() and name.isalnum()) or not written:
+        raise ValueError("AFTERTURN_TEXT_KEYS is id:key,id:key; an id is of letters and digits")
+    try:
+        secret = base64.b64decode(written, validate=True)
+    except binascii.Error:
+        secret = b""
+    if len(secret) != KEY_BYTES:
+        raise ValueError(f"AFTERTURN_TEXT_KEYS: the key {name} is not the base64 of {KEY_BYTES} bytes")
+    return name, secret
+
+
+@lru_cache
+def text_settings() -> TextSettings:
+    """Read the settings once; later changes are not seen."""
+    return TextSettings()
+
+
+def seals() -> bool:
+    """Check whether new text is sealed."""
+    return has_masters() and text_settings().text_sealing
+
+
+@lru_cache
+def has_masters() -> bool:
+    """Check whether there is any master key."""
+    return bool(text_settings().masters)

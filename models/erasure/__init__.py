@@ -1,0 +1,1 @@
+"""Erasure of messages, sessions and users, with everything that was derived from them."""

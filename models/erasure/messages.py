@@ -1,0 +1,257 @@
+"""Erasing and editing: the log changes, and everything derived from the log goes in the same transaction."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select, update
+
+from context.types import Message
+from models.conversations.history import load_messages
+from models.conversations.prefix import drop_prefix
+from models.conversations.session import Session, lock_existing
+from models.conversations.session_state import SessionState
+from models.conversations.summary import Summary
+from models.database import Transaction
+from models.erasure.artifacts import (
+    LargeResults,
+    exchange,
+    forget_places,
+    forget_uses,
+    read_again,
+    release,
+    retell,
+)
+from models.erasure.derived import (
+    drop_decisions,
+    drop_plans_of_turns,
+    drop_readings,
+    revoke_work,
+    rewind_index,
+)
+from models.erasure.log import REACH, LogChange, remove_from_log, rewrite, touch_turns
+from models.erasure.receipt import Receipt
+from models.erasure.summaries import drop_summaries
+from models.recall.index import erase_passages
+from models.shadow.reads import lapse_reads
+from models.work.queue import WorkKind, enqueue
+
+MOST_RANGES = 50
+"""With more pieces, the recall index is not mended but read again."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """New words for a message.
+
+    Attributes:
+        old: The message as read.
+        new: The message with the new words, counted, without large results.
+        results: The large results, and the new subjects of the stored results of the message's calls.
+    """
+
+    old: Message
+    new: Message
+    results: LargeResults = field(default_factory=LargeResults)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Changes of a session's messages.
+
+    Attributes:
+        receipt: Deleted rows and requested work.
+        generation: The session's new generation: work under way for the previous generation is out of date.
+        gone: The erased messages, ascending.
+        rewritten: The rewritten messages, ascending.
+        turns: The changed turns, by index.
+    """
+
+    receipt: Receipt
+    generation: int
+    gone: Sequence[int]
+    rewritten: Sequence[int]
+    turns: Collection[int] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the parts of the answer beside the receipt."""
+        return {
+            "generation": self.generation,
+            "messages": {"removed": self.gone, "rewritten": self.rewritten},
+        }
+
+
+def edit_message(db: Transaction, tenant_id: UUID, session_id: str, edit: Edit) -> Changed | None:
+    """Replace the words of an unchanged message, and forget everything derived from the message.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        edit: The new words.
+
+    Returns:
+        The changes; None for a message changed or erased meanwhile.
+    """
+    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    seq = edit.old.seq
+    stored = load_messages(db, tenant_id, session_id, [seq]) if session else []
+    if session is None or stored != [edit.old]:
+        return None
+    if _is_same(edit):
+        return Changed(Receipt(), session.generation, [], [])
+    receipt = Receipt()
+    revoke_work(db, tenant_id, session_id, receipt)
+    readings = drop_readings(db, tenant_id, session_id, receipt)
+    used = forget_uses(db, tenant_id, session_id, [seq], receipt)
+    turn_index = rewrite(db, tenant_id, session_id, edit.new)
+    growth = edit.new.tokens - edit.old.tokens
+    turns, first_seq = touch_turns(db, tenant_id, session_id, {turn_index: growth})
+    exchange(db, tenant_id, (session_id, turn_index, seq), old=used, new=edit.results, receipt=receipt)
+    retell(db, tenant_id, session_id, edit.results.retold, receipt)
+    change = LogChange(frozenset(), frozenset([seq]), turns, first_seq, {seq: growth})
+    return _settle(db, tenant_id, session, change, readings=readings, receipt=receipt)
+
+
+def _is_same(edit: Edit) -> bool:
+    return (edit.new.raw, edit.new.speaker) == (edit.old.raw, edit.old.speaker)
+
+
+def remove_messages(
+    db: Transaction, tenant_id: UUID, session_id: str, seqs: Collection[int], *, reach: int = REACH
+) -> Changed | None:
+    """Erase messages, with the other halves of calls and results, and forget everything derived.
+
+    Message numbers are not given again: the other messages keep their numbers.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        seqs: The messages, at least one.
+        reach: Search distance for the other halves, in messages.
+
+    Returns:
+        The changes; None without such a session or any of the messages.
+    """
+    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    if session is None:
+        return None
+    receipt = Receipt()
+    change = remove_from_log(db, tenant_id, session_id, seqs, reach=reach)
+    if change is None:
+        return None
+    revoke_work(db, tenant_id, session_id, receipt)
+    readings = drop_readings(db, tenant_id, session_id, receipt)
+    receipt.count("message", len(change.gone))
+    used = forget_uses(db, tenant_id, session_id, change.gone, receipt)
+    used |= forget_places(db, tenant_id, session_id, change.lost_places, receipt)
+    release(db, tenant_id, used, receipt)
+    return _settle(db, tenant_id, session, change, readings=readings, receipt=receipt)
+
+
+def forget_summaries(db: Transaction, tenant_id: UUID, session_id: str, versions: Collection[int]) -> Receipt:
+    """Delete versions of a session's summary and everything built on the versions; all are made again.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+        versions: Versions nobody can read any more.
+    """
+    receipt = Receipt()
+    session = lock_existing(db, tenant_id, [session_id]).get(session_id)
+    if session is None:
+        return receipt
+    revoke_work(db, tenant_id, session_id, receipt)
+    starts = select(Summary.from_seq).where(
+        Summary.tenant_id == tenant_id, Summary.session_id == session_id, Summary.version.in_(versions)
+    )
+    seqs = sorted(set(db.execute(starts).scalars()))
+    generation = _renew(db, tenant_id, session, LogChange(frozenset(), frozenset(), {}, 0))
+    receipt.count(
+        "summary", drop_summaries(db, tenant_id, session, generation=generation, seqs=seqs).versions
+    )
+    _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
+    return receipt
+
+
+def _settle(
+    db: Transaction,
+    tenant_id: UUID,
+    before: SessionState,
+    change: LogChange,
+    *,
+    readings: set[str],
+    receipt: Receipt,
+) -> Changed:
+    """Forget everything derived from the changed messages, and request the work to make new."""
+    session_id = before.session_id
+    _forget_passages(db, tenant_id, session_id, change, receipt)
+    drop_plans_of_turns(db, tenant_id, session_id, change.turns, receipt)
+    drop_decisions(db, tenant_id, session_id, list(change.turns), receipt)
+    receipt.count("shadow_read", lapse_reads(db, tenant_id, session_id))
+    generation = _renew(db, tenant_id, before, change)
+    lost = drop_summaries(db, tenant_id, before, generation=generation, seqs=change.seqs)
+    receipt.count("summary", lost.versions)
+    receipt.count("summary_part", lost.parts)
+    receipt.count("chat_prefix", drop_prefix(db, tenant_id, session_id))
+    if lost.versions:
+        _ask(db, tenant_id, WorkKind.SUMMARIZE, session_id, receipt)
+    read_again(db, tenant_id, readings, receipt)
+    return Changed(receipt, generation, sorted(change.gone), sorted(change.rewritten), list(change.turns))
+
+
+def _ask(db: Transaction, tenant_id: UUID, kind: WorkKind, key: str, receipt: Receipt) -> None:
+    enqueue(db, tenant_id, kind, key)
+    receipt.asked.add((kind, key))
+
+
+def _forget_passages(
+    db: Transaction, tenant_id: UUID, session_id: str, change: LogChange, receipt: Receipt
+) -> None:
+    """Remove messages from the recall index; if any message was rewritten, request a new reading."""
+    ranges = _ranges(change.gone)
+    if not change.rewritten and len(ranges) <= MOST_RANGES:
+        removed = sum(
+            erase_passages(db, tenant_id, session_id, from_seq=first, to_seq=last) for first, last in ranges
+        )
+        receipt.count("recall_passage", removed)
+        return
+    removed, rewound = rewind_index(db, tenant_id, session_id, from_seq=change.first_seq)
+    receipt.count("recall_passage", removed)
+    if rewound:
+        _ask(db, tenant_id, WorkKind.RECALL, session_id, receipt)
+
+
+def _ranges(seqs: Collection[int]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for seq in sorted(seqs):
+        if ranges and ranges[-1][1] == seq - 1:
+            ranges[-1] = (ranges[-1][0], seq)
+        else:
+            ranges.append((seq, seq))
+    return ranges
+
+
+def _renew(db: Transaction, tenant_id: UUID, before: SessionState, change: LogChange) -> int:
+    """Begin the session's next generation, with right counts. Returns the new generation.
+
+    Messages left out by an emergency and covered by a summary since stay raw now, as if no emergency had
+    happened.
+    """
+    values: dict[str, object] = {
+        "generation": Session.generation + 1,
+        "history_tokens": max(before.history_tokens + change.growth_after(before.start_seq), 0),
+    }
+    if before.left_out is None:
+        values |= {"cut_seq": 0, "kept_seq": None}
+    elif before.kept_seq in change.gone:
+        values["kept_seq"] = None
+    db.execute(
+        update(Session)
+        .where(Session.tenant_id == tenant_id, Session.session_id == before.session_id)
+        .values(values)
+    )
+    return before.generation + 1

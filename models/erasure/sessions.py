@@ -1,0 +1,201 @@
+"""Erasing a whole session, and everything owned by a user."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import text
+
+from models.artifacts.attachment import drop_session_attachments, drop_user_attachments
+from models.conversations.session import claim_session
+from models.conversations.session_state import SessionState
+from models.database import Transaction
+from models.erasure.artifacts import forget_titles, release
+from models.erasure.derived import (
+    drop_plans_of_session,
+    drop_plans_of_user,
+    drop_readings,
+    drop_readings_of_user,
+    drop_session_work,
+)
+from models.erasure.messages import remove_messages
+from models.erasure.receipt import Receipt
+from models.learning.habits import forget_profile, hold_profiles
+from models.ledger.call import forget_session
+from models.shadow.reads import unlink_reads
+
+WITH_THE_SESSION = (
+    "artifact_use",
+    "chat_prefix",
+    "limit_sighting",
+    "summary_part",
+    "summary",
+    "recall_passage",
+    "recall_term",
+    "recall_progress",
+    "preflight_decision",
+    "preflight_session",
+    "message",
+    "turn",
+)
+"""Tables with rows deleted and counted together with a session."""
+
+WHOLE_LOG = 2**62
+STATEMENT_TIMEOUT_MS = 120_000
+"""Statement timeout of an erasure: deleting a very long log takes longer than a request's timeout."""
+
+COUNT_TIMEOUT_MS = 30_000
+"""Longest wait of a user's erasure for the nightly count of habits."""
+
+
+def take_time(db: Transaction) -> None:
+    """Raise the statement timeout of this transaction above the timeout of other calls."""
+    db.execute(text(f"set local statement_timeout = {STATEMENT_TIMEOUT_MS}"))
+
+
+def erase_session(db: Transaction, tenant_id: UUID, session_id: str) -> Receipt:
+    """Erase a session: the log, all derived data, the work, and the uploads for the session.
+
+    The costs stay in the ledger, without the session's name. A later turn begins a new session of a later
+    generation. Safe to call twice: the second receipt is empty. Turns arriving meanwhile wait, also without
+    an existing session: each is erased whole or begins the session again.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the session.
+        session_id: The session.
+    """
+    take_time(db)
+    return _erase(db, tenant_id, session_id, claim_session(db, tenant_id, session_id))
+
+
+def _erase(db: Transaction, tenant_id: UUID, session_id: str, session: SessionState | None) -> Receipt:
+    """Erase a claimed session, the row standing for the id included."""
+    receipt = Receipt()
+    drop_session_work(db, tenant_id, session_id, receipt)
+    drop_plans_of_session(db, tenant_id, session_id, receipt)
+    drop_readings(db, tenant_id, session_id, receipt)
+    used = _uses(db, tenant_id, session_id)
+    for table in WITH_THE_SESSION:
+        receipt.count(table, _delete_rows(db, table, tenant_id, session_id))
+    attached = drop_session_attachments(db, tenant_id, session_id)
+    receipt.count("artifact_attachment", len(attached))
+    release(db, tenant_id, {*used, *attached}, receipt)
+    forget_titles(db, tenant_id, attached, receipt)
+    receipt.count("shadow_read", unlink_reads(db, tenant_id, session_id))
+    gone = _delete_rows(db, "session", tenant_id, session_id)
+    # Last: whoever writes a call down holds the session's row, so all that name it are to be seen by now.
+    receipt.count("llm_call", forget_session(db, tenant_id, session_id))
+    if session is not None:
+        receipt.count("session", gone)
+        _remember(db, tenant_id, session.generation)
+    return receipt
+
+
+_USES = text(
+    "select distinct artifact_id from artifact_use where tenant_id = :tenant_id "
+    "and session_id = :session_id and artifact_id is not null"
+)
+
+
+def _uses(db: Transaction, tenant_id: UUID, session_id: str) -> Sequence[str]:
+    return db.execute(_USES, {"tenant_id": tenant_id, "session_id": session_id}).scalars().all()
+
+
+_DELETE = {
+    table: text(f"delete from {table} where tenant_id = :tenant_id and session_id = :session_id")  # noqa: S608 (names of ours)
+    for table in (*WITH_THE_SESSION, "session")
+}
+
+
+def _delete_rows(db: Transaction, table: str, tenant_id: UUID, session_id: str) -> int:
+    return db.execute(_DELETE[table], {"tenant_id": tenant_id, "session_id": session_id}).rowcount
+
+
+_REMEMBER = text(
+    "update tenant set erased_generation = :generation "
+    "where tenant_id = :tenant_id and erased_generation < :generation"
+)
+
+
+def _remember(db: Transaction, tenant_id: UUID, generation: int) -> None:
+    """Record the erased generation, so that no later session of the tenant is taken for the erased session.
+
+    See `lock_sessions`.
+    """
+    db.execute(_REMEMBER, {"tenant_id": tenant_id, "generation": generation})
+
+
+_SESSIONS = text(
+    "select distinct session_id from turn where tenant_id = :tenant_id and user_id = :user_id "
+    "order by session_id"
+)
+
+
+def sessions_of_user(db: Transaction, tenant_id: UUID, user_id: str) -> Sequence[str]:
+    """Find the sessions with a turn of the user."""
+    return db.execute(_SESSIONS, {"tenant_id": tenant_id, "user_id": user_id}).scalars().all()
+
+
+_IS_SHARED = text(
+    """
+    select exists (select from turn where tenant_id = :tenant_id and session_id = :session_id
+        and user_id is not null and user_id <> :user_id)
+    """
+)
+_SEQS = text(
+    """
+    select m.seq from turn t
+    join message m on m.tenant_id = t.tenant_id and m.session_id = t.session_id
+        and m.seq between t.first_seq and t.last_seq
+    where t.tenant_id = :tenant_id and t.session_id = :session_id and t.user_id = :user_id
+    """
+)
+_TURNS = text(
+    "delete from turn where tenant_id = :tenant_id and session_id = :session_id and user_id = :user_id"
+)
+
+
+def erase_user_from(db: Transaction, tenant_id: UUID, user_id: str, session_id: str) -> Receipt:
+    """Erase a user's part of a session: the whole session, unless another user has turns there.
+
+    From a shared session, the user's own turns go. Turns without a user stay with the others. The caller's
+    transaction is about this session alone.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the session.
+        user_id: The user.
+        session_id: The session.
+    """
+    place = {"tenant_id": tenant_id, "session_id": session_id, "user_id": user_id}
+    take_time(db)
+    session = claim_session(db, tenant_id, session_id)
+    if not db.execute(_IS_SHARED, place).scalar_one():
+        return _erase(db, tenant_id, session_id, session)
+    seqs = db.execute(_SEQS, place).scalars().all()
+    changed = remove_messages(db, tenant_id, session_id, seqs, reach=WHOLE_LOG) if seqs else None
+    receipt = changed.receipt if changed else Receipt()
+    receipt.count("turn", db.execute(_TURNS, place).rowcount)
+    return receipt
+
+
+def erase_user_belongings(db: Transaction, tenant_id: UUID, user_id: str) -> Receipt:
+    """Erase a user's data outside of sessions: plans, documents, and readings for the user's words.
+
+    Args:
+        db: A transaction.
+        tenant_id: The tenant of the user.
+        user_id: The user.
+    """
+    receipt = Receipt()
+    take_time(db)
+    db.execute(text(f"set local lock_timeout = {COUNT_TIMEOUT_MS}"))
+    hold_profiles(db, tenant_id)
+    drop_plans_of_user(db, tenant_id, user_id, receipt)
+    drop_readings_of_user(db, tenant_id, user_id, receipt)
+    attached = drop_user_attachments(db, tenant_id, user_id)
+    receipt.count("artifact_attachment", len(attached))
+    release(db, tenant_id, attached, receipt)
+    forget_titles(db, tenant_id, attached, receipt)
+    receipt.count("user_profile", forget_profile(db, tenant_id, user_id))
+    return receipt

@@ -1,0 +1,1 @@
+"""Stored results of learning: prior sets, habits and the progress of nights."""

@@ -1,0 +1,52 @@
+"""Settings of learning: reading, decay, judging and keeping, for workers and commands."""
+
+from functools import lru_cache
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class LearningSettings(BaseSettings):
+    """Time and inputs of learning; read from `AFTERTURN_*`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    learn_at_hour_utc: int = Field(
+        3, ge=0, le=23, description="Hour (UTC) from which nightly learning starts."
+    )
+    learn_spread_s: float = Field(
+        3_600, ge=0, description="Seconds over which the learning of tenants is spread."
+    )
+    learn_half_life_days: float = Field(
+        60, gt=0, le=36_500, description="Half-life of a plan's weight, in days."
+    )
+    learn_max_pairs: int = Field(300_000, ge=1_000, le=5_000_000, description="Most feature-tool pairs kept.")
+    learn_page_plans: int = Field(2_000, ge=1, le=50_000, description="Plans read per page.")
+    learn_holdout_share: float = Field(
+        0.2, gt=0, lt=1, description="Share of the newest plans held out for evaluation."
+    )
+    learn_holdout_least: int = Field(20, ge=1, description="Fewest held-out plans for an evaluation.")
+    learn_holdout_most: int = Field(300, ge=1, description="Most held-out plans.")
+    learn_observe_first: bool = Field(
+        default=False, description="Observe a better prior set until a later night confirms the improvement."
+    )
+    learn_keep_sets: int = Field(30, ge=2, description="Newest prior sets kept for rollback.")
+
+    @model_validator(mode="after")
+    def _holdout_is_in_order(self) -> "LearningSettings":
+        if self.learn_holdout_least > self.learn_holdout_most:
+            raise ValueError("learn_holdout_least must be at most learn_holdout_most")
+        return self
+
+    def holdout(self, plans: int) -> int:
+        """Return the number of held-out plans, the newest, for a number of plans."""
+        share = round(plans * self.learn_holdout_share)
+        return min(max(share, self.learn_holdout_least), self.learn_holdout_most)
+
+
+@lru_cache
+def learning_settings() -> LearningSettings:
+    """Read the settings once; later changes are not seen."""
+    return LearningSettings()

@@ -1,0 +1,221 @@
+"""Things made ahead of use: number made and used, tokens spent and saved, by day, without text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+from sqlalchemy import BigInteger, CheckConstraint, Text, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.precompute.worth import Account, Purpose, Record
+from models.base import Base, TenantKey
+from models.catalogs.model_profile import price_per_input_token
+from models.database import Transaction, database_now
+from models.ledger.call import spent_today
+
+BUILT_IN = "extractive"
+"""Name of the free built-in model."""
+
+DAYS = 30
+"""Number of days of counts read."""
+
+
+class Speculation(Base):
+    """Counts of a tenant's things made ahead on a day, by purpose, origin and kind."""
+
+    __tablename__ = "speculation"
+    __table_args__ = (
+        CheckConstraint("purpose in ('reading', 'plan', 'summary')", name="purpose_is_known"),
+        CheckConstraint("made >= 0 and used >= 0 and unused >= 0 and spent_tokens >= 0", name="counts_up"),
+    )
+
+    tenant_id: Mapped[TenantKey]
+    day: Mapped[date] = mapped_column(primary_key=True)
+    purpose: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    origin: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    kind: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    made: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    used: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    unused: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    spent_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+    saved_tokens: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
+
+
+@dataclass(frozen=True)
+class What:
+    """Key of counts.
+
+    Attributes:
+        purpose: Purpose of the things.
+        origin: Origin of the forecast.
+        kind: Kind of an artifact's text; empty for other things.
+    """
+
+    purpose: Purpose
+    origin: str
+    kind: str = ""
+
+
+PREPARED = What(Purpose.SUMMARY, "pause")
+"""Key of summaries prepared for a pause."""
+
+_ADD = text(
+    """
+    insert into speculation (tenant_id, day, purpose, origin, kind, made, used, unused, spent_tokens,
+        saved_tokens)
+    values (:tenant_id, (now() at time zone 'UTC')::date, :purpose, :origin, :kind, :made, :used, :made,
+        :spent, :saved)
+    on conflict (tenant_id, day, purpose, origin, kind) do update set
+        made = speculation.made + excluded.made, used = speculation.used + excluded.used,
+        unused = speculation.unused + excluded.unused,
+        spent_tokens = speculation.spent_tokens + excluded.spent_tokens,
+        saved_tokens = speculation.saved_tokens + excluded.saved_tokens
+    """
+)
+_END_STREAK = text(
+    """
+    update speculation as one set unused = 0 from (
+        select day, purpose, origin, kind from speculation
+        where tenant_id = :tenant_id and purpose = :purpose and unused > 0
+        order by day, origin, kind for no key update
+    ) as held
+    where one.tenant_id = :tenant_id and one.day = held.day and one.purpose = held.purpose
+        and one.origin = held.origin and one.kind = held.kind
+    """
+)
+_SPENT = text(
+    """
+    select coalesce(sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), 0)::bigint from llm_call
+    where tenant_id = :tenant_id and call_id = any(:call_ids)
+    """
+)
+
+
+_SPENT_SINCE = text(
+    """
+    select coalesce(sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), 0)::bigint
+    from llm_call join due_work using (tenant_id, work_id)
+    where tenant_id = :tenant_id and work_id = :work_id and llm_call.created_at >= now() - interval '1 day'
+        and (finished_at is null or llm_call.created_at > finished_at)
+    """
+)
+
+
+def note_made(db: Transaction, tenant_id: UUID, what: What, *, spent_tokens: int) -> None:
+    """Count a made thing, at the end of the transaction, so that two transactions cannot deadlock."""
+    _add(db, tenant_id, what, made=1, spent=spent_tokens)
+
+
+def note_used(db: Transaction, tenant_id: UUID, what: What, *, saved_tokens: int) -> None:
+    """Count a use of a thing, at the end of the transaction, like `note_made`."""
+    db.execute(_END_STREAK, {"tenant_id": tenant_id, "purpose": what.purpose.value})
+    _add(db, tenant_id, what, used=1, saved=saved_tokens)
+
+
+def _add(db: Transaction, tenant_id: UUID, what: What, **counts: int) -> None:
+    named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
+    nothing = {"made": 0, "used": 0, "spent": 0, "saved": 0}
+    db.execute(_ADD, {"tenant_id": tenant_id, **named, **nothing, **counts})
+
+
+def spent_on(db: Transaction, tenant_id: UUID, call_ids: Sequence[UUID]) -> int:
+    """Sum the tokens of calls, in and out."""
+    asked = {"tenant_id": tenant_id, "call_ids": list(call_ids)}
+    return int(db.execute(_SPENT, asked).scalar_one()) if call_ids else 0
+
+
+def spent_since_last(db: Transaction, tenant_id: UUID, work_id: int) -> int:
+    """Sum the tokens of a piece of work since its last end, in and out."""
+    return int(db.execute(_SPENT_SINCE, {"tenant_id": tenant_id, "work_id": work_id}).scalar_one())
+
+
+_STANDING = text(
+    """
+    select coalesce(sum(made) filter (where purpose = :purpose and origin = :origin and kind = :kind), 0),
+        coalesce(sum(used) filter (where purpose = :purpose and origin = :origin and kind = :kind), 0),
+        coalesce(sum(saved_tokens) filter (
+            where purpose = :purpose and origin = :origin and kind = :kind), 0),
+        coalesce(sum(unused) filter (where purpose = :purpose), 0),
+        coalesce(sum(spent_tokens) filter (where day = today), 0),
+        coalesce(sum(spent_tokens) filter (where day >= today - 1), 0),
+        coalesce(sum(saved_tokens) filter (where day >= today - 1), 0),
+        coalesce(sum(spent_tokens), 0)
+    from speculation, (select (now() at time zone 'UTC')::date as today) as clock
+    where tenant_id = :tenant_id and day > today - :days
+    """
+)
+
+
+def find_record(db: Transaction, tenant_id: UUID, what: What) -> tuple[Record, Account]:
+    """Find the record of a tenant's things of a key, and the account of all things."""
+    named = {"purpose": what.purpose.value, "origin": what.origin, "kind": what.kind}
+    row = db.execute(_STANDING, {"tenant_id": tenant_id, "days": DAYS, **named}).one()
+    record, account = map(int, row[:4]), map(int, row[4:])
+    background = spent_today(db, tenant_id, now=database_now(db)).tokens
+    return Record(*record), Account(background, *account)
+
+
+_PAID = text(
+    """
+    select sum(price_usd) / nullif(sum(input_tokens + coalesce(output_tokens, 0)), 0) from (
+        select price_usd, input_tokens, output_tokens from llm_call
+        where tenant_id = :tenant_id and model = :model and state = 'ok' and price_usd is not null
+            and input_tokens > 0 and created_at > now() - interval '1 day'
+        order by created_at desc limit 50
+    ) as newest
+    """
+)
+
+
+def price_share(db: Transaction, tenant_id: UUID, *, maker: str, answering: str, default: float) -> float:
+    """Compute the price of a model's token as a share of another model's input token.
+
+    Args:
+        db: A transaction.
+        tenant_id: The paying tenant.
+        maker: The model that makes things ahead: priced by the tenant's newest calls, else by the list price.
+        answering: The answering model.
+        default: Share for an unknown price; 0 for a free maker, at any list price.
+    """
+    if not default or maker == BUILT_IN:
+        return 0.0
+    whole = price_per_input_token(db, tenant_id, answering) if answering else None
+    own = db.execute(_PAID, {"tenant_id": tenant_id, "model": maker}).scalar()
+    if own is None and maker:
+        own = price_per_input_token(db, tenant_id, maker)
+    return default if own is None or not whole else float(own / whole)
+
+
+@dataclass(frozen=True)
+class MadeAhead:
+    """Sums of a purpose.
+
+    Attributes:
+        purpose: Purpose of the things.
+        made: Number of made things.
+        used: Number of uses of all things.
+        spent_tokens: Tokens of the making models.
+        saved_tokens: Tokens of answering models saved by the uses; may be negative.
+    """
+
+    purpose: str
+    made: int
+    used: int
+    spent_tokens: int
+    saved_tokens: int
+
+
+_SUMS = text(
+    """
+    select purpose, sum(made)::bigint, sum(used)::bigint, sum(spent_tokens)::bigint, sum(saved_tokens)::bigint
+    from speculation where tenant_id = :tenant_id and day between :first and :last
+    group by purpose order by purpose
+    """
+)
+
+
+def made_ahead(db: Transaction, tenant_id: UUID, *, first_day: date, last_day: date) -> list[MadeAhead]:
+    """Sum the things made ahead on a range of days (UTC), both ends included, by purpose."""
+    rows = db.execute(_SUMS, {"tenant_id": tenant_id, "first": first_day, "last": last_day})
+    return [MadeAhead(*row) for row in rows]

@@ -1,0 +1,1 @@
+"""Stored plans of tools, with their outcomes and their erasure."""

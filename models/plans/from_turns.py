@@ -1,0 +1,203 @@
+"""Plans arriving with turns: stored in the transaction of the turns."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import structlog
+from sqlalchemy import func, select, text, update
+
+from context.tool_plans.features import intent_sha, read_features
+from context.tool_plans.outcomes import merge_outcomes
+from context.tool_plans.reported import ReportedPlan, read_reported_plan
+from models.conversations.log import NewTurn
+from models.database import Transaction
+from models.encryption.keys import TextCipher
+from models.plans.outcome import announce_outcome
+from models.plans.plan import (
+    Plan,
+    PlanMethod,
+    PlanSource,
+    PlanStatus,
+    open_plan,
+    outcome_numbers,
+    seal_plan,
+    seal_written,
+)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class TurnPlan:
+    """A plan and the turn of the plan.
+
+    Attributes:
+        session_id: The turn's conversation.
+        turn_id: The turn.
+        user_id: The turn's user.
+        plan: The plan as read.
+        row: Row to store unless the plan is ours; None without steps.
+        completed_at: End of the turn; None when unknown.
+    """
+
+    session_id: str
+    turn_id: str
+    user_id: str | None
+    plan: ReportedPlan
+    row: Mapping[str, Any] | None
+    completed_at: datetime | None = None
+
+
+def plans_of_turns(turns: Iterable[NewTurn]) -> list[TurnPlan | None]:
+    """Read the plans of turns; call before the sessions are locked: intents may be long.
+
+    An unreadable plan is left out, for any reason: the turn is stored all the same.
+
+    Returns:
+        The plan of each turn, if the plan names steps or a plan of ours; otherwise None.
+    """
+    return [_plan_of(turn) if turn.plan else None for turn in turns]
+
+
+def _plan_of(turn: NewTurn) -> TurnPlan | None:
+    try:
+        plan = read_reported_plan(turn.plan or {}, turn.messages)
+        row = _row(turn, plan) if plan and plan.steps else None
+    except Exception as error:  # noqa: BLE001 (a plan is worth less than the turn that brought it)
+        log.warning("turn_plan_unreadable", error=type(error).__name__)
+        return None
+    if plan is None:
+        return None
+    return TurnPlan(turn.session_id, turn.turn_id, turn.user_id, plan, row, turn.completed_at)
+
+
+def store_turn_plans(db: Transaction, tenant_id: UUID, plans: Sequence[TurnPlan]) -> None:
+    """Store plans of turns, with the outcomes given by the turns' own tool results.
+
+    A plan of ours followed by a turn gets the outcomes, and belongs to the turn's session from then on.
+
+    Args:
+        db: The transaction that stores the turns; the sessions are locked.
+        tenant_id: The tenant of the turns.
+        plans: Result of `plans_of_turns` for new turns: plans of duplicates are stored already.
+    """
+    if not plans:
+        return
+    announce_outcome(db, tenant_id)
+    cells = TextCipher(db, tenant_id)
+    rest = _join_followed(cells, plans)
+    if rest:
+        db.execute(_INSERT, {"tenant_id": tenant_id, **_columns([_stored(cells, row) for row in rest])})
+
+
+def _stored(cells: TextCipher, row: Mapping[str, Any]) -> dict[str, Any]:
+    plan_id = row["plan_id"]
+    written = {name: seal_written(cells, plan_id, name, row[name]) for name in ("features", "steps")}
+    texts = {name: value for name, value in row.items() if name not in written}
+    return {**seal_plan(cells, plan_id, texts), **written}
+
+
+def _join_followed(cells: TextCipher, plans: Sequence[TurnPlan]) -> list[Mapping[str, Any]]:
+    """Join outcomes to plans of ours; returns the rows of other plans with steps."""
+    ids = sorted({plan.plan.follows for plan in plans if plan.plan.follows})
+    known = _lock(cells, ids) if ids else {}
+    rest: list[Mapping[str, Any]] = []
+    for plan in plans:
+        row = known.get(plan.plan.follows) if plan.plan.follows else None
+        if row is None or row["session_id"] not in (None, plan.session_id):
+            rest += [plan.row] if plan.row else []
+            continue
+        open_steps = [step for step in row["steps"] if not step.get("outcome")]
+        merged = merge_outcomes(row["steps"], plan.plan.outcomes_of(open_steps))
+        row["steps"], row["session_id"] = list(merged.steps), plan.session_id
+        _follow(cells, plan, row["steps"], is_new=bool(merged.changed))
+    return rest
+
+
+def _lock(cells: TextCipher, plan_ids: Sequence[UUID]) -> dict[UUID, dict[str, Any]]:
+    rows = cells.db.execute(
+        select(Plan.plan_id, Plan.session_id, Plan.steps)
+        .where(Plan.tenant_id == cells.tenant_id, Plan.plan_id.in_(plan_ids), Plan.status == PlanStatus.READY)
+        .order_by(Plan.plan_id)
+        .with_for_update()
+    )
+    return {row["plan_id"]: open_plan(cells, row["plan_id"], row) for row in rows.mappings()}
+
+
+def _follow(cells: TextCipher, plan: TurnPlan, steps: Sequence[Mapping[str, Any]], *, is_new: bool) -> None:
+    plan_id = plan.plan.follows
+    values: dict[str, Any] = {
+        "session_id": plan.session_id,
+        "turn_id": func.coalesce(Plan.turn_id, plan.turn_id),
+        "user_id": func.coalesce(Plan.user_id, plan.user_id),
+    }
+    if is_new and plan_id is not None:
+        values |= {
+            **seal_plan(cells, plan_id, {"steps": list(steps)}),
+            "outcome_at": func.least(func.now(), plan.completed_at) if plan.completed_at else func.now(),
+            "outcome_seq": outcome_numbers.next_value(),
+        }
+    cells.db.execute(
+        update(Plan).where(Plan.tenant_id == cells.tenant_id, Plan.plan_id == plan_id).values(values)
+    )
+
+
+_INSERT = text(
+    """
+    insert into plan_history (tenant_id, plan_id, source, status, session_id, turn_id, user_id, intent,
+        intent_sha, features, complexity, mode, catalog, catalog_digest, model, method, duration_ms, steps,
+        ready_at, outcome_at, outcome_seq)
+    select :tenant_id, p.plan_id, :source, :status, p.session_id, p.turn_id, p.user_id, p.intent,
+        p.intent_sha, p.features, p.complexity, p.mode, p.catalog,
+        case when p.catalog is not null then coalesce(p.catalog_digest, (
+            select c.digest from catalog c where c.tenant_id = :tenant_id and c.name = p.catalog)) end,
+        p.model, :method, p.duration_ms, p.steps, now(),
+        case when p.ended then least(now(), p.completed_at) end,
+        case when p.ended then nextval('plan_outcome_seq') end
+    from unnest(
+        cast(:plan_id as uuid[]), cast(:session_id as text[]), cast(:turn_id as text[]),
+        cast(:user_id as text[]), cast(:intent as text[]), cast(:intent_sha as bytea[]),
+        cast(:features as jsonb[]), cast(:complexity as float8[]), cast(:mode as text[]),
+        cast(:catalog as text[]), cast(:catalog_digest as text[]), cast(:model as text[]),
+        cast(:duration_ms as int[]), cast(:steps as jsonb[]), cast(:ended as boolean[]),
+        cast(:completed_at as timestamptz[])
+    ) as p (plan_id, session_id, turn_id, user_id, intent, intent_sha, features, complexity, mode, catalog,
+        catalog_digest, model, duration_ms, steps, ended, completed_at)
+    """
+).bindparams(source=PlanSource.TURN.value, status=PlanStatus.READY.value, method=PlanMethod.REPORTED.value)
+"""All plans of many turns in one statement: one round trip for any number.
+
+A plan with a catalog and no version is taken to be made from the version in force. The outcome is as old as
+the
+turn: a turn imported later counts with its real time.
+"""
+
+
+def _row(turn: NewTurn, plan: ReportedPlan) -> dict[str, Any]:
+    features = read_features(plan.intent)
+    return {
+        "plan_id": uuid4(),
+        "session_id": turn.session_id,
+        "turn_id": turn.turn_id,
+        "user_id": turn.user_id,
+        "intent": plan.intent,
+        "intent_sha": intent_sha(plan.intent),
+        "features": json.dumps(features.as_json()),
+        "complexity": features.complexity,
+        "mode": plan.mode.value,
+        "catalog": plan.catalog,
+        "catalog_digest": plan.catalog_digest,
+        "model": plan.model,
+        "duration_ms": plan.duration_ms,
+        "steps": json.dumps(plan.steps),
+        "completed_at": turn.completed_at,
+        "ended": any(step.get("outcome") for step in plan.steps),
+    }
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}

@@ -1,0 +1,1 @@
+"""Stored preflight: policies, decisions and labels."""

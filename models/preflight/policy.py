@@ -1,0 +1,231 @@
+"""Preflight: each tenant's policy, and each session's last topic."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import (
+    ARRAY,
+    CheckConstraint,
+    Double,
+    ForeignKeyConstraint,
+    Text,
+    and_,
+    bindparam,
+    func,
+    literal,
+    or_,
+    select,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Mapped, mapped_column
+
+from context.types import Message, Role, Wire
+from models.base import Base, TenantKey, TenantPart
+from models.conversations.log import StoredMessage, Turn
+from models.conversations.session import SESSION_KEY, Session
+from models.database import Transaction
+from models.encryption.keys import TextCipher
+from models.learning.habits import UserProfile
+
+
+class PreflightPolicy(Base):
+    """A tenant's policy in force; without a row, the settings' policy is in force."""
+
+    __tablename__ = "preflight_policy"
+    __table_args__ = (CheckConstraint("version >= 1", name="version_counts_from_1"),)
+
+    tenant_id: Mapped[TenantKey]
+    version: Mapped[int]
+    config: Mapped[dict[str, Any]]
+    updated_at: Mapped[datetime]
+
+
+class PreflightSession(Base):
+    """Topic of a session's last task: empty categories for an unrecognized topic."""
+
+    __tablename__ = "preflight_session"
+    __table_args__ = (
+        ForeignKeyConstraint(["tenant_id", "session_id"], SESSION_KEY, ondelete="CASCADE"),
+        CheckConstraint("confidence between 0 and 1", name="confidence_is_a_share"),
+    )
+
+    tenant_id: Mapped[TenantPart]
+    session_id: Mapped[str] = mapped_column(Text(collation="C"), primary_key=True)
+    categories: Mapped[list[str]] = mapped_column(ARRAY(Text))
+    confidence: Mapped[float] = mapped_column(Double)
+    decided_at: Mapped[datetime]
+
+
+@dataclass(frozen=True)
+class StoredPolicy:
+    """A tenant's policy as put, with the version."""
+
+    version: int
+    config: Mapping[str, Any]
+    updated_at: datetime
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Last topic of a session.
+
+    Attributes:
+        last_turn_index: The newest turn, >= 0.
+        categories: Categories of the last task; None before the first classified task.
+        confidence: Confidence of the categories, in [0, 1].
+        age_s: Age of the decision, in seconds.
+        habits: The user's share of each category, as weights of decisions.
+        recalls: True if some turns are known to recall only.
+    """
+
+    last_turn_index: int
+    categories: Sequence[str] | None
+    confidence: float
+    age_s: float
+    habits: Mapping[str, float] = field(default_factory=dict)
+    recalls: bool = False
+
+
+def find_policy(db: Transaction, tenant_id: UUID) -> StoredPolicy | None:
+    """Find a tenant's own policy; returns None without a policy."""
+    row = db.execute(
+        select(PreflightPolicy.version, PreflightPolicy.config, PreflightPolicy.updated_at).where(
+            PreflightPolicy.tenant_id == tenant_id
+        )
+    ).one_or_none()
+    return StoredPolicy(*row) if row else None
+
+
+def put_policy(db: Transaction, tenant_id: UUID, config: Mapping[str, Any]) -> StoredPolicy:
+    """Put a policy in force. The same policy again changes nothing, not even the version."""
+    row = insert(PreflightPolicy).values(
+        tenant_id=tenant_id, version=1, config=dict(config), updated_at=func.now()
+    )
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=[PreflightPolicy.tenant_id],
+            set_={
+                "version": PreflightPolicy.version + 1,
+                "config": row.excluded.config,
+                "updated_at": func.now(),
+            },
+            where=PreflightPolicy.config.is_distinct_from(row.excluded.config),
+        )
+    )
+    stored = find_policy(db, tenant_id)
+    if stored is None:  # pragma: no cover - the row was just written
+        raise LookupError(tenant_id)
+    return stored
+
+
+_HABITS = (
+    select(func.jsonb_object_agg(UserProfile.category, UserProfile.weight))
+    .join(Turn, and_(Turn.tenant_id == UserProfile.tenant_id, Turn.user_id == UserProfile.user_id))
+    .where(
+        Turn.tenant_id == Session.tenant_id,
+        Turn.session_id == Session.session_id,
+        Turn.turn_index == Session.last_turn_index,
+    )
+    .correlate(Session)
+    .scalar_subquery()
+)
+_RECALLS = or_(Session.summarized_seq > Session.start_seq, Session.cut_seq > Session.start_seq)
+"""True when older turns are hidden from windows, so that only recall shows the words."""
+
+_TOPIC = (
+    select(
+        Session.last_turn_index,
+        PreflightSession.categories,
+        func.coalesce(PreflightSession.confidence, 0.0),
+        func.coalesce(func.extract("epoch", func.now() - PreflightSession.decided_at), 0.0),
+        _HABITS,
+        _RECALLS,
+    )
+    .join(
+        PreflightSession,
+        and_(
+            PreflightSession.tenant_id == Session.tenant_id,
+            PreflightSession.session_id == Session.session_id,
+        ),
+        isouter=True,
+    )
+    .where(Session.tenant_id == bindparam("tenant_id"), Session.session_id == bindparam("session_id"))
+)
+
+
+def find_topic(db: Transaction, tenant_id: UUID, session_id: str) -> Topic | None:
+    """Find the last topic of a session; returns None when no turn of the session was ever accepted."""
+    row = db.execute(_TOPIC, {"tenant_id": tenant_id, "session_id": session_id}).one_or_none()
+    return Topic(row[0], row[1], float(row[2]), float(row[3]), row[4] or {}, bool(row[5])) if row else None
+
+
+_LAST_ASKED = (
+    select(
+        StoredMessage.seq,
+        StoredMessage.body,
+        StoredMessage.wire,
+        func.extract("epoch", func.now() - Session.last_turn_at),
+    )
+    .join(
+        Session,
+        and_(Session.tenant_id == StoredMessage.tenant_id, Session.session_id == StoredMessage.session_id),
+    )
+    .where(
+        StoredMessage.tenant_id == bindparam("tenant_id"),
+        StoredMessage.session_id == bindparam("session_id"),
+        StoredMessage.role == Role.USER,
+        StoredMessage.seq > Session.start_seq,
+    )
+    .order_by(StoredMessage.seq.desc())
+    .limit(bindparam("most"))
+)
+
+
+def load_asked(
+    db: Transaction, tenant_id: UUID, session_id: str, *, most: int
+) -> list[tuple[Message, float]]:
+    """Read the users' last messages in a session, newest first, with the age of the last turn in seconds."""
+    cells = TextCipher(db, tenant_id)
+    rows = db.execute(_LAST_ASKED, {"tenant_id": tenant_id, "session_id": session_id, "most": most})
+    return [
+        (
+            Message(
+                row[0],
+                Role.USER,
+                0,
+                cells.open("message.body", row[1], session_id, row[0]),
+                wire=Wire(row[2]),
+            ),
+            max(float(row[3] or 0.0), 0.0),
+        )
+        for row in rows
+    ]
+
+
+def remember_topic(
+    db: Transaction, tenant_id: UUID, session_id: str, *, categories: Sequence[str], confidence: float
+) -> None:
+    """Store the topic of a session; nothing is stored for a session without a turn. Loss is harmless."""
+    source = select(
+        Session.tenant_id,
+        Session.session_id,
+        literal(list(categories), ARRAY(Text)),
+        literal(confidence, Double),
+        func.now(),
+    ).where(Session.tenant_id == tenant_id, Session.session_id == session_id)
+    row = insert(PreflightSession).from_select(
+        ["tenant_id", "session_id", "categories", "confidence", "decided_at"], source
+    )
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=[PreflightSession.tenant_id, PreflightSession.session_id],
+            set_={
+                "categories": row.excluded.categories,
+                "confidence": row.excluded.confidence,
+                "decided_at": row.excluded.decided_at,
+            },
+        )
+    )

@@ -1,0 +1,1 @@
+"""The state of model providers: calibration, circuit breakers, learned limits and pace."""

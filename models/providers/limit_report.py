@@ -1,0 +1,101 @@
+"""Limits of models for operators and platforms: shown, set, forgotten."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Text, case, delete, literal, select, true
+from sqlalchemy.orm import InstrumentedAttribute
+
+from context.providers.model_names import model_ids
+from models.database import Transaction
+from models.providers.context_limit import (
+    HOLDS_FOR_ITS_SESSION,
+    HOLDS_FOR_THE_TENANT,
+    LIMIT_HOURS,
+    LimitSighting,
+    ModelLimit,
+    TenantSource,
+    hold_limit,
+)
+
+
+@dataclass(frozen=True)
+class KnownLimit:
+    """A limit in force.
+
+    Attributes:
+        model: The model.
+        limit_tokens: The window.
+        source: Source of the limit.
+        session_id: The only session of the limit; None for all sessions of the tenant.
+        seen_at: Time of the last sighting or setting.
+        expires_at: Time of the expiry; None for an operator's limit.
+    """
+
+    model: str
+    limit_tokens: int
+    source: str
+    session_id: str | None
+    seen_at: datetime
+    expires_at: datetime | None
+
+
+def list_limits(
+    db: Transaction, tenant_id: UUID, *, model: str | None = None, limit: int = 1_000
+) -> list[KnownLimit]:
+    """List the limits in force: limits of the whole tenant first, then the newest of sessions."""
+    ends = timedelta(hours=LIMIT_HOURS)
+    held = select(
+        ModelLimit.model,
+        ModelLimit.limit_tokens,
+        ModelLimit.source,
+        literal(None, Text).label("session_id"),
+        ModelLimit.learned_at,
+        case((ModelLimit.source == TenantSource.OPERATOR, None), else_=ModelLimit.learned_at + ends),
+    ).where(
+        ModelLimit.tenant_id == tenant_id,
+        HOLDS_FOR_THE_TENANT,
+        _is_of(ModelLimit.model_id, model),
+    )
+    seen = select(
+        LimitSighting.model,
+        LimitSighting.limit_tokens,
+        LimitSighting.source,
+        LimitSighting.session_id,
+        LimitSighting.seen_at,
+        LimitSighting.seen_at + ends,
+    ).where(
+        LimitSighting.tenant_id == tenant_id,
+        HOLDS_FOR_ITS_SESSION,
+        _is_of(LimitSighting.model_id, model),
+    )
+    rows = db.execute(held.order_by(ModelLimit.model).limit(limit)).all()
+    more = db.execute(seen.order_by(LimitSighting.seen_at.desc()).limit(limit - len(rows))).all()
+    return [KnownLimit(*row) for row in (*rows, *more)]
+
+
+def forget_limits(
+    db: Transaction, tenant_id: UUID, *, model: str | None = None, session_id: str | None = None
+) -> int:
+    """Delete limits, of a model (under any name) or session, or all limits. Returns the number of limits."""
+    of_session = LimitSighting.session_id == session_id if session_id else true()
+    gone = db.execute(
+        delete(LimitSighting).where(
+            LimitSighting.tenant_id == tenant_id, _is_of(LimitSighting.model_id, model), of_session
+        )
+    ).rowcount
+    if session_id is None:
+        held = delete(ModelLimit).where(ModelLimit.tenant_id == tenant_id, _is_of(ModelLimit.model_id, model))
+        gone += db.execute(held).rowcount
+    return gone
+
+
+def set_limit(db: Transaction, tenant_id: UUID, model: str, limit_tokens: int) -> None:
+    """Set a model's window for all sessions of a tenant, as known to an operator, without expiry."""
+    hold_limit(db, tenant_id, model, limit_tokens, TenantSource.OPERATOR)
+
+
+def _is_of(column: InstrumentedAttribute[str], model: str | None) -> ColumnElement[bool]:
+    """Build the condition for limits of a model, under any name; any model without a given model."""
+    return column.in_(model_ids(model)) if model else true()

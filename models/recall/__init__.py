@@ -1,0 +1,1 @@
+"""The recall index of older messages and its search."""

@@ -1,0 +1,190 @@
+"""The search of recall: a few indexed reads, for any length of the session."""
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, combinations
+from typing import Any
+
+from sqlalchemy import text
+
+from context.recall.passages import Passage
+from context.recall.ranking import Hit, RecallStats, find_ranges, weigh_terms
+from context.text.terms import query_terms
+from models.database import Transaction
+from models.encryption.keys import TextCipher
+from models.recall.index import RecallKey, find_secret, passage_row
+
+MAX_HITS = 300
+"""Maximum number of passages read by a search for rare terms."""
+
+_PAIR_TERMS = 3
+_PAIR_HITS = 100
+_RECENT_TOKENS = 200_000
+_RECENT_HITS = 200
+_STRETCH_PASSAGES = 1000
+_SPEAKER = 5
+
+_COUNTS = text("""
+    select progress.passages, progress.tokens, progress.through_seq, term.key, term.passages
+    from recall_progress progress
+    left join recall_term term
+        on term.tenant_id = progress.tenant_id and term.session_id = progress.session_id
+        and term.start_seq = progress.start_seq and term.key = any(cast(:keys as bigint[]))
+    where progress.tenant_id = :tenant_id and progress.session_id = :session_id
+        and progress.start_seq = :start_seq
+""")
+# Which of the terms asked for a passage has: a bit each, since reading its keys back would cost more.
+ASKED = """(
+    select bit_or(1 << (place - 1))
+    from unnest(cast(:asked as bigint[]), cast(:bits as int[])) term (key, place)
+    where key = any({keys})
+)"""
+# The keys are the session's own: searched alone, they lead to few rows by the one right index.
+_BY_KEYS = """
+    with found as materialized (
+        select tenant_id, session_id, start_seq, seq, start, tokens, keys
+        from recall_passage where keys {has} cast(:keys as bigint[]) limit :most
+    )
+    select start, tokens, {asked} from found
+    where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+        and seq <= :through_seq
+"""
+_WITH_ANY = text(_BY_KEYS.format(has="&&", asked=ASKED.format(keys="found.keys")))
+_WITH_ALL = text(_BY_KEYS.format(has="@>", asked=ASKED.format(keys="found.keys")))
+_LATEST = text(f"""
+    select start, tokens, {ASKED.format(keys="recall_passage.keys")} from recall_passage
+    where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+        and keys @> cast(:keys as bigint[]) and seq <= :through_seq and start > :after
+    order by start desc limit :most
+""")  # noqa: S608 (parts of our own)
+_STRETCHES = text(f"""
+    select stretch.seq, stretch.turn_index, line, part, parts, speaker, body, start, stretch.tokens,
+        {ASKED.format(keys="stretch.keys")}, turn.completed_at
+    from unnest(cast(:firsts as bigint[]), cast(:lasts as bigint[])) wanted (first, last)
+    cross join lateral (
+        select * from recall_passage
+        where tenant_id = :tenant_id and session_id = :session_id and start_seq = :start_seq
+            and seq <= :through_seq and start between wanted.first and wanted.last
+        order by start limit :most
+    ) stretch
+    left join turn
+        on turn.tenant_id = stretch.tenant_id and turn.session_id = stretch.session_id
+        and turn.turn_index = stretch.turn_index
+    order by start
+""")  # noqa: S608 (parts of our own)
+
+
+@dataclass(frozen=True)
+class FoundPassages:
+    """Result of a search.
+
+    Attributes:
+        passages: Passages in the order of the session.
+        stats: The session's counts.
+        weights: Weights of the question's terms.
+        indexed_through: Last indexed message; the maximum without a question.
+    """
+
+    passages: list[Passage]
+    stats: RecallStats
+    weights: dict[str, float] = field(default_factory=dict)
+    indexed_through: int = sys.maxsize
+
+
+def find_passages(
+    db: Transaction, index: RecallKey, query: str, *, through_seq: int, max_tokens: int
+) -> FoundPassages:
+    """Find the passages possibly relevant to a query, with a bounded amount of work.
+
+    Args:
+        db: A connection.
+        index: Key of the index.
+        query: The new message.
+        through_seq: Last message to find: later messages are in the window.
+        max_tokens: Wanted tokens; two to four times as many are loaded.
+
+    Returns:
+        Passages for `choose_blocks`; none when the session has none of the query's terms.
+    """
+    terms = query_terms(query)
+    if not terms or max_tokens <= 0:
+        return FoundPassages([], RecallStats(0, {}))
+    keys = index.term_keys(terms, find_secret(db, index))
+    stats, tokens, indexed_through = _count(db, index, keys)
+    weights = weigh_terms(list(keys), stats)
+    if not weights:
+        return FoundPassages([], stats, indexed_through=indexed_through)
+    search = _Search(db, index, through_seq, {keys[term]: term for term in weights})
+    hits = search.hits(_rare_keys(stats, keys, weights), from_start=tokens - _RECENT_TOKENS)
+    ranges = find_ranges(hits, weights, max_tokens=max_tokens)
+    return FoundPassages(search.load(ranges) if ranges else [], stats, weights, indexed_through)
+
+
+def _count(db: Transaction, index: RecallKey, keys: Mapping[str, int]) -> tuple[RecallStats, int, int]:
+    """Read the number of passages of each term, the tokens of all passages, and the end of the index."""
+    rows = db.execute(_COUNTS, {**index.columns(), "keys": list(keys.values())}).all()
+    passages, tokens, through_seq = rows[0][:3] if rows else (0, 0, 0)
+    found = {row[3]: row[4] for row in rows}
+    counts = {term: found.get(key, 0) for term, key in keys.items()}
+    return RecallStats(passages, counts), tokens, through_seq
+
+
+def _rare_keys(stats: RecallStats, keys: Mapping[str, int], weights: Mapping[str, float]) -> list[int]:
+    """Choose the rarest terms, with at most `MAX_HITS` passages together."""
+    totals = accumulate(stats.frequencies[term] for term in weights)
+    return [keys[term] for term, total in zip(weights, totals, strict=True) if total <= MAX_HITS]
+
+
+class _Search:
+    """A search: index, range and terms, the rarest first."""
+
+    def __init__(self, db: Transaction, index: RecallKey, through_seq: int, asked: Mapping[int, str]) -> None:
+        self._db, self._index = db, index
+        self._common = list(asked)
+        bits = list(range(1, len(asked) + 1))
+        self._values = {**index.columns(), "through_seq": through_seq, "asked": self._common, "bits": bits}
+        self._terms = Terms(asked.values())
+
+    def hits(self, rare: list[int], *, from_start: int) -> list[Hit]:
+        """Find all passages with a rare term; without rare terms, passages with two terms, and the latest."""
+        if rare:
+            rows = self._run(_WITH_ANY, keys=rare, most=2 * MAX_HITS)
+        else:
+            rows = self._run(_LATEST, keys=self._common[:1], after=from_start, most=_RECENT_HITS)
+            for pair in combinations(self._common[:_PAIR_TERMS], 2):
+                rows += self._run(_WITH_ALL, keys=list(pair), most=_PAIR_HITS)
+        found = {start: Hit(start, tokens, self._terms[bits]) for start, tokens, bits in rows}
+        return [found[start] for start in sorted(found)]
+
+    def load(self, ranges: Sequence[tuple[int, int]]) -> list[Passage]:
+        """Load the passages starting in the ranges, in order."""
+        firsts, lasts = zip(*ranges, strict=True)
+        rows = self._run(_STRETCHES, firsts=list(firsts), lasts=list(lasts), most=_STRETCH_PASSAGES)
+        cells = TextCipher(self._db, self._index.tenant_id)
+        return [self._passage(cells, row) for row in rows]
+
+    def _passage(self, cells: TextCipher, row: Any) -> Passage:
+        place = passage_row(self._index, row.start)
+        speaker = cells.open("recall_passage.speaker", row.speaker, *place)
+        body = cells.open("recall_passage.body", row.body, *place)
+        *facts, asked, completed_at = row
+        said_on = completed_at.date() if completed_at else None
+        return Passage(
+            *[*facts[:_SPEAKER], speaker, body, *facts[_SPEAKER + 2 :], self._terms[asked], said_on]
+        )
+
+    def _run(self, statement: Any, **parameters: Any) -> list[Any]:
+        return list(self._db.execute(statement, {**self._values, **parameters}).all())
+
+
+class Terms(dict[int | None, frozenset[str]]):
+    """Sets of terms by bits; few sets occur, and each is made once."""
+
+    def __init__(self, asked: Iterable[str]) -> None:
+        super().__init__({None: frozenset()})
+        self._asked = list(asked)
+
+    def __missing__(self, bits: int) -> frozenset[str]:
+        terms = frozenset(term for place, term in enumerate(self._asked) if bits >> place & 1)
+        return self.setdefault(bits, terms)

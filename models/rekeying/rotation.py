@@ -1,0 +1,209 @@
+"""Rotate keys: seal stored text anew, in short transactions."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Literal
+from uuid import UUID
+
+from sqlalchemy import func, select, text, update
+
+from context.focus import normalise
+from models.artifacts.focus_key import MARK_OF_KEYED, stored_key
+from models.artifacts.plan import drop_other_questions
+from models.artifacts.summary import SummaryKey, open_focus, seal_focus, text_row
+from models.conversations.session import lock_existing
+from models.database import Transaction
+from models.encryption.forgotten import delete_key
+from models.encryption.keys import TextCipher, WrappedTextKey, keep_no_longer, unwrap, wrap
+from models.encryption.settings import seals, text_settings
+from models.erasure.derived import rewind_index
+from models.rekeying.columns import COLUMNS, change_cells, drop_other_parts, find_stale_indexes, mark_index
+from models.shadow.reads import lapse_sealed_reads
+from models.tenants.tenant import Tenant
+from models.work.queue import WorkKind, enqueue
+
+_PARTS = tuple(SummaryKey.__dataclass_fields__)
+_IS_ROW = " and ".join(f"{name} = :{name}" for name in _PARTS)
+
+_FIND = text(
+    f"""
+    select {", ".join(_PARTS)}, focus, terms, text as content from artifact_summary
+    where tenant_id = :tenant_id and focus_key <> 'general'
+        and starts_with(focus_key, '{MARK_OF_KEYED}') = :keyed
+    limit :most for update skip locked
+    """  # noqa: S608 (names of our own)
+)
+_DROP = text(f"delete from artifact_summary where tenant_id = :tenant_id and {_IS_ROW}")  # noqa: S608
+_MOVE = text(
+    f"""
+    update artifact_summary set focus_key = :new_key, focus = :focus, terms = :terms, text = :content
+    where tenant_id = :tenant_id and {_IS_ROW} and not exists (
+        select from artifact_summary as other where other.tenant_id = :tenant_id
+            and other.focus_key = :new_key and other.artifact_id = :artifact_id and other.model = :model
+            and other.prompt_version = :prompt_version and other.size_class = :size_class
+            and other.language = :language)
+    """  # noqa: S608
+)
+"""If an equal entry was requested meanwhile, the new entry stays."""
+
+
+def rekey_readings(db: Transaction, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int) -> int:
+    """Change some entries of the focus cache to the other kind of key, and seal the words for the new cell.
+
+    Returns:
+        Number of entries; fewer than `most` when no unlocked entry is left.
+
+    Raises:
+        TextUnavailableError: The tenant's key is not available; nothing was changed.
+    """
+    cells = TextCipher(db, tenant_id)
+    asked = {"tenant_id": tenant_id, "keyed": to == "plain", "most": most}
+    rows = db.execute(_FIND, asked).mappings().all()
+    for row in rows:
+        old = SummaryKey(**{name: row[name] for name in _PARTS})
+        place = {"tenant_id": tenant_id, **old.__dict__}
+        if not db.execute(_MOVE, {**place, **_moved(cells, old, row, to)}).rowcount:
+            db.execute(_DROP, place)
+    return len(rows)
+
+
+def _moved(cells: TextCipher, old: SummaryKey, row: Any, to: str) -> dict[str, Any]:
+    focus, terms = open_focus(cells, old, row["focus"], row["terms"])
+    content = cells.open_if("artifact_summary.text", row["content"], *text_row(old))
+    named = old.focus_key if to == "sealed" else normalise(focus).key
+    new = SummaryKey(**{**old.__dict__, "focus_key": stored_key(cells, named)})
+    return {
+        "new_key": new.focus_key,
+        **seal_focus(cells, new, focus, terms),
+        "content": cells.seal_if("artifact_summary.text", content, *text_row(new)),
+    }
+
+
+AT_ONCE = 200
+"""Number of rows in a transaction: locked for some milliseconds."""
+
+Transactions = Callable[[], AbstractContextManager[Transaction]]
+
+
+def rotate_keys(transactions: Transactions, *, most: int = AT_ONCE) -> Iterator[int]:
+    """Wrap every tenant's key with the first master key; no text is touched.
+
+    The work runs in short transactions: stopped anywhere, every key opens, and the next call goes on. Readers
+    and writers of text do not wait.
+
+    Args:
+        transactions: Opens a transaction.
+        most: Number of keys in a transaction, >= 1.
+
+    Yields:
+        Number of newly wrapped keys, after each transaction.
+
+    Raises:
+        TextUnavailableError: A key does not open with the available master keys; the transaction changed
+            nothing.
+    """
+    changed = most
+    while changed == most:
+        with transactions() as db:
+            changed = _rotate_some(db, most)
+        if changed:
+            yield changed
+
+
+def _rotate_some(db: Transaction, most: int) -> int:
+    first = next(iter(text_settings().masters), "")
+    old = db.execute(
+        select(WrappedTextKey.tenant_id, WrappedTextKey.master_id, WrappedTextKey.wrapped)
+        .where(WrappedTextKey.master_id != first)
+        .order_by(WrappedTextKey.tenant_id)
+        .limit(most)
+        .with_for_update()
+    ).all()
+    for row in old:
+        master_id, wrapped = wrap(row.tenant_id, unwrap(row.tenant_id, row.master_id, row.wrapped))
+        db.execute(
+            update(WrappedTextKey)
+            .where(WrappedTextKey.tenant_id == row.tenant_id)
+            .values(master_id=master_id, wrapped=wrapped, wrapped_at=func.now())
+        )
+    return len(old)
+
+
+def change_rows(
+    transactions: Transactions, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int = AT_ONCE
+) -> Iterator[tuple[str, int]]:
+    """Seal or open all rows of a tenant in short transactions; stopped anywhere, a later call goes on.
+
+    Recall indexes begin anew with the other hashing of terms: recall finds less until the indexes are made
+    again, as requested in the same transaction.
+
+    Args:
+        transactions: Opens a transaction.
+        tenant_id: The tenant of the rows.
+        to: New form of the rows.
+        most: Number of rows in a transaction, >= 1.
+
+    Yields:
+        Changed column and number of rows, after each transaction.
+
+    Raises:
+        ValueError: New rows are written the other way, so that the work would not end.
+        TextUnavailableError: The tenant's key is not available.
+    """
+    if (to == "sealed") is not seals():
+        raise ValueError(f"rows become {to} only where new ones do")
+    while sessions := _rewind(transactions, tenant_id, keyed=to == "sealed", most=most):
+        yield "recall index", sessions
+    with transactions() as db:
+        drop_other_parts(db, tenant_id, sealed=to == "sealed")
+        if to == "plain":
+            lapse_sealed_reads(db, tenant_id)
+    yield from _rekey(transactions, tenant_id, to=to, most=most)
+    for column in COLUMNS:
+        changed = most
+        while changed == most:
+            with transactions() as db:
+                changed = change_cells(db, tenant_id, column, to=to, most=most)
+            if changed:
+                yield column.cell, changed
+
+
+def _rekey(
+    transactions: Transactions, tenant_id: UUID, *, to: Literal["sealed", "plain"], most: int
+) -> Iterator[tuple[str, int]]:
+    """Move entries to the other kind of key; plans for a context are deleted and made again."""
+    with transactions() as db:
+        drop_other_questions(db, tenant_id, keyed=to == "sealed")
+    changed = most
+    while changed == most:
+        with transactions() as db:
+            changed = rekey_readings(db, tenant_id, to=to, most=most)
+        if changed:
+            yield "artifact_summary.focus_key", changed
+
+
+def _rewind(transactions: Transactions, tenant_id: UUID, *, keyed: bool, most: int) -> int:
+    with transactions() as db:
+        sessions = find_stale_indexes(db, tenant_id, keyed=keyed, most=most)
+        lock_existing(db, tenant_id, sorted(sessions))
+        for session_id in sessions:
+            rewind_index(db, tenant_id, session_id, from_seq=1)
+            mark_index(db, tenant_id, session_id, keyed=keyed)
+            enqueue(db, tenant_id, WorkKind.RECALL, session_id)
+    return len(sessions)
+
+
+def forget_text_key(db: Transaction, tenant_id: UUID) -> bool:
+    """Delete a tenant's key: sealed text is lost, except in backups with the key. False without a key."""
+    keep_no_longer(tenant_id)
+    return delete_key(db, tenant_id)
+
+
+def list_text_tenants(db: Transaction) -> list[tuple[UUID, str, str | None]]:
+    """List every tenant with the name and the master key of the tenant's key."""
+    rows = db.execute(
+        select(Tenant.tenant_id, Tenant.name, WrappedTextKey.master_id)
+        .outerjoin(WrappedTextKey, WrappedTextKey.tenant_id == Tenant.tenant_id)
+        .order_by(Tenant.name)
+    )
+    return [(row[0], row[1], row[2]) for row in rows]

@@ -1,0 +1,1 @@
+"""Retention: how long data is kept, and its removal afterwards."""

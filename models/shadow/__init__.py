@@ -1,0 +1,1 @@
+"""Shadow mode: recorded reads, their judgement and reports."""

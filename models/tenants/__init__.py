@@ -1,0 +1,1 @@
+"""Tenants: keys, rates and the separation of their rows."""

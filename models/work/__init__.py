@@ -1,0 +1,1 @@
+"""Due work: the queue in Postgres, its kinds, leases, waits and losses."""

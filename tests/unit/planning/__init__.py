@@ -1,1 +1,0 @@
-"""Planning, tested as pure functions."""

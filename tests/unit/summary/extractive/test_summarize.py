@@ -1,0 +1,332 @@
+# ruff: noqa: RUF001 - conversations in several scripts
+"""The built-in model: what it keeps, in which shape, and how fast."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.extractive_summaries import Tally, read_conversations, roll, to_messages
+from context.conversation.transcript import LineKind, RenderedLine, participants, render_transcript
+from context.summary.extractive.summarize import summarize
+from context.summary.gate import Covered, Draft, judge_summary
+from context.summary.prompt import SummaryInput
+from context.summary.sections import Section, read_sections, section_titles
+from context.text.language import main_language
+from context.tokens.text import count_text
+from context.types import Message, Role
+from tests.data import data_dir
+from tests.unit.linear.growth import grows_in_proportion
+
+
+def said(seq: int, text: str, who: str = "Ana (user)") -> RenderedLine:
+    role = Role.USER if who.endswith("user)") or who == "user" else Role.ASSISTANT
+    return RenderedLine(seq, LineKind.TEXT, role, who, text, seq)
+
+
+def called(seq: int, text: str, outcome: str | None, *, failed: bool = False) -> list[RenderedLine]:
+    name = text.partition("(")[0]
+    lines = [RenderedLine(seq, LineKind.CALL, Role.ASSISTANT, "assistant", text, seq, call_id=f"c{seq}")]
+    if outcome is not None:
+        lines.append(RenderedLine(seq + 1, LineKind.RESULT, Role.TOOL, name, outcome, seq, failed, f"c{seq}"))
+    return lines
+
+
+CHAT = (
+    said(1, "I want an importer for the invoices in /srv/billing/2024. It must never delete a source file."),
+    said(2, "Understood. Which format do the invoices have?", "assistant"),
+    said(3, "CSV. Let's go with pandas because we know it.", "Ben (user)"),
+    *called(4, 'read(path="/srv/billing/2024/a.csv")', "id,amount\nINV-2041,99.90"),
+    *called(6, 'write(path="/srv/importer.py", content="…")', "Error: disk full", failed=True),
+    said(8, "The disk is full. Should I clean /tmp first?", "assistant"),
+)
+FILLER = tuple(
+    said(seq, f"Some more words about the weather and the garden, part {seq}.") for seq in range(20, 60)
+)
+
+
+def ask(
+    lines: Sequence[RenderedLine], budget: int = 400, previous: str | None = None, *, aggressive: bool = False
+) -> str:
+    return summarize(SummaryInput(tuple(lines), budget, "en", previous, participants(lines), aggressive))
+
+
+def points(summary: str, section: Section) -> str:
+    return "\n".join(read_sections(summary).get(section, []))
+
+
+def test_the_first_line_says_what_it_is() -> None:
+    assert ask((*CHAT, *FILLER)).startswith("Extractive notes")
+
+
+def test_a_rule_is_kept_word_for_word_with_who_said_it() -> None:
+    assert "[1] Ana (user): It must never delete a source file." in points(
+        ask((*CHAT, *FILLER)), Section.CONSTRAINTS
+    )
+
+
+def test_a_decision_is_credited_to_the_right_person() -> None:
+    assert "[3] Ben (user): CSV. Let's go with pandas" in points(ask((*CHAT, *FILLER)), Section.DECISIONS)
+
+
+def test_an_unanswered_question_is_open() -> None:
+    earlier = [replace(line, seq=line.seq - 100) for line in FILLER]
+    summary = ask((*earlier, *CHAT))
+    assert "Should I clean /tmp first?" in points(summary, Section.OPEN)
+    assert "Which format" not in points(summary, Section.OPEN)
+
+
+def test_a_call_is_kept_with_its_arguments_its_outcome_and_its_evidence() -> None:
+    summary = ask((*CHAT, *FILLER), budget=600)
+    assert 'read(path="/srv/billing/2024/a.csv") -> ok: id,amount INV-2041,99.90 [4-5]' in points(
+        summary, Section.DONE
+    )
+
+
+def test_a_failed_call_is_open_and_not_done() -> None:
+    summary = ask((*CHAT, *FILLER), budget=600)
+    assert "-> error: Error: disk full [6-7]" in points(summary, Section.OPEN)
+    assert "disk full" not in points(summary, Section.DONE)
+
+
+def test_a_failure_that_was_overcome_is_open_no_more() -> None:
+    lines = (*CHAT, *called(9, 'write(path="/srv/importer.py", content="x")', "written"), *FILLER)
+    assert "write(" not in points(ask(lines, budget=600), Section.OPEN)
+
+
+def test_a_failure_of_the_last_summary_is_settled_by_a_later_success() -> None:
+    first = ask((*CHAT, *FILLER), budget=600)
+    later = (*called(70, 'write(path="/srv/importer.py")', "written"), *FILLER)
+    assert "disk full" not in points(ask(later, 600, previous=first), Section.OPEN)
+
+
+def test_names_are_listed_letter_by_letter() -> None:
+    assert "/srv/billing/2024" in ask((*CHAT, *FILLER))
+
+
+def test_rules_and_names_outlive_ten_summaries_of_other_things() -> None:
+    summary = ask((*CHAT, *FILLER))
+    for round_ in range(10):
+        lines = [replace(line, seq=100 + 50 * round_ + place) for place, line in enumerate(FILLER)]
+        lines.append(said(149 + 50 * round_, f"Now look at report-{round_}.pdf, please."))
+        summary = ask(lines, previous=summary)
+    assert "It must never delete a source file." in points(summary, Section.CONSTRAINTS)
+    assert "/srv/billing/2024" in summary
+
+
+def test_a_prose_summary_of_another_model_is_carried_on() -> None:
+    previous = "Ana needs the importer by 2024-06-01. Ben owns the review of PR-17."
+    assert "Ben owns the review of PR-17." in ask(FILLER, previous=previous)
+
+
+def test_a_pasted_number_in_brackets_is_no_evidence() -> None:
+    lines = (*called(4, 'run(cmd="x")', "line [9999] reached"), *FILLER)
+    summary = ask(lines, budget=600)
+    assert "[9999]" not in summary
+    assert "(9999)" in summary
+
+
+GROUP = (
+    said(1, "Which port does the new gateway listen on?"),
+    said(2, "The new gateway listens on port 8443.", "Bob (user)"),
+    said(3, "It must have been a long day for you, Bob."),
+    *(said(n, f"Note {n}: the {w} was moved to shelf {n} today.", "Bob (user)") for n, w in
+      enumerate(("lamp", "chair", "table", "clock", "radio", "carpet", "mirror", "ladder") * 9, 4)),
+)  # fmt: skip
+
+
+def test_a_question_is_settled_by_any_other_speaker_and_stands_beside_its_answer() -> None:
+    summary = ask(GROUP, budget=900)
+    assert (
+        "[1] Ana (user): Which port does the new gateway listen on? "
+        "-> [2] Bob (user): The new gateway listens on port 8443." in summary
+    )
+    assert Section.OPEN not in read_sections(summary)
+
+
+def test_a_guess_is_no_constraint() -> None:
+    assert Section.CONSTRAINTS not in read_sections(ask(GROUP, budget=900))
+
+
+def test_the_last_question_of_a_group_is_open() -> None:
+    assert "Who has the key?" in points(ask((*GROUP, said(99, "Who has the key?"))), Section.OPEN)
+
+
+def test_a_carried_question_is_settled_by_another_person() -> None:
+    previous = "## Open work\n- [9] Ana (user): Who has the key of the depot?"
+    assert "Who has the key" not in points(
+        ask((said(20, "I do.", "Bob (user)"), *FILLER), previous=previous), Section.OPEN
+    )
+    own = [replace(line, speaker="Ana (user)") for line in FILLER]
+    assert "Who has the key" in points(ask(own, previous=previous), Section.OPEN)
+
+
+def test_a_value_that_changed_shows_its_newest_and_the_one_before() -> None:
+    lines = (
+        said(1, "My mortgage was pre-approved for $350,000 by the bank."),
+        *FILLER,
+        said(90, "My mortgage was pre-approved for $400,000 by the bank."),
+    )
+    summary = ask(lines, budget=500)
+    assert "($350,000 [1] -> $400,000 [90])" in summary
+    assert "[1] Ana (user): My mortgage" not in summary
+
+
+def test_the_same_words_about_two_things_are_no_change() -> None:
+    lines = (said(1, "The flight HAT023 costs $364 a seat."), said(2, "The flight HAT134 costs $580 a seat."))
+    assert "->" not in ask((*lines, *FILLER), budget=900)
+
+
+def test_lines_of_several_days_say_which_day_and_pass_the_gate() -> None:
+    days = (date(2023, 5, 8), date(2023, 6, 1))
+    messages = [
+        Message(
+            n,
+            Role.USER,
+            30,
+            json.dumps(
+                {"role": "user", "content": f"I moved lamp {n} to shelf {n} yesterday, near the door."}
+            ),
+            speaker="Ana" if n % 2 else "Bo",
+            day=days[n > 10],
+        )
+        for n in range(1, 21)
+    ]
+    lines = render_transcript(messages)
+    assert str(lines[0]).startswith("[1 · 8 May 2023] Ana (user): ")
+    assert str(lines[1]).startswith("[2] Bo (user): ")
+    assert str(lines[10]).startswith("[11 · 1 Jun 2023] Ana (user): ")
+    text = ask(lines, budget=300)
+    assert "[20 · 1 Jun 2023] Bo (user): I moved lamp 20" in text
+    verdict = judge_summary(Draft(text, count_text(text), "stop"), Covered(lines, 900, language="en"))
+    assert verdict.reason is None
+    assert "[20 · 1 Jun 2023] Bo (user): I moved lamp 20" in verdict.text
+
+
+def test_every_stretch_of_a_talk_is_spoken_for_and_the_budget_is_used() -> None:
+    topics = ("harbour", "library", "bakery", "airport", "theatre", "museum")
+    lines = [
+        said(20 * place + n, f"The {topic} has {topic} matter {topic}-{n} to settle with its {topic} staff.")
+        for place, topic in enumerate(topics)
+        for n in range(1, 20)
+    ]
+    summary = ask(lines, budget=600)
+    assert all(topic in summary for topic in topics)
+    assert count_text(summary) >= 0.9 * 600
+
+
+CONVERSATIONS = {
+    "de": (
+        "Bitte verschiebe die Rechnung INV-2041 nach /srv/billing. Du darfst sie auf keinen Fall löschen.",
+        "Ist das für alle Rechnungen so, oder nur für diese?",
+    ),
+    "fr": (
+        "Déplace la facture INV-2041 vers /srv/billing, s'il te plaît. Il ne faut jamais la supprimer.",
+        "Est-ce que c'est pour toutes les factures ou pour celle-ci ?",
+    ),
+    "es": (
+        "Por favor mueve la factura INV-2041 a /srv/billing. Nunca la borres.",
+        "¿Es para todas las facturas o solo para esta?",
+    ),
+    "ru": (
+        "Перенеси счёт INV-2041 в /srv/billing. Никогда не удаляй его.",
+        "Это для всех счетов или только для этого?",
+    ),
+    "zh": ("请把发票 INV-2041 移到 /srv/billing。绝不要删除它。", "是所有发票都这样，还是只有这一张？"),
+    "ja": (
+        "請求書 INV-2041 を /srv/billing に移してください。絶対に削除しないでください。",
+        "すべての請求書についてですか。",
+    ),
+    "ko": (
+        "청구서 INV-2041 을 /srv/billing 으로 옮겨 주세요. 절대 삭제하지 마세요.",
+        "모든 청구서에 해당하나요?",
+    ),
+    "ar": ("من فضلك انقل الفاتورة INV-2041 إلى /srv/billing. لا تحذفها أبدا.", "هل هذا لكل الفواتير؟"),
+    "he": ("העבר בבקשה את החשבונית INV-2041 אל /srv/billing. אסור למחוק אותה.", "האם זה לכל החשבוניות?"),
+    "hi": ("कृपया चालान INV-2041 को /srv/billing में ले जाएँ। इसे कभी न हटाएँ।", "क्या यह सभी चालानों के लिए है?"),
+}
+
+
+@pytest.mark.parametrize("language", CONVERSATIONS)
+def test_a_conversation_in_any_language_passes_the_gate_with_its_own_titles(language: str) -> None:
+    order, question = CONVERSATIONS[language]
+    lines = tuple(
+        line
+        for start in range(1, 40, 4)
+        for line in (
+            said(start, order),
+            *called(start + 1, f'look(page={start}, path="/srv/{start}.csv")', "fine"),
+            said(start + 3, question, "assistant"),
+        )
+    )
+    assert main_language(line.text for line in lines if line.role is Role.USER) == language
+    text = summarize(SummaryInput(lines, 500, language), count=count_text)
+    assert f"## {section_titles(language)[Section.CONSTRAINTS]}" in text
+    covered = Covered(lines, sum(count_text(str(line)) for line in lines), language=language)
+    assert judge_summary(Draft(text, count_text(text), "stop"), covered).reason is None
+
+
+LINES = st.lists(
+    st.tuples(st.text(max_size=120), st.sampled_from(["Ana (user)", "user", "assistant"]), st.booleans()),
+    max_size=25,
+)
+
+
+@settings(max_examples=60)
+@given(LINES, st.integers(0, 400), st.none() | st.text(max_size=400), st.booleans())
+def test_it_never_exceeds_its_budget_and_always_says_the_same(
+    words: list[tuple[str, str, bool]], budget: int, previous: str | None, aggressive: bool
+) -> None:
+    lines = tuple(
+        line
+        for seq, (text, who, calls) in enumerate(words, start=1)
+        for line in (called(seq, f"run({text})", text) if calls else [said(seq, text, who)])
+    )
+    request = SummaryInput(lines, budget, "en", previous, aggressive=aggressive)
+    summary = summarize(request)
+    assert summary == summarize(request)
+    assert count_text(summary) <= budget
+
+
+def test_little_to_say_in_little_room_is_not_larger_than_what_it_covers() -> None:
+    summary = ask(CHAT, 10_000)
+    assert count_text(summary) < sum(count_text(line.text) for line in CHAT)
+
+
+def test_less_space_is_used_when_it_is_asked_for() -> None:
+    lines = (*CHAT, *FILLER)
+    assert len(ask(lines, 400, aggressive=True)) < len(ask(lines, 400))
+
+
+@pytest.mark.data
+def test_a_recorded_session_is_summarized_in_time_with_its_messages() -> None:
+    data_dir("pi_sessions")
+    messages = to_messages(next(read_conversations("pi_sessions")))
+
+    def summary(text: str) -> object:
+        lines = render_transcript(messages[: len(text) // 50])
+        return summarize(SummaryInput(lines, 2000, "en"), count=count_text)
+
+    assert len(messages) > 320
+    assert grows_in_proportion(summary, "x".__mul__)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "least", "budget", "how_many"),
+    [("pi_sessions", 6000, 1500, 1), ("tau_airline", 300, 700, 20), ("livemcp", 1000, 1000, 20)],
+)
+def test_recorded_conversations_roll_through_the_gate(
+    name: str, least: int, budget: int, how_many: int
+) -> None:
+    data_dir(name)
+    tally = Tally()
+    for _, bodies in zip(range(how_many), read_conversations(name), strict=False):
+        roll(to_messages(bodies), least, budget, tally)
+    accepted = sum(verdict.accepted for verdict in tally.verdicts)
+    assert accepted >= 0.95 * len(tally.verdicts)
+    assert tally.over_budget == 0

@@ -1,0 +1,1 @@
+"""The nightly jobs that learn from stored plans."""

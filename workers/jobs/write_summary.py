@@ -1,0 +1,397 @@
+"""Writing of a segment's notes: chunk by chunk, each judged, finished chunks kept for a resume."""
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from context.conversation.transcript import (
+    RenderedLine,
+    chunk_lines,
+    participants,
+    render_transcript,
+    transcript_text,
+)
+from context.summary.complaints import complain
+from context.summary.echo import is_loop
+from context.summary.gate import Covered, Draft, GateSettings, GateVerdict
+from context.summary.injection import is_tainted
+from context.summary.mending import mend_summary
+from context.summary.pasted import users_language
+from context.summary.prompt import PROMPT_VERSION, SummaryInput, summary_messages
+from context.summary.trigger import SummaryCut
+from context.text.language import UNKNOWN
+from context.tokens import count_message, count_text
+from context.types import Message
+from context.window.assemble import ActiveSummary, notes_message
+from context.window.prefix_reuse import Ride, RideOutcome, ride_messages
+from llm.failures import Cause, FailureKind, LlmFailure
+from llm.requests import CompletionReply, CompletionRequest, Purpose
+from llm.settings import EXTRACTIVE, LlmSettings
+from models.catalogs.model_profile import load_profile
+from models.conversations.summary import SummaryText
+from models.conversations.summary_versions import find_part, keep_part
+from models.database import read_transaction, transaction
+from models.telemetry.counters import Counted, count
+from models.work.queue import Claim, lock_lease
+from workers.jobs.lifecycle import LeaseLostError
+from workers.jobs.summarizer_room import OUT_OF_ROOM, fitted, known_room, learn_room, widened
+
+log = structlog.get_logger()
+
+Complete = Callable[[CompletionRequest], CompletionReply]
+
+SUMMARY_SHARE = 0.15
+"""Maximum share of the chat model's window for a summary."""
+
+RIDING_SHARE = 0.8
+"""Maximum share of the summarizer's room for a prefix, with a reserve for miscounting."""
+
+LOOP_TEMPERATURE = 0.4
+"""Temperature after a looping draft: the same question at temperature 0 would loop again."""
+
+LEAST_SUMMARY_TOKENS = 200
+LEAST_CHUNK_TOKENS = 1_000
+
+_FINISH_OF_FAILURE = {
+    FailureKind.EMPTY: "stop",
+    FailureKind.TRUNCATED: "length",
+    FailureKind.REFUSED: "content_filter",
+}
+"""Finish reasons for answers without usable text; the gate refuses such answers like any bad draft."""
+
+
+@dataclass(frozen=True)
+class SummaryRange:
+    """Input of a summary.
+
+    Attributes:
+        generation: The session's generation at the time of reading.
+        base: The previous summary as base.
+        cut: End of the segment.
+        messages: Messages covered beyond the base.
+        following: Later messages that stay raw, as far as read.
+        context_window: The chat model's window, or the lower limit of history, in tokens.
+        more: True if more raw messages follow than were read.
+    """
+
+    generation: int
+    base: SummaryText | None
+    cut: SummaryCut
+    messages: Sequence[Message]
+    following: Sequence[Message]
+    context_window: int
+    more: bool
+
+    @property
+    def tokens(self) -> int:
+        """Tokens replaced by the summary: the messages and the previous summary."""
+        return self.cut.tokens + (self.base.tokens if self.base else 0)
+
+    @property
+    def from_seq(self) -> int:
+        """First message covered by the new summary."""
+        return self.base.from_seq if self.base else self.cut.from_seq
+
+
+@dataclass(frozen=True)
+class SummaryJob:
+    """Inputs and settings of the writer.
+
+    Attributes:
+        held: The lease on the work.
+        segment: The segment to summarize.
+        complete: Function that calls a model.
+        llm: The model and the window.
+        gate: Requirements on a summary.
+        ride: Prefix of the chat's own request, to ask behind; None for a separate prompt.
+        ride_price_share: Price of a prefix token relative to another token, in [0, 1].
+        temperature: Temperature of the next call.
+    """
+
+    held: Claim
+    segment: SummaryRange
+    complete: Complete
+    llm: LlmSettings
+    gate: GateSettings
+    ride: Ride | None = None
+    ride_price_share: float = 0.0
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True)
+class SummaryResult:
+    """Judged notes with the writer.
+
+    Attributes:
+        verdict: Text of the notes, and the reason of a refusal.
+        tokens: Tokens in a window, wrapper included.
+        model: The writing model.
+        method: extractive, normal or aggressive.
+        language: Language of the notes.
+        tainted: True if a tool result in these messages or in the base gave orders.
+    """
+
+    verdict: GateVerdict
+    tokens: int
+    model: str
+    method: str
+    language: str
+    tainted: bool = False
+
+
+def write_notes(desk: SummaryJob) -> SummaryResult | None:
+    """Ask once, and once more for less if the gate refuses; then history stays raw until a new turn.
+
+    After an answer without a usable word the second answer gets more room: thinking may have taken all.
+
+    Returns:
+        The notes, or None when the messages have nothing to note.
+
+    Raises:
+        LlmFailure: The model did not answer at all.
+        LeaseLostError: Another worker has the work now; nothing more is asked.
+    """
+    lines = render_transcript(desk.segment.messages)
+    if not lines:
+        return None
+    base = desk.segment.base
+    return replace(_ask(desk, lines), tainted=(base is not None and base.tainted) or is_tainted(lines))
+
+
+def _ask(desk: SummaryJob, lines: tuple[RenderedLine, ...]) -> SummaryResult:
+    desk = replace(desk, llm=known_room(desk.held.tenant_id, desk.held.key, desk.llm))
+    asked = _request(desk, lines, aggressive=False)
+    notes = _write(_fitted(desk, asked), asked)
+    if notes.verdict.accepted:
+        return notes
+    verdict = notes.verdict
+    again = replace(desk, llm=known_room(desk.held.tenant_id, desk.held.key, desk.llm))
+    asked = _request(again, lines, aggressive=True)
+    asked = replace(asked, complaint=complain(verdict.reason, verdict.told))
+    if verdict.reason not in OUT_OF_ROOM:
+        return _write(_fitted(again, asked), asked)
+    if is_loop(verdict.text):
+        return _write(replace(_fitted(again, asked), temperature=LOOP_TEMPERATURE), asked)
+    try:
+        return _write(replace(again, llm=widened(again.llm)), asked)
+    except LlmFailure as failure:
+        if failure.cause is not Cause.INVALID_REQUEST:
+            raise
+        return _write(again, asked)  # some models take no question that leaves more room than they use
+
+
+def _fitted(desk: SummaryJob, asked: SummaryInput) -> SummaryJob:
+    """Fit the answer's room of a non-thinking model to the budget, so that a loop ends soon."""
+    if desk.llm.summarizer_model == EXTRACTIVE:
+        return desk
+    with read_transaction() as db:
+        profile = load_profile(db, desk.held.tenant_id, desk.llm.summarizer_model)
+    return replace(desk, llm=fitted(desk.llm, asked.budget_tokens, thinks=profile.hybrid_reasoning))
+
+
+def _write(desk: SummaryJob, asked: SummaryInput) -> SummaryResult:
+    """Write each chunk on top of the notes so far; the first refused chunk ends the writing.
+
+    After a refusal for size, this chunk and the following chunks are cut down: the model's window is smaller
+    than in the settings. Earlier notes stay.
+    """
+    if desk.ride is not None:
+        if (notes := _write_riding(desk, asked)) is not None:
+            return notes
+        desk = replace(desk, ride=None)
+    chunks = deque(_chunks(asked.lines, _chunk_budget(asked, desk.llm)))
+    while True:
+        part, is_last = replace(asked, lines=chunks[0]), len(chunks) == 1
+        try:
+            notes = _write_chunk(desk, part, desk.segment.tokens if is_last else _input_tokens(part))
+        except LlmFailure as failure:
+            if failure.kind is not FailureKind.SHRINK_INPUT:
+                raise
+            desk = replace(desk, llm=learn_room(desk.held.tenant_id, desk.held.key, desk.llm, failure))
+            asked = replace(
+                asked, budget_tokens=min(asked.budget_tokens, desk.llm.summarizer_max_output_tokens)
+            )
+            smaller = _shrink(chunks, _chunk_budget(asked, desk.llm))
+            if smaller is None:
+                raise
+            chunks = smaller
+            continue
+        if is_last or not notes.verdict.accepted:
+            return notes
+        _keep(desk, part, notes)
+        chunks.popleft()
+        asked = replace(asked, previous_summary=notes.verdict.text)
+
+
+def _write_riding(desk: SummaryJob, asked: SummaryInput) -> SummaryResult | None:
+    """Ask behind the chat's own prefix, all at once; returns None when a separate prompt must be used.
+
+    A refusal by the provider may concern a message of the chat, not sent by a separate prompt.
+    """
+    question = _question(desk, asked)
+    room = desk.llm.summarizer_window_tokens - desk.llm.summarizer_max_output_tokens
+    if question.input_tokens > room * RIDING_SHARE:
+        count(Counted.RIDES, RideOutcome.NO_ROOM)
+        return None
+    saved = desk.ride.tokens * (1 - desk.ride_price_share) if desk.ride else 0
+    own = sum(count_message(message) for message in summary_messages(asked))
+    if question.input_tokens - saved > own:
+        count(Counted.RIDES, RideOutcome.DEARER)
+        return None
+    try:
+        notes = _write_chunk(desk, asked, desk.segment.tokens)
+    except LlmFailure as failure:
+        if failure.kind is not FailureKind.SHRINK_INPUT and failure.cause is not Cause.INVALID_REQUEST:
+            raise
+        count(Counted.RIDES, RideOutcome.REFUSED)
+        return None
+    count(Counted.RIDES, RideOutcome.RIDDEN)
+    return notes
+
+
+def _chunks(lines: Sequence[RenderedLine], room: int) -> list[tuple[RenderedLine, ...]]:
+    return chunk_lines(lines, count=count_text, budget_tokens=room)
+
+
+def _shrink(chunks: deque[tuple[RenderedLine, ...]], room: int) -> deque[tuple[RenderedLine, ...]] | None:
+    """Cut the remaining chunks to the room, or to half the first chunk; None without any shrinking."""
+    size = count_text(transcript_text(chunks[0]))
+    room = room if room < size else max(size // 2, LEAST_CHUNK_TOKENS)
+    smaller = deque(_chunks([line for chunk in chunks for line in chunk], room))
+    return smaller if count_text(transcript_text(smaller[0])) < size else None
+
+
+def _input_tokens(asked: SummaryInput) -> int:
+    return count_text(transcript_text(asked.lines)) + count_text(asked.previous_summary or "")
+
+
+def _request(desk: SummaryJob, lines: tuple[RenderedLine, ...], *, aggressive: bool) -> SummaryInput:
+    segment = desk.segment
+    return SummaryInput(
+        lines=lines,
+        budget_tokens=_summary_budget(segment, desk.llm),
+        language=_language(segment, lines),
+        previous_summary=segment.base.text if segment.base else None,
+        participants=participants(lines),
+        aggressive=aggressive,
+    )
+
+
+def _language(segment: SummaryRange, lines: Sequence[RenderedLine]) -> str:
+    """Detect the users' language over the whole talk, not from a single stretch or from pasted text."""
+    following = render_transcript(segment.following)
+    spoken = users_language((*lines, *following))
+    return segment.base.language if spoken == UNKNOWN and segment.base else spoken
+
+
+def _summary_budget(segment: SummaryRange, llm: LlmSettings) -> int:
+    window = int(segment.context_window * SUMMARY_SHARE)
+    smaller = segment.tokens // 2
+    return max(min(window, smaller, llm.summarizer_max_output_tokens), min(LEAST_SUMMARY_TOKENS, smaller), 1)
+
+
+def _chunk_budget(request: SummaryInput, llm: LlmSettings) -> int:
+    """Compute the transcript's room in the summarizer's window, with a reserve for miscounting."""
+    prompt = sum(count_message(message) for message in summary_messages(replace(request, lines=())))
+    room = llm.summarizer_window_tokens - llm.summarizer_max_output_tokens - prompt - request.budget_tokens
+    return max(int(room * 0.8), LEAST_CHUNK_TOKENS)
+
+
+def _write_chunk(desk: SummaryJob, asked: SummaryInput, covered_tokens: int) -> SummaryResult:
+    draft, model = _draft(desk, asked)
+    covered = Covered(asked.lines, covered_tokens, asked.previous_summary, asked.language)
+    verdict = _judge(desk, asked, draft, covered)
+    if not verdict.accepted and not asked.aggressive and model != EXTRACTIVE:
+        _keep_refused(desk, asked, draft)
+    segment = desk.segment
+    shown = ActiveSummary(1, segment.from_seq, segment.cut.to_seq, verdict.text or "-")
+    method = "extractive" if model == EXTRACTIVE else "aggressive" if asked.aggressive else "normal"
+    return SummaryResult(verdict, notes_message(shown).tokens, model, method, asked.language)
+
+
+def _judge(desk: SummaryJob, asked: SummaryInput, draft: Draft, covered: Covered) -> GateVerdict:
+    """Judge a draft, mended as far as possible without a call."""
+    mended = mend_summary(draft, covered, desk.gate, budget_tokens=asked.budget_tokens, count=count_text)
+    log.info(
+        "notes_mended",
+        work_id=desk.held.work_id,
+        dropped=mended.dropped,
+        rules=mended.rules,
+        names=mended.names,
+        carried=mended.carried,
+        reason=mended.verdict.reason,
+    )
+    return mended.verdict
+
+
+def _draft(desk: SummaryJob, asked: SummaryInput) -> tuple[Draft, str]:
+    """Get a chunk of an earlier attempt, finished or refused, or the model's answer, even without words."""
+    held, model = desk.held, desk.llm.summarizer_model
+    with read_transaction() as db:
+        kept = find_part(db, held.tenant_id, held.key, _digest(asked, model))
+        refused = None if kept else find_part(db, held.tenant_id, held.key, _refused_digest(asked, model))
+    if kept is not None:
+        return Draft(kept, count_text(kept)), model
+    if refused is not None:
+        finish, _, text = refused.partition("\n")
+        return Draft(text, count_text(text), finish), model
+    try:
+        reply = desk.complete(_question(desk, asked))
+    except LlmFailure as failure:
+        if failure.kind not in _FINISH_OF_FAILURE:
+            raise
+        words = failure.words
+        return Draft(words, count_text(words), _FINISH_OF_FAILURE[failure.kind]), model
+    return Draft(reply.text, count_text(reply.text), reply.finish_reason), reply.model
+
+
+def _question(desk: SummaryJob, asked: SummaryInput) -> CompletionRequest:
+    ride, base = desk.ride, desk.segment.base
+    version = base.version if base else 0
+    messages = ride_messages(ride, asked, base_version=version) if ride else summary_messages(asked)
+    tokens = sum(count_message(message) for message in (messages[-1:] if ride else messages))
+    return CompletionRequest(
+        tenant_id=desk.held.tenant_id,
+        purpose=Purpose.SUMMARIZE,
+        model=desk.llm.summarizer_model,
+        messages=messages,
+        max_output_tokens=desk.llm.summarizer_max_output_tokens,
+        temperature=desk.temperature,
+        input_tokens=tokens + (ride.tokens if ride else 0),
+        tools=ride.tools if ride else (),
+        session_id=desk.held.key,
+        work_id=desk.held.work_id,
+        summary_input=asked,
+    )
+
+
+def _digest(asked: SummaryInput, model: str) -> bytes:
+    """Hash a chunk's input exactly: text, base, prompt and model."""
+    transcript = transcript_text(asked.lines)
+    parts = (PROMPT_VERSION, model, str(asked.aggressive), asked.previous_summary or "", transcript)
+    return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
+def _refused_digest(asked: SummaryInput, model: str) -> bytes:
+    return hashlib.sha256(b"refused" + _digest(asked, model)).digest()
+
+
+def _keep_refused(desk: SummaryJob, asked: SummaryInput, draft: Draft) -> None:
+    """Store a refused first draft: after an outage in the second call, the first is not paid again."""
+    held, digest = desk.held, _refused_digest(asked, desk.llm.summarizer_model)
+    content = f"{draft.finish_reason or 'stop'}\n{draft.text}"
+    with transaction() as db:
+        if not lock_lease(db, held):
+            raise LeaseLostError
+        keep_part(db, held.tenant_id, held.key, digest, content=content, tokens=draft.tokens)
+
+
+def _keep(desk: SummaryJob, asked: SummaryInput, notes: SummaryResult) -> None:
+    held, digest = desk.held, _digest(asked, desk.llm.summarizer_model)
+    with transaction() as db:
+        if not lock_lease(db, held):
+            raise LeaseLostError
+        keep_part(db, held.tenant_id, held.key, digest, content=notes.verdict.text, tokens=notes.tokens)

@@ -1,0 +1,91 @@
+"""Heartbeats of a background process, and counts of the work."""
+
+import os
+import socket
+import time
+from functools import lru_cache
+from typing import Any
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
+from llm.settings import llm_settings
+from models.database import transaction
+from models.errors import kind_of
+from models.ledger.caps import DETAIL, budget_settings, told
+from models.telemetry.counters import Counted, Flusher, count
+from models.work.heartbeat import ARTIFACT_PROMPT, beat
+from models.work.loss import show_pool
+from workers.settings import WorkerSettings
+
+log = structlog.get_logger()
+
+INSTANCE = f"{socket.gethostname()}:{os.getpid()}"
+
+DONE = "done"
+OTHER_ENDS = ("lease lost", "put off", "given up", "discarded")
+"""First words of outcomes of unsuccessful work."""
+
+
+def show_life(role: str, detail: dict[str, Any] | None = None) -> None:
+    """Record a heartbeat of a role at work in the database, with a detail."""
+    with transaction() as db:
+        beat(db, role, INSTANCE, detail)
+
+
+class PoolSign:
+    """Sign of a pool's parent, sent from the parent's own loop, to recognize the lone death of a child.
+
+    After a failed or slow sign, the continuous life begins anew: leases may have expired meanwhile without
+    any fault of the workers.
+    """
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        """Set the interval: about as often as leases are renewed."""
+        self._every_s = 0.7 * settings.renew_s
+        self._slow_s = max(settings.renew_s, 2.0)
+        self._gap_s = 3 * settings.lease_s
+        self._next = 0.0
+        self._anew = True
+
+    def show(self, *, anew: bool = False) -> None:
+        """Show the sign when due, or in any case for a just started parent."""
+        began = time.monotonic()
+        if began < self._next and not anew:
+            return
+        self._next = began + self._every_s
+        self._anew = self._anew or anew
+        try:
+            self._show()
+            if time.monotonic() - began > self._slow_s:
+                self._anew = True
+                self._show()
+        except SQLAlchemyError as error:
+            self._anew = True
+            log.warning("pool_sign_failed", error=kind_of(error))
+
+    def _show(self) -> None:
+        with transaction() as db:
+            show_pool(db, INSTANCE, gap_s=self._gap_s, anew=self._anew)
+        self._anew = False
+
+
+def settings_in_use() -> dict[str, Any]:
+    """Return this worker's models, prompt version and caps, for readers without access to the settings."""
+    llm = llm_settings()
+    models = {"summarizer": llm.summarizer_model, "planner": llm.context_planner_model}
+    own = {ARTIFACT_PROMPT: ARTIFACT_PROMPT_VERSION, DETAIL: told(budget_settings().caps)}
+    return {**models, **own}
+
+
+def count_work(kind: str, outcome: str, *, took_s: float) -> None:
+    """Count an ended piece of work, and the time taken, in seconds."""
+    count(Counted.WORK, kind, next((end for end in OTHER_ENDS if outcome.startswith(end)), DONE))
+    count(Counted.WORK_SECONDS, kind, by=took_s)
+
+
+@lru_cache
+def flusher() -> Flusher:
+    """Return the flusher of this process' counts; the first call starts the flusher."""
+    return Flusher().start()
