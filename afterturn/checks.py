@@ -11,10 +11,10 @@ from afterturn.migrate import newest
 from context.tokens import count_text
 from llm.settings import EXTRACTIVE, llm_settings
 from models.database import read_transaction
+from models.database_settings import database_settings
 from models.encryption.settings import seals
 from models.ledger.caps import SaidBy, budget_settings, find_caps, told
 from models.rekeying.audit import find_masters
-from models.settings import database_settings
 from workers.settings import worker_settings
 
 CONNECT_TIMEOUT_S = 3

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from afterturn.target import use_running_stack
 from models.database import Transaction, make_engine
-from models.settings import database_settings
+from models.database_settings import database_settings
 from models.tenants.tenant import find_tenant
 
 FIRST_TENANT = "default"

@@ -19,7 +19,7 @@ from context.preflight.config import PreflightConfig, read_config
 from context.preflight.replay import MOST_HARM, NO_CATEGORY, Replay, ReplayVerdict, replay
 from context.preflight.types import LearnedWeights
 from models.preflight.decision import PAGE, join_decisions, load_decisions
-from models.settings import preflight_settings
+from models.preflight.settings import preflight_settings
 
 app = typer.Typer(
     help="Try a preflight policy on what was decided before.", no_args_is_help=True, add_completion=False

@@ -12,7 +12,8 @@ from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY
 from models.database import Transaction
-from models.retention.policy import (
+from models.retention.settings import RetentionSettings, retention_settings
+from models.retention.tenant_policy import (
     LastRun,
     Retention,
     find_last_run,
@@ -20,7 +21,6 @@ from models.retention.policy import (
     list_gone,
     put_retention,
 )
-from models.retention.settings import RetentionSettings, retention_settings
 
 app = typer.Typer(
     help="Say for how long things are kept; see what went with age.",

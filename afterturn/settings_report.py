@@ -12,9 +12,13 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
 SETTINGS_MODULES = (
-    "models.settings",
-    "models.learning.settings",
     "models.artifacts.settings",
+    "models.catalogs.settings",
+    "models.conversations.summary_settings",
+    "models.database_settings",
+    "models.preflight.settings",
+    "models.recall.settings",
+    "models.learning.settings",
     "models.retention.settings",
     "models.telemetry.tracing",
     "models.shadow.settings",

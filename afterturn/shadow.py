@@ -17,12 +17,12 @@ from afterturn.tables import print_tables
 from afterturn.target import DATA_DIRECTORY, NoTargetError, find_target
 from api.shadow.routes import MOST_DAYS, report_members
 from context.shadow.parts import ShadowPart, read_parts
-from context.shadow.report import PartReport, Share
+from context.shadow.verdict import PartReport, Share
 from models.database import database_now
 from models.learning.speculation import MadeAhead, made_ahead
 from models.shadow.reads import find_switch, set_switch
-from models.shadow.report import report_shadow
 from models.shadow.settings import shadow_settings
+from models.shadow.sums import report_shadow
 
 app = typer.Typer(
     help="Compute parts without using them; see what they would save and lose.",

@@ -18,8 +18,8 @@ from afterturn.status_view import Frame, draw, draw_trouble
 from afterturn.stopping import Stopped, stop_signals
 from afterturn.target import DATA_DIRECTORY, use_running_stack
 from models.database import make_engine
+from models.database_settings import database_settings
 from models.ledger.caps import budget_settings, find_caps
-from models.settings import database_settings
 from models.telemetry.snapshot import Spend, sum_spend, take_snapshot
 
 PIPED_WIDTH = 120

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from models.ledger.caps import CapsInForce, SaidBy
 from models.providers.circuit_breaker import Gate, GateState
-from models.retention.policy import LastRun
+from models.retention.tenant_policy import LastRun
 from models.telemetry.counters import Counted
 from models.telemetry.snapshot import ALIVE_S, Snapshot, Spend, WorkCount
 from models.work.heartbeat import MODELS_IN_USE

@@ -4,8 +4,7 @@ import uvicorn
 
 from api.http.head_limits import BoundedHeads
 from api.settings import api_settings
-from models.address import or_exit
-from models.settings import require_settings
+from models.process_start import or_exit, require_settings
 from models.telemetry.logging import configure_logging
 
 

@@ -35,7 +35,7 @@ from api.settings import api_settings
 from api.shadow import routes as shadow
 from api.turns import routes as turns
 from context.tokens import count_text
-from models.settings import require_settings
+from models.process_start import require_settings
 from models.telemetry.counters import flushing
 from models.telemetry.tracing import close_traces, name_process, tracing_settings
 

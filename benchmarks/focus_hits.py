@@ -22,9 +22,9 @@ from rich.table import Table
 from benchmarks.focus_data import DOCUMENT, Event, Mined, Replay, Text, mine, read_agents, read_meetings
 from benchmarks.report import save
 from context.artifact_plans.by_rule import ArtifactQuery, plan_by_rule
-from context.artifact_plans.execute import EXTRACT_TOKENS
 from context.artifact_plans.question import asks_for_all, standing_question
 from context.artifact_plans.relevance import compare_texts
+from context.artifact_plans.strategies import EXTRACT_TOKENS
 from context.artifacts.content import preview_of
 from context.artifacts.types import Artifact, ArtifactDecision, ArtifactType, ProcessingStrategy
 from context.extract import extract

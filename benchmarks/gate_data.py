@@ -12,8 +12,8 @@ from context.conversation.transcript import participants, render_transcript
 from context.summary.extractive.summarize import summarize
 from context.summary.gate import Covered
 from context.summary.prompt import SummaryInput, summary_messages
-from context.summary.rules import find_rules
 from context.summary.sections import Section, SummaryLine, read_lines, section_titles
+from context.summary.user_rules import find_rules
 from context.text.language import main_language
 from context.tokens.text import count_text
 from context.types import JsonObject, Role

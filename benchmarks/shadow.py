@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.extractive_summaries import read_conversations, to_messages
 from benchmarks.report import save
 from benchmarks.selecting import select_recall
-from context.conversation.transcript import participants, render_summary, render_transcript
+from context.conversation.transcript import participants, render_transcript
 from context.conversation.turns import split_turns
 from context.preflight.classify import classify, is_follow_up
 from context.preflight.policy import FULL_MEMORY
@@ -21,13 +21,14 @@ from context.preflight.types import Category, MemoryParams, Previous
 from context.recall.passages import make_passages
 from context.recall.ranking import find_question
 from context.shadow.facts import compare_facts, count_loss, needs_of, pack, texts_of
-from context.shadow.report import wilson
+from context.shadow.verdict import wilson
 from context.summary.extractive.summarize import summarize
 from context.summary.prompt import SummaryInput
 from context.text.language import main_language
 from context.tokens.text import count_text
 from context.types import Message, Role
-from models.settings import recall_settings
+from context.window.summary_block import render_summary
+from models.recall.settings import recall_settings
 from tests.data import DATA
 
 SETS = {"tau_airline": 1_500, "pi_sessions": 20_000}

@@ -1,8 +1,6 @@
-"""Addresses of servers in settings, and the start of a process with settings that are right."""
+"""Addresses of servers in settings."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -38,16 +36,3 @@ Address = Annotated[str, AfterValidator(check_address)]
 
 AddressOrNone = Annotated[str, AfterValidator(lambda address: address and check_address(address))]
 """A setting with the address of an optional server; empty without a server."""
-
-
-@contextmanager
-def or_exit() -> Iterator[None]:
-    """End the process with a sentence if a setting read in the block is wrong.
-
-    Raises:
-        SystemExit: A setting is wrong; the message names the setting and does not show the value.
-    """
-    try:
-        yield
-    except ValueError as error:
-        raise SystemExit(f"a setting is wrong: {error}") from None

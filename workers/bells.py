@@ -10,8 +10,8 @@ from kombu import Queue
 from kombu.exceptions import ChannelError, OperationalError
 
 from models.work.due import Due
-from workers.kinds import ISOLATION, QUEUES, ROUTES
-from workers.schedule import RUNG_AT, TaskName
+from workers.queues import ISOLATION, QUEUES, ROUTES
+from workers.tick import RUNG_AT, TaskName
 
 MOST_WAITING = 100
 """Longest queue of bells: more messages were left there by others, and the queue is emptied."""

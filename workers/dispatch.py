@@ -11,9 +11,9 @@ from kombu.exceptions import OperationalError as BrokerError
 from sqlalchemy.exc import SQLAlchemyError
 
 from llm.settings import llm_settings
-from models.address import or_exit
 from models.database import read_transaction, transaction
-from models.settings import database_settings, require_settings
+from models.database_settings import database_settings
+from models.process_start import or_exit, require_settings
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
 from models.work.due import look

@@ -14,12 +14,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from context.summary.gate import GateSettings
 from llm.gateway import complete
 from llm.settings import llm_settings
+from models.artifacts.settings import artifact_settings
+from models.conversations.summary_settings import compression_settings
 from models.database import database_now, read_transaction, transaction
 from models.learning.settings import learning_settings
 from models.ledger.caps import budget_settings
-from models.retention.policy import OPERATOR, RETENTION
+from models.recall.settings import recall_settings
 from models.retention.settings import retention_settings
-from models.settings import artifact_settings, compression_settings, recall_settings
+from models.retention.tenant_policy import OPERATOR, RETENTION
 from models.shadow.settings import shadow_settings
 from models.tenants.tenant import ensure_tenant
 from models.work.due import Next, Turns, claim_next, find_shares
@@ -39,11 +41,11 @@ from workers.jobs.shadow import judge_shadows
 from workers.jobs.summarize import summarize_session
 from workers.jobs.sweep import ARTIFACTS, ARTIFACTS_EVERY_S, CAPS, sweep
 from workers.jobs.tool_plan import make_plan
-from workers.kinds import ROUTES, served_by
 from workers.limits import time_limits
-from workers.schedule import RUNG_AT, TaskName
+from workers.queues import ROUTES, served_by
 from workers.settings import WorkerSettings, precompute_settings, worker_settings
 from workers.telemetry import settings_in_use, show_life
+from workers.tick import RUNG_AT, TaskName
 
 log = structlog.get_logger()
 

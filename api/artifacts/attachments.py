@@ -22,8 +22,8 @@ from context.artifacts.documents import document_artifact
 from context.text.sanitize import clean_text
 from models.artifacts.artifact import NewArtifact, load_slice, new_artifact, store_artifacts
 from models.artifacts.attachment import NewAttachment, StoredAttachment, add_attachment, load_attachments
+from models.artifacts.settings import artifact_settings
 from models.database import Transaction, read_transaction
-from models.settings import artifact_settings
 from models.work.queue import WorkKind, enqueue
 
 router = APIRouter(prefix="/v1", tags=["artifacts"])

@@ -23,11 +23,11 @@ from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from context.text.language import UNKNOWN
 from context.text.sanitize import clean_text
 from models.artifacts.artifact import ArtifactFacts, find_artifact, hold_artifact, load_slice
+from models.artifacts.settings import artifact_settings
 from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.artifacts.summary_cache import count_readings, tie_summaries, touch_used, want_anew
 from models.artifacts.summary_lookup import Maker, find_standing
 from models.database import Transaction, best_effort_transaction, read_transaction
-from models.settings import artifact_settings
 from models.work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()

@@ -15,8 +15,8 @@ from api.http.call import BodyCall, Parameters
 from context.providers.profile_types import FALLBACK, TOP_N, ModelProfile, Tier
 from context.providers.profiles import resolve_profile
 from models.catalogs.model_profile import find_prices, list_overrides, list_profiles, load_profile
+from models.catalogs.settings import catalog_settings
 from models.database import Transaction, read_transaction
-from models.settings import catalog_settings
 
 router = APIRouter(prefix="/v1", tags=["catalogs"])
 

@@ -13,8 +13,8 @@ from context.catalog.types import Catalog, Size
 from context.ranking.former import FormerTools, build_former, find_former
 from context.ranking.index import RankingIndex, build_index
 from models.catalogs.catalog import CatalogVersion, find_in_force, load_earlier, load_version
+from models.catalogs.settings import catalog_settings
 from models.database import read_transaction
-from models.settings import catalog_settings
 
 _STRIPES = 16
 Place = tuple[UUID, str]

@@ -27,8 +27,8 @@ from context.tokens import count_text
 from context.tool_plans.gap import gap_warning
 from context.types import JsonObject
 from models.catalogs.catalog import CatalogVersion, delete_catalog, list_catalogs, load_version, put_catalog
+from models.catalogs.settings import catalog_settings
 from models.database import database_now, read_transaction
-from models.settings import catalog_settings
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1/catalogs", tags=["catalogs"])

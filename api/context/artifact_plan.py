@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.context import current_summarizer as in_force
 from api.http.waiting import wait_for_work
 from context.artifact_plans.by_rule import USUAL_READING_TOKENS, ArtifactQuery, plan_by_rule
-from context.artifact_plans.decision import (
+from context.artifact_plans.needs_plan import (
     PlanningChoice,
     PlanningReason,
     fits_whole,

@@ -10,10 +10,10 @@ from api.context.artifact_summaries import Match, find_matches
 from api.context.artifact_texts import ArtifactText, brought_text, load_texts
 from api.context.attachments import RequestAttachment, find_attachments, read_attachments
 from context.artifact_plans.by_rule import ArtifactQuery
-from context.artifact_plans.decision import room_for_artifacts
-from context.artifact_plans.execute import EXTRACT_TOKENS, Available, Extract
+from context.artifact_plans.needs_plan import room_for_artifacts
 from context.artifact_plans.question import Asking, asking, asks_for_all
 from context.artifact_plans.relevance import compare_texts
+from context.artifact_plans.strategies import EXTRACT_TOKENS, Available, Extract
 from context.artifacts.documents import all_artifacts
 from context.artifacts.region import Reading, ReadingForm
 from context.artifacts.superseded import Superseded, SupersededReason

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from api.context.tools import ToolRoom
 from api.settings import api_settings
-from context.artifact_plans.decision import canonical_tokens
+from context.artifact_plans.needs_plan import canonical_tokens
 from context.catalog.fit import CatalogOverBudgetError
 from context.conversation.turns import opening_of
 from context.errors import FixedPartOverBudgetError

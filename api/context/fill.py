@@ -16,7 +16,7 @@ from api.context.tail import notes_of, read_tail
 from api.context.user_recall import UserQuestion, let_first, recall_user, user_limits_of
 from api.turns.large_results import open_turn_of, restore_messages
 from context.artifact_plans.by_rule import ArtifactQuery
-from context.artifact_plans.decision import canonical_tokens, most_share_of_old
+from context.artifact_plans.needs_plan import canonical_tokens, most_share_of_old
 from context.artifact_plans.question import standing_question
 from context.artifacts.restore import fit_restored, put_back_newest
 from context.artifacts.split import pointed_artifacts
@@ -34,7 +34,7 @@ from context.wire.speakers import with_speakers
 from models.artifacts.settings import planning_settings
 from models.conversations.standing import SessionSnapshot
 from models.database import read_transaction
-from models.settings import recall_settings
+from models.recall.settings import recall_settings
 from models.telemetry.tracing import span
 
 

@@ -10,8 +10,8 @@ from context.artifacts.split import pointed_artifacts
 from context.providers.prompt_cache import cache_ttl_s
 from context.types import Message
 from models.artifacts.use import result_sizes
+from models.conversations.summary_settings import compression_settings
 from models.database import read_transaction
-from models.settings import compression_settings
 
 FREE_SHARE = 0.75
 """Share of results in place in the room left by history; recall has the rest."""

@@ -9,8 +9,8 @@ from api.context.fill import FilledWindow, WindowQuery
 from context.shadow.parts import EVERY_PART
 from context.window.prefix_reuse import prefix_of
 from models.conversations.prefix import keep_prefix
+from models.conversations.summary_settings import compression_settings
 from models.database import best_effort_transaction
-from models.settings import compression_settings
 from models.tenants.row_security import keep_to
 
 log = structlog.get_logger()

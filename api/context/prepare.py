@@ -22,7 +22,7 @@ from api.context.tools import (
 )
 from api.preflight.decide import PreflightResult, preflight_for
 from api.turns.large_results import open_turn_of
-from context.artifact_plans.models import ModelConfig, ModelDefaults, is_expensive_primary
+from context.artifact_plans.planner_models import ModelConfig, ModelDefaults, is_expensive_primary
 from context.catalog.tools import tool_name
 from context.preflight.annotate import (
     KEPT,

@@ -22,7 +22,7 @@ from context.errors import InvalidInputError
 from context.preflight.annotate import HintPlace
 from context.preflight.types import RequestKind
 from context.providers.usual_window import UsualWindow
-from context.shape.rules import is_blank
+from context.shape.rule_names import is_blank
 from context.tokens import NO_TOOLS, ToolsCount
 from context.tokens.budget import Budget, HistoryLimit, choose_budget
 from context.tokens.tools import TOOLS_OVERHEAD

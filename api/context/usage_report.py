@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.context.artifacts import ArtifactSelection
 from api.context.tools import ChosenTools
-from context.artifact_plans.execute import EXTRACT_TOKENS
+from context.artifact_plans.strategies import EXTRACT_TOKENS
 from context.artifact_plans.utilization import (
     ArtifactUsageRecord,
     ContextPlanningCost,
@@ -29,7 +29,7 @@ from context.precompute.predict import HITS, REPEATED, FocusOrigin, ReadingCost
 from context.precompute.worth import Guess, Purpose, worth_making
 from context.window.artifacts import ShownArtifacts
 from models.artifacts.artifact import touch_artifacts
-from models.artifacts.settings import planning_settings
+from models.artifacts.settings import artifact_settings, planning_settings
 from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, want_summary
 from models.artifacts.summary_cache import count_readings, touch_used
 from models.artifacts.summary_lookup import is_settled
@@ -38,7 +38,6 @@ from models.conversations.session_state import SessionState
 from models.database import Transaction, best_effort_transaction, read_transaction
 from models.learning.speculation import What, find_record, note_used, price_share
 from models.ledger.by_day import find_prices
-from models.settings import artifact_settings
 from models.tenants.row_security import keep_to
 from models.work.queue import WorkKind, enqueue
 

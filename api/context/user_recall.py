@@ -11,9 +11,9 @@ from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.ranking import find_worth
 from context.tokens.budget import Budget
 from models.database import Transaction, brief_read_transaction
+from models.recall.settings import RecallSettings, recall_settings
 from models.recall.user import UserKey, find_only_user, recalls_users
 from models.recall.user_search import find_user_passages
-from models.settings import RecallSettings, recall_settings
 
 log = structlog.get_logger()
 

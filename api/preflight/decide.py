@@ -26,7 +26,7 @@ from models.learning.habits import FULL_WEIGHT
 from models.learning.prior_set import SetKind, SetPlace, SetState, load_set
 from models.preflight.decision import Made, record_decision
 from models.preflight.policy import Topic, find_policy, find_topic, load_asked, remember_topic
-from models.settings import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.telemetry.counters import Counted, count
 from models.tenants.row_security import keep_to
 from models.work.queue import WorkKind, enqueue

@@ -23,7 +23,7 @@ from context.types import JsonObject, Wire
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction
 from models.preflight.policy import put_policy
-from models.settings import preflight_settings
+from models.preflight.settings import preflight_settings
 
 router = APIRouter(prefix="/v1/preflight", tags=["preflight"])
 

@@ -10,8 +10,8 @@ from pydantic import Field, field_validator
 from api.http.call import Body, BodyCall, documented
 from api.http.retry import committed
 from models.database import Transaction, read_transaction
-from models.retention.policy import Retention, find_retention, list_gone, put_retention
 from models.retention.settings import retention_settings
+from models.retention.tenant_policy import Retention, find_retention, list_gone, put_retention
 
 router = APIRouter(prefix="/v1", tags=["keeping"])
 

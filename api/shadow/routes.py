@@ -18,12 +18,12 @@ from api.shadow.record import numbers_of, shadows
 from api.shadow.variants import BuiltWindow, VariantQuery, lay_trials, lay_window
 from context.shadow.facts import holds
 from context.shadow.parts import EVERY_PART, ShadowPart, applied_beside, trials
-from context.shadow.report import PartReport, Share
+from context.shadow.verdict import PartReport, Share
 from models.conversations.standing import find_standing
 from models.database import read_transaction
 from models.shadow.reads import ReadState, record_reads
-from models.shadow.report import report_shadow
 from models.shadow.settings import shadow_settings
+from models.shadow.sums import report_shadow
 
 router = APIRouter(prefix="/v1", tags=["shadow"])
 

@@ -18,12 +18,14 @@ from context.conversation.tool_pairs import PairFaultKind, find_pair_faults
 from context.types import JsonObject, Message, Role, Wire
 from context.window.activation import calls_for_work
 from context.wire import describe
+from models.artifacts.settings import artifact_settings
 from models.conversations.log import AcceptedTurn, NewTurn, accept_turns
 from models.conversations.session_state import SessionState
+from models.conversations.summary_settings import compression_settings
 from models.database import Transaction
 from models.plans.from_turns import plans_of_turns, store_turn_plans
+from models.recall.settings import recall_settings
 from models.recall.user import recalls_users
-from models.settings import artifact_settings, compression_settings, recall_settings
 from models.work.queue import WorkKind, enqueue_many
 
 MAX_WINDOW = 100_000_000

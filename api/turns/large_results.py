@@ -13,9 +13,9 @@ from context.conversation.calls import ToolCall, read_calls
 from context.tokens import EncodingName, count_text, measure_message
 from context.types import Message
 from models.artifacts.artifact import NewArtifact, new_artifact
+from models.artifacts.settings import artifact_settings
 from models.artifacts.use import NewUse, TakenResult, load_results
 from models.database import Transaction
-from models.settings import artifact_settings
 
 
 def restore_messages(

@@ -11,7 +11,7 @@ from context.extract import PassageIndex
 from context.focus import Focus, normalise
 from context.focus.stems import stem
 from context.focus.words import GENERAL
-from context.preflight.signs import LITTLE_WORDS, Signs, find_signs
+from context.preflight.lexicon.languages import LITTLE_WORDS, Signs, find_signs
 from context.recall.ranking import find_question
 from context.text.identifiers import extract_identifiers
 from context.types import Message

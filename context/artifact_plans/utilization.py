@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 
-from context.artifact_plans.decision import PlanningReason
+from context.artifact_plans.needs_plan import PlanningReason
 from context.artifacts.region import ReadingForm
 from context.artifacts.types import Artifact, ProcessingStrategy
 from context.types import JsonObject

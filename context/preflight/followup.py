@@ -3,7 +3,7 @@
 import math
 from enum import StrEnum
 
-from context.preflight.signs import LITTLE_WORDS, Signs
+from context.preflight.lexicon.languages import LITTLE_WORDS, Signs
 
 _MOST_STRAY_SHARE = 0.35
 _TALK = ("casual.", "you.", "follow.")

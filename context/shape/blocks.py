@@ -1,7 +1,7 @@
 """Shaping of Anthropic messages for a provider, step by step."""
 
 from context.shape.pictures import note_of
-from context.shape.rules import Fitting, ShapeRule, few_marks, put, without_marks
+from context.shape.rule_names import Fitting, ShapeRule, few_marks, put, without_marks
 from context.types import JsonObject, Wire
 from context.wire.anthropic.facts import is_answer, is_call
 from context.wire.neutral import LossKind

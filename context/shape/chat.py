@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from context.shape.pictures import note_of
-from context.shape.rules import Fitting, ShapeRule, few_marks, is_blank, put, without, without_marks
+from context.shape.rule_names import Fitting, ShapeRule, few_marks, is_blank, put, without, without_marks
 from context.shape.target import CHAT_PARTS
 from context.text.sanitize import decode_inner
 from context.tokens.families import ModelFamily

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from context.shape.chat import REASONING_FIELDS
 from context.shape.pictures import pictures_of
-from context.shape.rules import is_blank, parts_of
+from context.shape.rule_names import is_blank, parts_of
 from context.shape.target import CHAT_PARTS, Target
 from context.tokens.families import ModelFamily
-from context.tokens.media import Media, MediaKind
+from context.tokens.media_facts import Media, MediaKind
 from context.types import JsonObject, Wire
 from context.wire.openai.facts import says_nothing
 from context.wire.openai.read import words_beside

@@ -7,7 +7,7 @@ from context.shape.blocks import fit_blocks
 from context.shape.chat import fit_chat
 from context.shape.ids import is_legacy, new_ids, rename
 from context.shape.items import fit_item
-from context.shape.rules import Fitting, ShapeRule
+from context.shape.rule_names import Fitting, ShapeRule
 from context.shape.target import Target
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Message, Role, Wire

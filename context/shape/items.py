@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from context.shape.pictures import note_of
-from context.shape.rules import Fitting, ShapeRule, is_blank, parts_of, put, without
+from context.shape.rule_names import Fitting, ShapeRule, is_blank, parts_of, put, without
 from context.types import JsonObject, Wire
 from context.wire.neutral import LossKind, dump
 from context.wire.pairing import fit_name

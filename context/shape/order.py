@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from context.shape.rules import ShapeRule
+from context.shape.rule_names import ShapeRule
 from context.shape.target import Target
 from context.tokens import EMPTY, Count, measure_message
 from context.tokens.families import ModelFamily

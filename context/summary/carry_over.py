@@ -9,7 +9,7 @@ from context.summary.evidence import is_unproven
 from context.summary.protected_lines import OPEN_CALL, Page, ProtectedUnit, by_weight, read_units, write_units
 from context.summary.sections import PROTECTED, Section, read_lines
 from context.summary.similarity import gist, is_about
-from context.text.cues import is_question, says_it_ended, says_it_failed
+from context.text.marker_words import is_question, says_it_ended, says_it_failed
 from context.text.sentences import split_sentences
 from context.types import Role
 

@@ -11,10 +11,10 @@ from context.summary.evidence import MARKED, Claims, check_claims, without_sourc
 from context.summary.grounding import DraftPoint, ground_points
 from context.summary.pasted import drop_code
 from context.summary.reply import CleanReply, ReplyFault, clean_reply
-from context.summary.rules import lost_rules
 from context.summary.sections import PROTECTED, read_lines, read_sections
 from context.summary.source import Doubt, Source
 from context.summary.substance import content_chars, least_chars
+from context.summary.user_rules import lost_rules
 from context.summary.voice import imitates_call, plays_conversation, speaks_as_itself, speaks_to_reader
 from context.text.identifiers import kept_identifiers, rank_identifiers
 from context.text.language import UNKNOWN, detect_language, language_shares, same_language, spoken_shares

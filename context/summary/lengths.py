@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from context.summary.sections import Section, SummaryLine, find_section, is_bullet, read_lines
-from context.text.cues import Cue, find_cues, is_question, is_strong_rule
 from context.text.identifiers import extract_identifiers
+from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
 from context.text.sentences import split_sentences
 from context.tokens.text import count_text
 

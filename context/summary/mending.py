@@ -19,8 +19,8 @@ from context.summary.gate import (
     own_words,
 )
 from context.summary.protected_lines import insert_points
-from context.summary.rules import lost_rules
 from context.summary.sections import PROTECTED, Section
+from context.summary.user_rules import lost_rules
 from context.text.clip import one_line
 from context.text.identifiers import kept_identifiers, normal
 from context.text.sentences import split_sentences

@@ -8,8 +8,8 @@ from functools import cached_property
 from context.summary.gate import protected_identifiers
 from context.summary.sections import PROTECTED, Section, SummaryLine, read_lines, section_titles
 from context.summary.similarity import covers, gist, stands_in
-from context.text.cues import Cue, find_cues, is_question, is_strong_rule
 from context.text.identifiers import extract_identifiers, normal
+from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
 
 _QUOTES = "`'\"“”«»「」『』*"
 _PART = re.compile(r"(?:`[^`]*`|[^,;\u3001\uff0c\uff1b]|[,;](?!\s))+")

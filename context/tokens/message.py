@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from context.tokens.media_tokens import canonical_media_tokens, media_tokens
 from context.tokens.pieces import Pieces, pieces_of
 from context.tokens.ranks import EncodingName
-from context.tokens.rates import canonical_media_tokens, media_tokens
 from context.tokens.text import count_text
 from context.tokens.tools import TOOLS_OVERHEAD, render_tools
 from context.types import JsonObject, Wire

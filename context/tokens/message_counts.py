@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from context.tokens import Count, EncodingName, count_text, measure_message, media_correction
-from context.tokens.media import Media
+from context.tokens.media_facts import Media
+from context.tokens.media_tokens import canonical_media_tokens
 from context.tokens.message import wrapping_tokens
 from context.tokens.pieces import Pieces, pieces_of
-from context.tokens.rates import canonical_media_tokens
 from context.types import Message
 
 _MEDIA = re.compile(r'"type":\s*"[a-z_]*(?:image|audio|video|file|document|screenshot)')

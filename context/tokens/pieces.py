@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from context.tokens.media import Media, MediaKind, is_embedded_file, media_from_reference
+from context.tokens.media_facts import Media, MediaKind, is_embedded_file, media_from_reference
 from context.tokens.unbilled import OPAQUE, UNBILLED, UNBILLED_OF_MEDIA, UNBILLED_OF_TEXT
 from context.types import JsonObject
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from context.artifact_plans.execute import EXTRACT_TOKENS, Available, Execution, execute_plan
+from context.artifact_plans.strategies import EXTRACT_TOKENS, Available, Execution, execute_plan
 from context.artifacts.region import UsedArtifact, closing, frame, label, render_region
 from context.artifacts.types import ArtifactPlan
 from context.tokens import MESSAGE_OVERHEAD, Count, EncodingName, count_text

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from context.providers.cache_rules import CacheRule
-from context.shape.rules import parts_of
+from context.shape.rule_names import parts_of
 from context.types import JsonObject
 
 MARK = "cache_control"

@@ -10,10 +10,11 @@ from context.shape.check import check_shape
 from context.shape.fit import fit_body, fit_message, must_look
 from context.shape.order import order_roles
 from context.shape.pictures import limit_pictures
-from context.shape.rules import Fitting, ShapeRule
+from context.shape.rule_names import Fitting, ShapeRule
 from context.shape.target import RequestLimits, target_of
 from context.tokens import EMPTY, Count, EncodingName, count_text
-from context.tokens.media import Media
+from context.tokens.media_facts import Media
+from context.tokens.media_tokens import canonical_media_tokens, media_tokens
 from context.tokens.message_counts import (
     count_chars,
     count_of,
@@ -24,7 +25,6 @@ from context.tokens.message_counts import (
     recounted_after,
 )
 from context.tokens.pieces import Pieces, pieces_of
-from context.tokens.rates import canonical_media_tokens, media_tokens
 from context.types import JsonObject, Message, Role, Wire
 from context.wire import ConvertedWindow, Loss, LossKind, check_pairs, convert
 from context.wire.neutral import dump

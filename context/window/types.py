@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from context.certificate import Certificate
 from context.conversation.history import NOT_STORED
-from context.conversation.transcript import render_summary
 from context.recall.offer import NO_OFFER, RecallOffer, RecallStatus
 from context.recall.selection import RecallBlock, render_recall
 from context.summary.lengths import summary_lengths
@@ -15,6 +14,7 @@ from context.tokens.budget import Budget
 from context.types import JsonObject, Message, Role, Wire
 from context.window.artifacts import ArtifactCandidates, ShownArtifacts
 from context.window.outgoing import NOTHING_REFUSED, RefusedBefore
+from context.window.summary_block import render_summary
 from context.wire import Loss
 
 NO_ARTIFACTS = ShownArtifacts()

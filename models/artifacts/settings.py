@@ -1,4 +1,4 @@
-"""Settings for planning artifacts into a window, shared by the API and the workers."""
+"""Settings of artifacts: sizes, uploads, caches, and planning of artifacts into a window."""
 
 from decimal import Decimal
 from functools import lru_cache
@@ -7,8 +7,66 @@ from typing import Annotated
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from context.artifact_plans.decision import PlanningThresholds
+from context.artifact_plans.needs_plan import PlanningThresholds
 from context.precompute.worth import WorthLimits
+
+
+class ArtifactSettings(BaseSettings):
+    """What becomes an artifact, how long readings of it are kept, and which uploads are taken."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    artifact_split_chars: int = Field(
+        5_000, ge=500, description="Store a tool result longer than this, in characters, as an artifact."
+    )
+    artifact_preview_chars: int = Field(
+        600, ge=1, description="Characters of the artifact kept in the message as a preview."
+    )
+    artifact_debounce_s: float = Field(
+        1.0, ge=0, description="Merge uses of an artifact within this many seconds into one job."
+    )
+    artifact_summary_ttl_s: float = Field(
+        30 * 86_400, gt=0, description="Seconds to keep an artifact summary."
+    )
+    artifact_cache_bytes: int = Field(
+        64 * 2**20, ge=2**20, description="Most bytes of artifact summaries per tenant."
+    )
+    artifact_idle_s: float = Field(
+        86_400, ge=7_200, description="Seconds after which an unused artifact is deleted."
+    )
+    attachment_max_bytes: int = Field(20 * 2**20, ge=1_024, description="Largest upload, in bytes.")
+    attachment_max_chars: int = Field(
+        5_000_000, ge=1_000, description="Longest text of an upload, in characters."
+    )
+    pdf_max_pages: int = Field(2_000, ge=1, description="Most pages of a PDF.")
+    pdf_max_stream_bytes: int = Field(
+        64 * 2**20, ge=2**20, description="Largest decompressed stream of a PDF, in bytes."
+    )
+    pdf_memory_bytes: int = Field(
+        768 * 2**20, ge=128 * 2**20, description="Memory limit of the PDF reader process, in bytes."
+    )
+    pdf_timeout_s: float = Field(20, gt=0, description="Most seconds for reading one PDF.")
+
+    @model_validator(mode="after")
+    def _bounds_agree(self) -> "ArtifactSettings":
+        pairs = (
+            ("artifact_preview_chars", "artifact_split_chars"),
+            ("artifact_split_chars", "attachment_max_chars"),
+            ("attachment_max_chars", "attachment_max_bytes"),
+            ("pdf_max_stream_bytes", "pdf_memory_bytes"),
+        )
+        for low, high in pairs:
+            if getattr(self, low) >= getattr(self, high):
+                raise ValueError(f"AFTERTURN_{low.upper()} must be below AFTERTURN_{high.upper()}")
+        return self
+
+
+@lru_cache
+def artifact_settings() -> ArtifactSettings:
+    """Read the settings once; they do not change afterwards."""
+    return ArtifactSettings()
 
 
 class PlanningSettings(BaseSettings):

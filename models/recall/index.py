@@ -37,8 +37,8 @@ from models.database import Transaction
 from models.encryption.cipher import TextKey
 from models.encryption.keys import TextCipher
 from models.encryption.settings import has_masters
+from models.recall.settings import recall_settings
 from models.recall.user import UserKey, users_of_turns
-from models.settings import recall_settings
 
 
 class RecallPassage(Base):

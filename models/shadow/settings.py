@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from context.shadow.parts import ShadowPart
-from context.shadow.report import ShadowLimits
+from context.shadow.verdict import ShadowLimits
 
 
 class ShadowSettings(BaseSettings):

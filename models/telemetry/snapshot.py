@@ -15,7 +15,7 @@ from sqlalchemy import text
 from models.database import Transaction
 from models.ledger.caps import Caps, next_day
 from models.providers.circuit_breaker import Gate, list_gates
-from models.retention.policy import LastRun, find_last_run
+from models.retention.tenant_policy import LastRun, find_last_run
 from models.telemetry.counters import Counted, read_counts
 from models.work.heartbeat import QUEUES_HELD
 from models.work.queue import WorkKind

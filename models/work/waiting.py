@@ -178,13 +178,15 @@ _TENANTS = text(
 
 _OF_CAP = "tenant_id = :tenant_id and denied_by = :by and state = 'ready'"
 
-_ON_THEIR_WAY = text(f"select coalesce(sum(denied_needs), 0) from due_work where {_OF} and due_at <= :soon")  # noqa: S608
+_ON_THEIR_WAY = text(
+    f"select coalesce(sum(denied_needs), 0) from due_work where {_OF_CAP} and due_at <= :soon"
+)  # noqa: S608
 
 _HEAD = text(
     f"""
     select work_id, denied_needs as needs, denied_at > :since and denied_cap < :cap as is_other_cap,
         denied_at > :since as is_new
-    from due_work where {_OF} and denied_needs <= :room and due_at > :soon
+    from due_work where {_OF_CAP} and denied_needs <= :room and due_at > :soon
     order by denied_needs, work_id limit :most for update skip locked
     """  # noqa: S608 (parts of our own)
 )

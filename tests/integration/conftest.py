@@ -14,8 +14,9 @@ from api.app import make_app
 from api.context import current_summarizer as in_force
 from api.settings import api_settings
 from models import database as session
-from models import settings
+from models.database_settings import database_settings
 from models.encryption.keys import forget_keys
+from models.recall.settings import recall_settings
 from models.tenants import row_security
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.sealing import FIRST, Environment
@@ -48,12 +49,12 @@ def engine(servers: Addresses) -> Iterator[Engine]:
         environment.setenv("AFTERTURN_BROKER_URL", servers.broker_url)
         # A test that holds a row waits meanwhile for other processes, which a busy machine starts slowly.
         environment.setenv("AFTERTURN_IDLE_IN_TRANSACTION_TIMEOUT_MS", "300000")
-        settings.database_settings.cache_clear()
+        database_settings.cache_clear()
         pool = session.engine()
         _keep_still(pool)
         yield pool
         pool.dispose()
-    settings.database_settings.cache_clear()
+    database_settings.cache_clear()
 
 
 def _keep_still(pool: Engine) -> None:
@@ -73,9 +74,9 @@ def _of_no_tenant() -> None:
 def _patient_recall(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """On a busy machine a search may take longer than a read waits for it."""
     monkeypatch.setenv("AFTERTURN_RECALL_TIMEOUT_MS", "5000")
-    settings.recall_settings.cache_clear()
+    recall_settings.cache_clear()
     yield
-    settings.recall_settings.cache_clear()
+    recall_settings.cache_clear()
 
 
 @pytest.fixture

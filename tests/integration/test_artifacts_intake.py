@@ -17,9 +17,9 @@ from context.tokens import count_message
 from context.types import Message, Role, Wire
 from models import database as session
 from models.artifacts.artifact import drop_orphans, drop_unused, load_contents
+from models.artifacts.settings import artifact_settings
 from models.artifacts.use import drop_uses, load_session_artifacts, load_uses
 from models.conversations.history import load_oldest
-from models.settings import artifact_settings
 from models.tenants.tenant import ensure_tenant
 from models.work.queue import WorkKind, find_work
 

@@ -16,7 +16,7 @@ from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.artifacts.use import load_results
 from models.conversations.history import load_oldest
 from models.ledger.caps import Caps
-from models.settings import RecallSettings
+from models.recall.settings import RecallSettings
 from models.work.queue import Claim, WorkKind, claim, enqueue, find_work
 from tests.integration.artifacts import store_document
 from tests.integration.summarizing import Model, Room

@@ -15,7 +15,7 @@ from context.artifacts.content import artifact_id_of
 from models import database as session
 from models.artifacts.artifact import drop_orphans, drop_unused
 from models.artifacts.attachment import drop_session_attachments, drop_user_attachments, load_attachments
-from models.settings import artifact_settings
+from models.artifacts.settings import artifact_settings
 from models.tenants.tenant import ensure_tenant
 from models.work.queue import WorkKind, find_work
 from tests.integration.conftest import make_key

@@ -31,7 +31,7 @@ from tests.waiting import wait_until
 from workers.app import app
 from workers.bells import MOST_WAITING, Bells, keep_short
 from workers.dispatch import Waker, dispatch_once, run
-from workers.kinds import ISOLATION, QUEUES, ROUTES, Served, served_by
+from workers.queues import ISOLATION, QUEUES, ROUTES, Served, served_by
 from workers.settings import WorkerSettings
 
 

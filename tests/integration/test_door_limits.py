@@ -13,7 +13,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from api.settings import api_settings
-from models.settings import artifact_settings, catalog_settings
+from models.artifacts.settings import artifact_settings
+from models.catalogs.settings import catalog_settings
 from tests.integration.agents import MESSAGES, listening
 from tests.integration.conftest import make_key
 from tests.integration.doors import DOORS, filled

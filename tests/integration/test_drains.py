@@ -18,7 +18,7 @@ from tests.integration.works import what_is_due
 from workers import tasks
 from workers.bells import Bells
 from workers.drain import SETTLED_S, Ear
-from workers.kinds import QUEUES
+from workers.queues import QUEUES
 from workers.settings import WorkerSettings
 
 STALE = 5_000

@@ -13,7 +13,7 @@ from models.conversations.session import cut_session, find_session
 from models.conversations.session_state import SessionState
 from models.conversations.summary import NewSummary, store_summary
 from models.recall.index import RecallKey, find_progress
-from models.settings import RecallSettings
+from models.recall.settings import RecallSettings
 from models.work.queue import WorkKind, enqueue, find_work
 from tests.integration.erasing import post_turn, talk
 from tests.integration.summarizing import SESSION, Model, Room

@@ -16,9 +16,10 @@ from llm.requests import CompletionReply, CompletionRequest, Usage
 from llm.settings import LlmSettings
 from models import database as session
 from models.artifacts.plan import PlanKey, PlanWish, want_plan
+from models.artifacts.settings import PlanningSettings
 from models.conversations.summary import NewSummary, store_summary
 from models.learning.habits import count_categories
-from models.settings import RecallSettings
+from models.recall.settings import RecallSettings
 from models.work.queue import WorkKind, enqueue, find_work
 from tests.integration.erasing import PAD, tables_with, talk, tool_turn
 from tests.integration.planning import CATALOG, MODEL
@@ -163,7 +164,12 @@ def test_a_reading_of_an_artifact_under_way_is_thrown_away(
 
     def read(held: Any) -> str:
         return precompute_artifact(
-            held, complete=asked, llm=LLM, settings=PrecomputeSettings(artifact_focuses=1), ttl_s=600
+            held,
+            complete=asked,
+            llm=LLM,
+            settings=PrecomputeSettings(artifact_focuses=1),
+            ttl_s=600,
+            planning=PlanningSettings(artifact_price_share=0.003),
         )
 
     work(room, WorkKind.ARTIFACT, artifact_id(), read)

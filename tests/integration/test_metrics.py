@@ -14,10 +14,10 @@ from api.settings import api_settings
 from llm.accounting import count_call, count_denial
 from llm.requests import CompletionRequest, Purpose
 from models import database as session
+from models.conversations.summary_settings import compression_settings
 from models.ledger.call import Reservation, Settlement, reserve
 from models.ledger.caps import Caps, Denial
 from models.providers.circuit_breaker import BreakerRules, note_failure
-from models.settings import compression_settings
 from models.telemetry.snapshot import sum_spend, take_snapshot
 from models.work.heartbeat import beat
 from models.work.queue import WorkKind, claim, enqueue, retry_later

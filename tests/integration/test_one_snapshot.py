@@ -16,7 +16,7 @@ from api.turns.intake import TurnCompleted, read_turn, store_turns
 from models import database as session
 from models.artifacts.settings import planning_settings
 from models.conversations.summary import activate_prepared
-from models.settings import compression_settings
+from models.conversations.summary_settings import compression_settings
 from tests.integration.activating import Chat
 from tests.integration.summarizing import dialogue
 

@@ -12,7 +12,7 @@ from llm.failures import Cause, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest
 from llm.settings import LlmSettings
 from models import database as session
-from models.settings import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.work.queue import DueWork, WorkKind, WorkState, find_work
 from tests.integration.summarizing import Model
 from tests.integration.test_preflight import SESSION, TOOLS, ask, fresh_policies, rows, say

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
 from models.conversations.summary import SummaryState
-from models.settings import compression_settings
+from models.conversations.summary_settings import compression_settings
 from tests.integration.activating import Chat
 
 

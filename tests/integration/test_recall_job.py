@@ -14,7 +14,7 @@ from models.conversations.session import cut_session
 from models.conversations.summary import NewSummary, activate_version, retire_summaries, store_summary
 from models.erasure.derived import rewind_index
 from models.recall.index import Progress, RecallKey, find_progress
-from models.settings import RecallSettings
+from models.recall.settings import RecallSettings
 from models.work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs import recall

@@ -15,10 +15,10 @@ from sqlalchemy.exc import DBAPIError
 
 from models import database as session
 from models.database import transaction
-from models.retention.delete import _FOLD_CALLS
+from models.retention.delete_tables import _FOLD_CALLS
 from models.retention.find import _OLD, FIRST, Wishing, find_old_sessions, find_wishing
-from models.retention.policy import RETENTION, LastRun, find_last_run, list_gone, note_gone
 from models.retention.settings import RetentionSettings
+from models.retention.tenant_policy import RETENTION, LastRun, find_last_run, list_gone, note_gone
 from models.telemetry.counters import flush
 from models.tenants.tenant import create_key, ensure_tenant, find_caller, list_keys
 from models.work.queue import Claim, WorkKind, claim, enqueue, find_work

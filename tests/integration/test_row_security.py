@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from afterturn.migrate import hold_to_tenants
 from models import database as session
-from models import settings
+from models.database_settings import database_settings
 from models.encryption.keys import TextCipher, TextForgottenError
 from models.rekeying.rotation import forget_text_key
 from models.tenants.row_security import ROLE, VIEWS, keep_to
@@ -55,9 +55,9 @@ def wall(engine: Engine, postgres_url: str) -> Iterator[None]:
     hold_to_tenants(postgres_url)
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("AFTERTURN_ROW_SECURITY", "on")
-        settings.database_settings.cache_clear()
+        database_settings.cache_clear()
         yield
-    settings.database_settings.cache_clear()
+    database_settings.cache_clear()
 
 
 pytestmark = pytest.mark.usefixtures("wall")
@@ -303,13 +303,13 @@ def test_answers_are_the_same_with_and_without_the_wall(
         for case, (way, door) in reads.items()
     }
     monkeypatch.setenv("AFTERTURN_ROW_SECURITY", "off")
-    settings.database_settings.cache_clear()
+    database_settings.cache_clear()
     before = {
         case: without_ids(call(owner.client, key, way, door, owner.ids), owner.ids)
         for case, (way, door) in reads.items()
     }
     monkeypatch.undo()
-    settings.database_settings.cache_clear()
+    database_settings.cache_clear()
     assert behind == before
     assert WORD in json.dumps(behind)
 

@@ -16,7 +16,7 @@ from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.rekeying.columns import COLUMNS, count_cells
 from models.rekeying.rotation import change_rows
-from models.shadow.judge import take_waiting
+from models.shadow.count_losses import take_waiting
 from models.shadow.reads import record_reads
 from models.work.errors import UNREADABLE
 from models.work.queue import WorkKind, WorkState, claim, enqueue, find_work, retry_later

@@ -14,7 +14,7 @@ from api.shadow.record import Shadow, record_shadow
 from api.shadow.variants import VariantQuery, lay_window
 from context.shadow.parts import ShadowPart
 from models import database as session
-from models.settings import compression_settings
+from models.conversations.summary_settings import compression_settings
 from models.shadow.settings import shadow_settings
 from models.work.queue import WorkKind, WorkState, find_work
 from tests.integration.activating import Chat

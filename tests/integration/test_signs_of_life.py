@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 from models import database as session
 from models.work.heartbeat import beat, last_signs
 from workers import app as worker_app
-from workers.schedule import TaskName
+from workers.tick import TaskName
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from afterturn.__main__ import app
 from models import database as session
-from models.settings import database_settings
+from models.database_settings import database_settings
 from models.tenants.tenant import ensure_tenant
 from models.work.heartbeat import beat
 from models.work.operator import drop_dead

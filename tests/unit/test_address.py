@@ -6,7 +6,7 @@ from pydantic_settings import BaseSettings
 
 from api.settings import ApiSettings
 from models.address import check_address
-from models.settings import DatabaseSettings
+from models.database_settings import DatabaseSettings
 from workers.settings import WorkerSettings
 
 

@@ -12,7 +12,7 @@ import yaml
 from api.http.request_times import RequestTimes
 from api.metrics.families import Reading, Watched
 from models.providers.circuit_breaker import Gate, GateState
-from models.retention.policy import LastRun
+from models.retention.tenant_policy import LastRun
 from models.telemetry.counters import Counted
 from models.telemetry.snapshot import MOST_WORK, RoleCount, Snapshot, Spend, Total, WaitCount, WorkCount
 from tests.data import ROOT

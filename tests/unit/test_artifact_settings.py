@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from models.settings import ArtifactSettings
+from models.artifacts.settings import ArtifactSettings
 
 PAIRS = [
     ("artifact_preview_chars", "artifact_split_chars", 500),

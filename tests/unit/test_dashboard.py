@@ -8,7 +8,7 @@ import pytest
 from api.http.request_times import RequestTimes
 from api.metrics.families import Reading, Watched
 from models.providers.circuit_breaker import Gate, GateState
-from models.retention.policy import LastRun
+from models.retention.tenant_policy import LastRun
 from models.telemetry.counters import LABELS, Counted
 from models.telemetry.snapshot import (
     CapCount,

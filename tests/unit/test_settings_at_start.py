@@ -10,9 +10,11 @@ from pydantic import ValidationError
 from afterturn.checks import check_models
 from api.app import make_app
 from llm.settings import LlmSettings, llm_settings
+from models.catalogs.settings import catalog_settings
+from models.conversations.summary_settings import compression_settings
 from models.encryption.settings import text_settings
 from models.ledger.caps import Caps, budget_settings
-from models.settings import catalog_settings, compression_settings, recall_settings
+from models.recall.settings import recall_settings
 from models.shadow.settings import shadow_settings
 from workers.app import app
 from workers.settings import WorkerSettings

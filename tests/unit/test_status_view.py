@@ -14,7 +14,7 @@ from rich.console import Console
 from afterturn.status_view import ROLES, Frame, draw, draw_trouble, judge
 from models.ledger.caps import Caps, CapsInForce, SaidBy
 from models.providers.circuit_breaker import Gate, GateState
-from models.retention.policy import LastRun
+from models.retention.tenant_policy import LastRun
 from models.telemetry.counters import Counted
 from models.telemetry.snapshot import CapCount, RoleCount, Snapshot, Spend, Total, WorkCount
 from models.work.queue import WorkKind

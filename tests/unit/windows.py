@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from context.artifact_plans.execute import Available
+from context.artifact_plans.strategies import Available
 from context.artifacts.region import Reading, ReadingForm
 from context.artifacts.types import (
     Artifact,

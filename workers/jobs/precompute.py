@@ -7,14 +7,14 @@ from uuid import UUID
 import structlog
 
 from context.artifact_plans.by_rule import ArtifactQuery
-from context.artifact_plans.decision import (
+from context.artifact_plans.needs_plan import (
     canonical_tokens,
     fits_whole,
     most_share_of_old,
     room_for_artifacts,
 )
-from context.artifact_plans.execute import EXTRACT_TOKENS
 from context.artifact_plans.question import asks_for_all, standing_question
+from context.artifact_plans.strategies import EXTRACT_TOKENS
 from context.extract import INDEX_VERSION, PassageIndex
 from context.focus import normalise, size_class
 from context.precompute.predict import (

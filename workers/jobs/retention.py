@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 from models.database import Transaction, read_transaction, transaction
 from models.erasure.receipt import Receipt
 from models.errors import kind_of
-from models.retention.delete import (
+from models.retention.delete_tables import (
     Place,
     drop_dead_work,
     drop_old_counts,

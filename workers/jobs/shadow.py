@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from models.database import transaction
-from models.shadow.judge import any_waiting, judge, lapse_old, take_waiting
+from models.shadow.count_losses import any_waiting, judge, lapse_old, take_waiting
 from models.shadow.settings import ShadowSettings
 from models.telemetry.counters import Counted, count
 from models.work.queue import Claim, finish

@@ -33,13 +33,14 @@ from models.conversations.summary import (
     refused_through,
     store_summary,
 )
+from models.conversations.summary_settings import compression_settings
 from models.conversations.summary_versions import drop_parts, is_rolled_back, thin_summaries
 from models.database import Transaction, read_transaction, transaction
 from models.learning.speculation import PREPARED, note_made, note_used, spent_since_last
 from models.ledger.caps import BudgetDeniedError
 from models.providers.circuit_breaker import ProviderParkedError
 from models.recall.index import is_indexed
-from models.settings import compression_settings, recall_settings
+from models.recall.settings import recall_settings
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
 from models.work.queue import Claim, finish, lock_lease

@@ -8,16 +8,17 @@ from llm.accounting import judged_now
 from llm.gateway import preload
 from llm.settings import LlmSettings
 from models.artifacts.artifact import drop_orphans
+from models.artifacts.settings import ArtifactSettings, artifact_settings
 from models.artifacts.summary_cache import evict, expire
 from models.conversations.recount import recount_old_sessions
 from models.database import Transaction, database_now, read_transaction, transaction
 from models.ledger.call import sweep_lost
 from models.ledger.caps import Caps
 from models.preflight.decision import forget_old_decisions
+from models.preflight.settings import preflight_settings
 from models.providers.context_limit import forget_expired_limits
-from models.retention.policy import RETENTION
 from models.retention.settings import retention_settings
-from models.settings import ArtifactSettings, artifact_settings, preflight_settings
+from models.retention.tenant_policy import RETENTION
 from models.shadow.reads import forget_old_reads
 from models.shadow.settings import shadow_settings
 from models.work.heartbeat import forget_older_than

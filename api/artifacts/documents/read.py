@@ -10,7 +10,7 @@ from api.http.errors import ProblemError
 from context.artifacts.content import kind_of
 from context.artifacts.types import ContentKind
 from context.text.sanitize import clean_text
-from models.settings import ArtifactSettings, artifact_settings
+from models.artifacts.settings import ArtifactSettings, artifact_settings
 
 _APART = {Reader.HTML: "api.artifacts.documents.html", Reader.PDF: "api.artifacts.documents.pdf"}
 _DELIMITERS = ",;\t|"

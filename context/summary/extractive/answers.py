@@ -7,7 +7,7 @@ from functools import cached_property
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.point import label_of
 from context.summary.extractive.statements import read_statements, shorten
-from context.text.cues import Cue, find_cues, is_question
+from context.text.marker_words import Cue, find_cues, is_question
 from context.text.terms import content_terms
 from context.types import Role
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.extractive.choosing import LINE_CHARS, LINE_TOKENS, PointChoice, shares_line
 from context.summary.extractive.point import Point
-from context.summary.extractive.points import find_points
+from context.summary.extractive.scored_points import find_points
 from context.summary.extractive.statements import shorten
 from context.summary.gate import GateSettings, covered_identifiers, protected_identifiers
 from context.summary.prompt import SummaryInput
 from context.summary.sections import PROTECTED, Section, read_sections, section_titles, write_sections
-from context.text.cues import is_question, is_strong_rule
 from context.text.identifiers import extract_identifiers, identifier_recall, normal
+from context.text.marker_words import is_question, is_strong_rule
 from context.text.sentences import split_sentences
 from context.tokens.text import count_text
 from context.types import Role

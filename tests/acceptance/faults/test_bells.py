@@ -16,7 +16,7 @@ from tests.acceptance.faults.processes import nobody_listens
 from tests.acceptance.platform import SOON_S, Platform, children_of
 from tests.waiting import wait_until
 from workers.drain import PIECES_OF_A_PROCESS
-from workers.kinds import QUEUES
+from workers.queues import QUEUES
 from workers.settings import worker_settings
 
 BACKLOG, STALE = 300, 5_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import text
 
 from models import database as session
-from models.retention.policy import OPERATOR, RETENTION
+from models.retention.tenant_policy import OPERATOR, RETENTION
 from models.tenants.tenant import ensure_tenant
 from models.work.due import Turns, claim_next
 from models.work.queue import Claim, WorkKind, enqueue

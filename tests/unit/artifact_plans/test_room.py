@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifact_plans.decision import canonical_tokens, room_for_artifacts
+from context.artifact_plans.needs_plan import canonical_tokens, room_for_artifacts
 
 
 def test_what_history_leaves_is_for_artifacts_and_a_share_at_least() -> None:

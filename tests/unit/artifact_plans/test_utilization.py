@@ -4,7 +4,7 @@ import json
 from dataclasses import fields
 from decimal import Decimal
 
-from context.artifact_plans.decision import PlanningReason
+from context.artifact_plans.needs_plan import PlanningReason
 from context.artifact_plans.utilization import (
     ArtifactUsageRecord,
     ContextPlanningCost,

@@ -5,7 +5,7 @@ import pytest
 from api.artifacts.documents.read import read_document
 from api.http.errors import ProblemError
 from context.artifacts.types import ContentKind
-from models.settings import ArtifactSettings
+from models.artifacts.settings import ArtifactSettings
 from tests.unit.documents.pdfs import assemble, bomb, deflated, encrypted, pdf_of, slow
 
 BOUNDS = ArtifactSettings(pdf_timeout_s=120, pdf_max_pages=5)

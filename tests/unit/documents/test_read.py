@@ -8,7 +8,7 @@ from api.artifacts.documents.media import Reader, read_media_type
 from api.artifacts.documents.read import Document, read_document, read_inline
 from api.http.errors import ProblemError
 from context.artifacts.types import ContentKind
-from models.settings import ArtifactSettings
+from models.artifacts.settings import ArtifactSettings
 
 BOUNDS = ArtifactSettings(pdf_timeout_s=120)
 

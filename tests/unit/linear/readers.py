@@ -15,7 +15,7 @@ from context.artifacts.subjects import subject_of
 from context.artifacts.types import ContentKind
 from context.catalog.read import read_catalog
 from context.conversation.calls import render_arguments
-from context.conversation.transcript import LineKind, RenderedLine, render_summary, render_transcript
+from context.conversation.transcript import LineKind, RenderedLine, render_transcript
 from context.decode.decode import decode_json
 from context.extract import PassageIndex
 from context.extract.spans import paragraphs, prose, sizes_for, split_long, trim
@@ -43,6 +43,7 @@ from context.tokens.message import count_message
 from context.tokens.tools import count_tools, render_tools
 from context.tool_plans.prompt import clip_tokens
 from context.types import Message, Role, Wire
+from context.window.summary_block import render_summary
 from context.window.trim import shorten
 from context.wire.pairing import fit_id, fit_name
 from tests.unit.histories import make_message

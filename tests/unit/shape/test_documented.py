@@ -1,6 +1,6 @@
 """Every rule is on the page that says whom it concerns; a window is looked at in time with its length."""
 
-from context.shape.rules import ShapeRule
+from context.shape.rule_names import ShapeRule
 from context.types import Wire
 from tests.data import ROOT
 from tests.unit.linear.growth import grows_in_proportion

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from context.shape.check import check_shape
-from context.shape.rules import ShapeRule
+from context.shape.rule_names import ShapeRule
 from context.shape.target import target_of
 from context.types import JsonObject, Wire
 from tests.unit.shape.windows import HELLO, lay, said, sent

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from context.shape.check import check_shape
-from context.shape.rules import ShapeRule
+from context.shape.rule_names import ShapeRule
 from context.shape.target import target_of
 from context.types import JsonObject, Wire
 from context.wire import check_pairs

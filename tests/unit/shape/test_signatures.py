@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from context.shape.rules import ShapeRule
+from context.shape.rule_names import ShapeRule
 from context.shape.target import maker_of
 from context.types import JsonObject, Wire
 from context.window.outgoing import RefusedBefore

@@ -7,7 +7,7 @@ from afterturn.stack.roles import (
     flower_command,
     worker_command,
 )
-from workers.kinds import QUEUES as DECLARED_QUEUES
+from workers.queues import QUEUES as DECLARED_QUEUES
 
 
 def test_one_worker_serves_every_queue_that_celery_knows() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.attribution import credit_speakers, read_credits
-from context.summary.extractive.points import find_points
+from context.summary.extractive.scored_points import find_points
 from context.summary.gate import Covered, Draft, judge_summary
 from context.types import Role
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.text.cues import Cue, find_cues, is_question, is_strong_rule
+from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
 from context.text.sentences import first_sentence, split_sentences
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifact_plans.execute import Available
+from context.artifact_plans.strategies import Available
 from context.artifacts.types import ArtifactDecision, ArtifactPlan, ProcessingStrategy
 from context.tokens import Count, guarantee
 from context.types import Message

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.conversation.tool_pairs import find_pair_faults
-from context.conversation.transcript import render_summary
 from context.summary.trigger import Load, Thresholds, Trigger, find_trigger, plan_cut
 from context.tokens import count_text
 from context.tokens.budget import Budget
@@ -27,6 +26,7 @@ from context.window.emergency import (
     plan_cuts,
     with_note,
 )
+from context.window.summary_block import render_summary
 from tests.unit.histories import (
     answers,
     calls,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.artifact_plans.execute import Available
+from context.artifact_plans.strategies import Available
 from context.artifacts.types import ArtifactDecision, ArtifactPlan, ProcessingStrategy
 from context.errors import FixedPartOverBudgetError
 from context.recall.offer import RecallLimits, RecallOffer

@@ -22,7 +22,7 @@ from models.learning.settings import LearningSettings
 from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.preflight.labels import joined_through
 from models.preflight.policy import find_policy
-from models.settings import preflight_settings
+from models.preflight.settings import preflight_settings
 from models.work.queue import Claim, lock_lease
 from workers.jobs.lifecycle import LeaseLostError
 

@@ -57,7 +57,7 @@ GUARDS = (
     ),
     Guard(
         "ticks: clocks may be apart",
-        "workers/schedule.py",
+        "workers/tick.py",
         '"expires": worker_settings().tick_s + CLOCKS_APART_S',
         '"expires": worker_settings().tick_s',
         (),

@@ -189,7 +189,7 @@ GUARDS = (
     ),
     Guard(
         "retention: the session is held, and is old",
-        "models/retention/delete.py",
+        "models/retention/delete_tables.py",
         """    if db.execute(_HOLD_IF_OLD, values).one_or_none() is None:
         return None
 """,

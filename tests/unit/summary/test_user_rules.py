@@ -3,7 +3,7 @@
 import pytest
 
 from context.conversation.transcript import LineKind, RenderedLine
-from context.summary.rules import MOST_RULES, find_rules, lost_rules
+from context.summary.user_rules import MOST_RULES, find_rules, lost_rules
 from context.types import Role
 
 

@@ -10,10 +10,10 @@ from context.summary.extractive.answers import Spoken, Talk
 from context.summary.extractive.call_points import call_points
 from context.summary.extractive.changes import with_changes
 from context.summary.extractive.point import Point, label_of, plain_numbers
-from context.summary.rules import find_rules
 from context.summary.sections import Section
-from context.text.cues import Cue, find_cues, is_question, is_strong_rule
+from context.summary.user_rules import find_rules
 from context.text.identifiers import extract_identifiers
+from context.text.marker_words import Cue, find_cues, is_question, is_strong_rule
 from context.types import Role
 
 _SHORT_BYTES = 24

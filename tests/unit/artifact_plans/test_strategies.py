@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifact_plans.execute import (
+from context.artifact_plans.strategies import (
     EXTRACT_TOKENS,
     LEAST_EXTRACT_TOKENS,
     Available,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.work.queue import WorkKind
-from workers.schedule import TaskName
+from workers.tick import TaskName
 
 ROUTES = {
     WorkKind.SUMMARIZE: (TaskName.SUMMARIZE, "summaries"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.artifact_plans.decision import (
+from context.artifact_plans.needs_plan import (
     PlanningChoice,
     PlanningReason,
     PlanningThresholds,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.shadow.parts import EVERY_PART, TOGETHER, ShadowPart, applied_beside, read_parts, trials
-from context.shadow.report import ShadowLimits, Tally, report_part, wilson
+from context.shadow.verdict import ShadowLimits, Tally, report_part, wilson
 
 GOOD = Tally(
     "summaries", reads=400, judged=400, sessions=40, served_tokens=1_000, would_tokens=500, needed=400, lost=4

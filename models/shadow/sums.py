@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import text
 
 from context.shadow.parts import TOGETHER, ShadowPart
-from context.shadow.report import PartReport, ShadowLimits, Tally, report_part
+from context.shadow.verdict import PartReport, ShadowLimits, Tally, report_part
 from models.catalogs.model_profile import price_per_input_token
 from models.database import Transaction
 

@@ -10,7 +10,7 @@ from models.database import Transaction
 from models.erasure.receipt import Receipt
 from models.erasure.sessions import erase_session
 from models.retention.find import AGE
-from models.retention.policy import note_gone
+from models.retention.tenant_policy import note_gone
 
 Place = tuple[UUID, str]
 """A tenant and a session of the tenant."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from context.tokens.media import Media, MediaKind
+from context.tokens.media_facts import Media, MediaKind
 
 AUDIO_BYTES_PER_TOKEN = 160
 """Bytes per token of speech at 32 kbit/s and 25 tokens a second; better recordings are overestimated."""

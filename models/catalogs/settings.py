@@ -1,0 +1,48 @@
+"""Settings of catalogs: sizes, versions and caches."""
+
+from functools import lru_cache
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from context.conversation.ids import MAX_TOOL_NAME_CHARS
+
+
+class CatalogSettings(BaseSettings):
+    """How large catalogs may be, how long their versions stay, and what a prompt leaves for them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="AFTERTURN_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    catalog_max_entries: int = Field(20_000, ge=1, description="Most tools and pipelines in a catalog.")
+    catalog_max_bytes: int = Field(16 * 2**20, ge=1_024, description="Largest catalog as sent, in bytes.")
+    catalog_max_description_chars: int = Field(
+        32_000, ge=1, description="Longest description of a catalog entry, in characters."
+    )
+    catalog_max_name_chars: int = Field(
+        MAX_TOOL_NAME_CHARS,
+        ge=1,
+        le=MAX_TOOL_NAME_CHARS,
+        description="Longest name of a tool or pipeline in a catalog, in characters.",
+    )
+    catalog_keep_versions: int = Field(50, ge=1, description="Versions of a catalog kept readable.")
+    catalog_former_versions: int = Field(
+        3,
+        ge=0,
+        description="Earlier versions searched for removed tools when no current tool serves an intent as "
+        "well.",
+    )
+    catalog_reserve_tokens: int = Field(
+        2_000, ge=0, description="Default tokens reserved in a prompt beside the catalog and the intent."
+    )
+    catalog_cache_bytes: int = Field(
+        32 * 2**20, ge=0, description="Size of the cache of parsed catalogs per process, in bytes of text."
+    )
+    profile_cache_s: float = Field(5.0, ge=0, description="Seconds to cache a model profile.")
+
+
+@lru_cache
+def catalog_settings() -> CatalogSettings:
+    """Read the settings once; they do not change afterwards."""
+    return CatalogSettings()

@@ -1,0 +1,46 @@
+"""Start of a process: settings are read and checked, and the log is configured."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from models.artifacts.settings import artifact_settings
+from models.catalogs.settings import catalog_settings
+from models.conversations.summary_settings import compression_settings
+from models.database_settings import database_settings
+from models.encryption.settings import text_settings
+from models.preflight.settings import preflight_settings
+from models.recall.settings import recall_settings
+from models.shadow.settings import shadow_settings
+
+
+def require_settings() -> None:
+    """Read every setting of these, shadow mode and keys: a process with a wrong one fails at its start.
+
+    Raises:
+        ValidationError: A setting is wrong; it is named, and its value is not shown.
+    """
+    reads = (
+        database_settings,
+        compression_settings,
+        recall_settings,
+        artifact_settings,
+        catalog_settings,
+        preflight_settings,
+        shadow_settings,
+        text_settings,
+    )
+    for read in reads:
+        read()
+
+
+@contextmanager
+def or_exit() -> Iterator[None]:
+    """End the process with a sentence if a setting read in the block is wrong.
+
+    Raises:
+        SystemExit: A setting is wrong; the message names the setting and does not show the value.
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise SystemExit(f"a setting is wrong: {error}") from None
