@@ -22,7 +22,7 @@ CORE = python_files("context")
 MOST_LINES_OF_A_MODULE = 400
 MOST_LINES_OF_A_FUNCTION = 60
 
-CELERY = {f"workers/{name}.py" for name in ("app", "bells", "dispatch", "schedule", "tasks")}
+CELERY = {f"workers/{name}.py" for name in ("app", "bells", "dispatch", "tasks")}
 READS_TOKEN_RANKS = "context/tokens/ranks.py"
 
 CLOCK_AND_CHANCE = {"now", "utcnow", "today", "uuid1", "uuid4", "uuid7", "uuid8", "urandom"}
