@@ -9,8 +9,8 @@ import typer
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
 from models.database import transaction
+from models.learning.night_settings import learning_settings
 from models.learning.prior_set import SetKind, list_sets
-from models.learning.settings import learning_settings
 from models.telemetry.counters import flushing
 from models.work.queue import WorkKind, enqueue, find_work
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn

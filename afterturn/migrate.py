@@ -12,7 +12,7 @@ from sqlalchemy import NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 
 from models.database_settings import database_settings
-from models.tenants.row_security_setup import raise_wall
+from models.tenants.row_security import raise_wall
 
 SCRIPTS = Path(__file__).parents[1] / "migrations"
 

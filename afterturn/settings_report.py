@@ -18,7 +18,7 @@ SETTINGS_MODULES = (
     "models.database_settings",
     "models.preflight.settings",
     "models.recall.settings",
-    "models.learning.settings",
+    "models.learning.night_settings",
     "models.retention.settings",
     "models.telemetry.tracing",
     "models.shadow.settings",

@@ -20,11 +20,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.report import save
+from context.preflight.by_category import TOOLS
 from context.preflight.classify import classify, read_evidence
 from context.preflight.config import PreflightConfig
 from context.preflight.decide import decide
 from context.preflight.lexicon.languages import Signs, combined, find_signs
-from context.preflight.policy import TOOLS
 from context.preflight.types import Category
 from tests.data import DATA, read_jsonl
 

@@ -15,8 +15,8 @@ from benchmarks.report import save
 from benchmarks.selecting import select_recall
 from context.conversation.transcript import participants, render_transcript
 from context.conversation.turns import split_turns
+from context.preflight.by_category import FULL_MEMORY
 from context.preflight.classify import classify, is_follow_up
-from context.preflight.policy import FULL_MEMORY
 from context.preflight.types import Category, MemoryParams, Previous
 from context.recall.passages import make_passages
 from context.recall.ranking import find_question

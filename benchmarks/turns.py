@@ -22,7 +22,7 @@ from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
 from models.tenants.tenant import ensure_tenant
-from models.work.due import Turns, claim_next, look
+from models.work.fair_claim import Turns, claim_next, look
 from models.work.queue import WorkKind, enqueue
 
 NO_DISK = "-c synchronous_commit=off"

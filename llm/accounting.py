@@ -1,20 +1,17 @@
-"""Account for calls of models: fingerprints of cap decisions, counters and spans."""
+"""Account for calls of models: fingerprints of cap decisions, prices of a tenant, and counters."""
 
-from collections.abc import Callable
 from hashlib import sha256
 from uuid import UUID
 
 from llm import litellm_client as door
-from llm.failures import LlmFailure
 from llm.pricing import Price, price_of
-from llm.requests import CompletionReply, CompletionRequest
+from llm.requests import CompletionRequest
 from llm.settings import LlmSettings
 from models.catalogs.model_profile import load_prices
 from models.database import Transaction
 from models.ledger.call import Settlement
 from models.ledger.caps import Denial
 from models.telemetry.counters import Counted, count
-from models.telemetry.tracing import span
 
 
 def judged_by(settings: LlmSettings, model: str, price: Price) -> str:
@@ -59,28 +56,3 @@ def count_call(request: CompletionRequest, end: Settlement) -> None:
 def count_denial(denial: Denial) -> None:
     """Count a call denied by a cap."""
     count(Counted.DENIED, denial.scope, denial.unit)
-
-
-def traced(request: CompletionRequest, ask: Callable[[], CompletionReply]) -> CompletionReply:
-    """Make a call inside a span with model, purpose, usage and outcome."""
-    with span(
-        f"chat {request.model}",
-        kind="client",
-        gen_ai__operation__name="chat",
-        gen_ai__request__model=request.model,
-        gen_ai__request__max_tokens=request.max_output_tokens,
-        afterturn__purpose=request.purpose,
-    ) as step:
-        try:
-            reply = ask()
-        except LlmFailure as failure:
-            step.tell(afterturn__cause=failure.cause)
-            raise
-        step.tell(
-            gen_ai__response__model=reply.answered_by,
-            gen_ai__usage__input_tokens=reply.usage.input_tokens,
-            gen_ai__usage__output_tokens=reply.usage.output_tokens,
-            afterturn__price_usd=None if reply.price_usd is None else float(reply.price_usd),
-            afterturn__call_id=str(reply.call_id),
-        )
-    return reply

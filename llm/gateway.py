@@ -16,8 +16,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from context.tokens.text import count_text
 from llm import builtin
 from llm import litellm_client as door
-from llm.accounting import count_call, count_denial, find_price, judged_by, traced
+from llm.accounting import count_call, count_denial, find_price, judged_by
 from llm.call import RawReply, ask
+from llm.call_span import traced
 from llm.chain import first_answer
 from llm.failures import Cause, LlmFailure
 from llm.pricing import FREE, Price, billed_usd, cost_usd

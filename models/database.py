@@ -15,7 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from models.database_settings import DatabaseSettings, database_settings
 from models.errors import Trouble, trouble_of
-from models.tenants.row_security import (
+from models.tenants.call_role import (
     as_role,
     name_in_transaction,
     name_on_connection,

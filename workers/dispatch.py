@@ -16,7 +16,7 @@ from models.database_settings import database_settings
 from models.process_start import or_exit, require_settings
 from models.telemetry.logging import configure_logging
 from models.telemetry.tracing import close_traces, name_process
-from models.work.due import look
+from models.work.fair_claim import look
 from models.work.heartbeat import QUEUES_HELD
 from models.work.queue import WAKE_CHANNEL, WorkKind
 from models.work.waiting import release_parked

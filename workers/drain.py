@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from models.work.due import Next
+from models.work.fair_claim import Next
 from models.work.queue import Claim
 from workers.settings import WorkerSettings
 

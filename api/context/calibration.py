@@ -18,7 +18,7 @@ from models.conversations.session import find_session
 from models.conversations.session_state import SessionState
 from models.database import read_transaction, transaction
 from models.providers.calibration import find_calibration, keep_calibration, load_reported_turns
-from models.tenants.row_security import keep_to
+from models.tenants.call_role import keep_to
 
 log = structlog.get_logger()
 

@@ -21,7 +21,7 @@ from context.artifact_plans.question import standing_question
 from context.artifacts.restore import fit_restored, put_back_newest
 from context.artifacts.split import pointed_artifacts
 from context.conversation.turns import opening_of
-from context.preflight.policy import FULL_MEMORY
+from context.preflight.by_category import FULL_MEMORY
 from context.recall.offer import NO_OFFER, RecallOffer
 from context.recall.ranking import find_question
 from context.shadow.parts import EVERY_PART, ShadowPart

@@ -11,7 +11,7 @@ from context.window.prefix_reuse import prefix_of
 from models.conversations.prefix import keep_prefix
 from models.conversations.summary_settings import compression_settings
 from models.database import best_effort_transaction
-from models.tenants.row_security import keep_to
+from models.tenants.call_role import keep_to
 
 log = structlog.get_logger()
 

@@ -33,7 +33,7 @@ from context.preflight.annotate import (
     unfiltered,
     with_hint_at_its_end,
 )
-from context.preflight.policy import KNOWN_TOOLS
+from context.preflight.by_category import KNOWN_TOOLS
 from context.preflight.skills import cut_skills
 from context.providers.cache_rules import cache_rule, keeps_list_of_tools
 from context.recall.ranking import find_question

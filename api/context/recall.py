@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 
 from context.artifact_plans.question import only_agrees
-from context.preflight.policy import FULL_MEMORY
+from context.preflight.by_category import FULL_MEMORY
 from context.preflight.types import MemoryParams
 from context.recall.offer import RecallLimits, RecallOffer, RecallStatus
 from context.recall.passages import Passage

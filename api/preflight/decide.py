@@ -11,10 +11,10 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask
 
+from context.preflight.by_category import TOOLS
 from context.preflight.classify import classify, is_follow_up
 from context.preflight.config import PreflightConfig, read_config
 from context.preflight.decide import TOO_UNSURE
-from context.preflight.policy import TOOLS
 from context.preflight.replay import past_categories
 from context.preflight.types import Category, LearnedWeights, Preflight, Previous, RequestKind
 from context.priors.categories import factors_from_bytes
@@ -28,7 +28,7 @@ from models.preflight.decision import Made, record_decision
 from models.preflight.policy import Topic, find_policy, find_topic, load_asked, remember_topic
 from models.preflight.settings import preflight_settings
 from models.telemetry.counters import Counted, count
-from models.tenants.row_security import keep_to
+from models.tenants.call_role import keep_to
 from models.work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()

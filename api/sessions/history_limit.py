@@ -19,6 +19,7 @@ from models.conversations.history_limit import (
     tenant_history_limit,
 )
 from models.conversations.session import find_session
+from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction
 from models.work.queue import WorkKind, enqueue
 
@@ -61,10 +62,10 @@ def show_session_limit(session_id: SessionId, call: BodyCall) -> Response:
     """Answer with a session's effective limit, and its source."""
     tenant_id = call.caller("read").tenant_id
     with read_transaction() as db:
-        session = find_session(db, tenant_id, session_id)
-    if session is None:
+        standing = find_standing(db, tenant_id, session_id)
+    if standing is None:
         raise not_found("session")
-    return _answer(session.history_limit)
+    return _answer(standing.session.history_limit)
 
 
 @router.put(

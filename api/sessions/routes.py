@@ -12,12 +12,12 @@ from api.http.call import BodyCall, IdempotencyKey, SessionId, digest_of, number
 from api.http.errors import not_found
 from api.http.retry import committed
 from api.http.turnstile import CHANGES_SESSION
+from models.conversations.kept_summaries import added_ranges
 from models.conversations.reset import reset_session
 from models.conversations.session import find_session
 from models.conversations.session_state import SessionState
 from models.conversations.standing import find_standing
 from models.conversations.summary import Summary, activate_version, list_summaries, retire_summaries
-from models.conversations.summary_versions import added_ranges
 from models.database import Transaction, read_transaction
 from models.work.queue import DueWork, WorkKind, find_work
 from models.work.rest import forget_refusals

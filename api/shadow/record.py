@@ -22,7 +22,7 @@ from models.database import Transaction, best_effort_transaction, read_transacti
 from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads
 from models.shadow.settings import shadow_settings
 from models.telemetry.counters import Counted, count
-from models.tenants.row_security import keep_to
+from models.tenants.call_role import keep_to
 from models.work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()

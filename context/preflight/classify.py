@@ -3,12 +3,12 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from context.preflight.by_category import DEFAULT_THINKING, FULL_MEMORY, WEIGHTS
+from context.preflight.choose_tools import named_tools
 from context.preflight.config import PreflightConfig
 from context.preflight.decide import RECALLS, decide
 from context.preflight.followup import FollowUp, find_follow_up, is_all_small_talk, is_more_than_small_talk
 from context.preflight.lexicon.languages import Signs, find_signs
-from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, WEIGHTS
-from context.preflight.tools import named_tools
 from context.preflight.types import Evidence, LearnedWeights, Preflight, Previous, RequestKind
 from context.preflight.wrappers import without_wrappers
 

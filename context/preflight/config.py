@@ -8,8 +8,8 @@ from typing import Any
 
 from context.conversation.ids import MAX_TOOL_NAME_CHARS
 from context.errors import InvalidInputError
+from context.preflight.by_category import KNOWN_TOOLS, THINKING
 from context.preflight.lexicon.finder import UNSPACED, WORD, Lexicon, fold
-from context.preflight.policy import KNOWN_TOOLS, THINKING
 from context.preflight.types import Category, ThinkingLevel
 
 MAX_PATTERNS = 200

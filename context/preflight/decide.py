@@ -5,10 +5,18 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from context.preflight.annotate import write_hint
+from context.preflight.by_category import (
+    DEFAULT_THINKING,
+    FULL_MEMORY,
+    MEMORY,
+    TOOLS,
+    WEIGHTS,
+    highest,
+    widest,
+)
+from context.preflight.choose_tools import choose_tools, wanted_tools
 from context.preflight.config import PreflightConfig
 from context.preflight.followup import FRESH, FollowUp, weight_after
-from context.preflight.policy import DEFAULT_THINKING, FULL_MEMORY, MEMORY, TOOLS, WEIGHTS, highest, widest
-from context.preflight.tools import choose_tools, wanted_tools
 from context.preflight.types import (
     Category,
     Evidence,

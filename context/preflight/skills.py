@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from context.preflight.policy import KNOWN_TOOLS
+from context.preflight.by_category import KNOWN_TOOLS
 
 _FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")

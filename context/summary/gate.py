@@ -6,11 +6,11 @@ from enum import StrEnum
 
 from context.conversation.transcript import LineKind, RenderedLine
 from context.summary.attribution import credit_speakers
+from context.summary.clean_reply import CleanReply, ReplyFault, clean_reply
 from context.summary.echo import drop_echo
 from context.summary.evidence import MARKED, Claims, check_claims, without_sources
 from context.summary.grounding import DraftPoint, ground_points
 from context.summary.pasted import drop_code
-from context.summary.reply import CleanReply, ReplyFault, clean_reply
 from context.summary.sections import PROTECTED, read_lines, read_sections
 from context.summary.source import Doubt, Source
 from context.summary.substance import content_chars, least_chars

@@ -15,8 +15,8 @@ from models.database import Transaction
 from models.encryption.keys import TextCipher, TextUnavailableError
 from models.erasure.receipt import Receipt
 from models.ledger.call import forget_calls
-from models.plans.erasure import note_erased_plans
 from models.plans.plan import Plan
+from models.plans.relearning import note_erased_plans
 from models.work.queue import WorkKind
 from models.work.rest import forget_refusals
 

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from sqlalchemy import delete, select, update
 
+from models.conversations.kept_summaries import drop_parts
 from models.conversations.session import Session
 from models.conversations.session_state import NOTHING_IN_FORCE, SessionState
 from models.conversations.summary import Summary, SummaryState, activate_version, drop_prepared
-from models.conversations.summary_versions import drop_parts
 from models.database import Transaction
 
 

@@ -26,7 +26,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from context.conversation.calls import read_calls
 from context.conversation.ids import MAX_TOOL_NAME_CHARS
-from context.preflight.policy import KNOWN_TOOLS
+from context.preflight.by_category import KNOWN_TOOLS
 from context.preflight.replay import PastDecision, past_categories
 from context.preflight.types import Evidence, Preflight, Previous
 from context.types import Message, Role, Wire

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy import TextClause, text
 
-from models.conversations.summary_versions import keep_newest
+from models.conversations.kept_summaries import keep_newest
 from models.database import Transaction
 from models.erasure.receipt import Receipt
 from models.erasure.sessions import erase_session

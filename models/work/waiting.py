@@ -179,8 +179,8 @@ _TENANTS = text(
 _OF_CAP = "tenant_id = :tenant_id and denied_by = :by and state = 'ready'"
 
 _ON_THEIR_WAY = text(
-    f"select coalesce(sum(denied_needs), 0) from due_work where {_OF_CAP} and due_at <= :soon"
-)  # noqa: S608
+    f"select coalesce(sum(denied_needs), 0) from due_work where {_OF_CAP} and due_at <= :soon"  # noqa: S608
+)
 
 _HEAD = text(
     f"""

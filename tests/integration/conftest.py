@@ -17,7 +17,7 @@ from models import database as session
 from models.database_settings import database_settings
 from models.encryption.keys import forget_keys
 from models.recall.settings import recall_settings
-from models.tenants import row_security
+from models.tenants import call_role as row_security
 from models.tenants.tenant import SCOPES, create_key, ensure_tenant
 from tests.integration.sealing import FIRST, Environment
 

@@ -17,10 +17,10 @@ from models import database as session
 from models.artifacts.plan import PlanKey, PlanWish, store_plan
 from models.artifacts.plan import want_plan as want_context_plan
 from models.artifacts.summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
+from models.conversations.kept_summaries import keep_part
 from models.conversations.prefix import keep_prefix
 from models.conversations.session import find_session
 from models.conversations.summary import NewSummary, store_summary
-from models.conversations.summary_versions import keep_part
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.plans.outcome import join_outcomes

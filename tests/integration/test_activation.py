@@ -11,10 +11,10 @@ from context.providers.usual_window import NARROW_READS
 from llm.failures import Cause, LlmFailure
 from models import database as session
 from models.artifacts.settings import planning_settings
+from models.conversations.kept_summaries import keep_part
 from models.conversations.session import lock_sessions
 from models.conversations.summary import SummaryState, drop_prepared
 from models.conversations.summary_settings import compression_settings
-from models.conversations.summary_versions import keep_part
 from models.work.queue import WorkKind, WorkState, enqueue, lock_lease
 from tests.integration.activating import CHAT, PATH, Chat
 from tests.integration.summarizing import Model

@@ -12,7 +12,7 @@ from kombu import Queue
 from sqlalchemy import Engine, event, text
 
 from models import database as session
-from models.work.due import Turns
+from models.work.fair_claim import Turns
 from models.work.queue import WorkKind, enqueue_many
 from tests.integration.works import what_is_due
 from workers import tasks

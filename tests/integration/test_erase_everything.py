@@ -10,7 +10,7 @@ from models import database as session
 from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.erasure.derived import KEYED_OTHERWISE
 from models.erasure.sessions import WITH_THE_SESSION
-from models.plans.erasure import find_erased_plans
+from models.plans.relearning import find_erased_plans
 from models.work.queue import WorkKind
 from tests.integration.erasing import (
     PAD,

@@ -15,6 +15,7 @@ from context.summary.versions import KEEP_ALL
 from context.window.types import ActiveSummary, notes_message
 from llm.requests import CompletionRequest
 from models import database as session
+from models.conversations.kept_summaries import added_ranges, thin_summaries
 from models.conversations.summary import (
     NewSummary,
     Summary,
@@ -23,7 +24,6 @@ from models.conversations.summary import (
     find_basis,
     store_summary,
 )
-from models.conversations.summary_versions import added_ranges, thin_summaries
 from tests.integration.summarizing import SESSION, Model, Room, notes_of
 
 RULE = "never restart GW-3 between 06:00 and 09:00"

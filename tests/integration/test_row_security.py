@@ -18,8 +18,8 @@ from models import database as session
 from models.database_settings import database_settings
 from models.encryption.keys import TextCipher, TextForgottenError
 from models.rekeying.rotation import forget_text_key
-from models.tenants.row_security import ROLE, VIEWS, keep_to
-from models.tenants.row_security_setup import POLICY, SEEN_THROUGH_VIEWS
+from models.tenants.call_role import ROLE, VIEWS, keep_to
+from models.tenants.row_security import POLICY, SEEN_THROUGH_VIEWS
 from models.tenants.tenant import ensure_tenant
 from models.work.queue import WorkKind, enqueue
 from tests.integration.conftest import make_key

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from models.tenants.tenant import ensure_tenant
-from models.work.due import Group
+from models.work.fair_claim import Group
 from models.work.operator import list_work, redrive
 from models.work.queue import WorkKind, WorkState, claim, enqueue, finish, lock_lease, renew, retry_later
 from tests.integration.works import (

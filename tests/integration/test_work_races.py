@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 
 from models import database as session
-from models.work.due import Turns, look
+from models.work.fair_claim import Turns, look
 from models.work.operator import list_work
 from models.work.queue import Claim, WorkKind, WorkState, claim, enqueue
 from tests.integration.works import MAX_CRASHES, take_next

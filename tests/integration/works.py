@@ -7,7 +7,7 @@ from sqlalchemy import Connection, text
 
 from models import database as session
 from models.conversations.session import lock_sessions
-from models.work.due import Due, Turns, claim_next, look
+from models.work.fair_claim import Due, Turns, claim_next, look
 from models.work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
 from workers.settings import WorkerSettings
 

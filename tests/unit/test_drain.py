@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from models.work.due import Next
+from models.work.fair_claim import Next
 from models.work.queue import Claim, WorkKind
 from workers.drain import PIECES_OF_A_PROCESS, SETTLED_S, Drained, Ear, drain
 from workers.settings import WorkerSettings

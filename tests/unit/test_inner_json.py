@@ -10,7 +10,7 @@ from context.artifacts.subjects import subject_of
 from context.artifacts.types import ContentKind
 from context.conversation.calls import render_arguments
 from context.extract import PassageIndex, extract
-from context.summary.reply import clean_reply
+from context.summary.clean_reply import clean_reply
 from context.text.sanitize import clean_text, decode_inner
 from context.types import JsonObject, Wire
 from context.wire import convert

@@ -22,6 +22,7 @@ from llm.builtin import complete_builtin
 from llm.failures import LlmFailure
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.conversations.history import load_oldest
+from models.conversations.kept_summaries import drop_parts, is_rolled_back, thin_summaries
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import (
@@ -34,7 +35,6 @@ from models.conversations.summary import (
     store_summary,
 )
 from models.conversations.summary_settings import compression_settings
-from models.conversations.summary_versions import drop_parts, is_rolled_back, thin_summaries
 from models.database import Transaction, read_transaction, transaction
 from models.learning.speculation import PREPARED, note_made, note_used, spent_since_last
 from models.ledger.caps import BudgetDeniedError

@@ -31,8 +31,8 @@ from llm.failures import Cause, FailureKind, LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.catalogs.model_profile import load_profile
+from models.conversations.kept_summaries import find_part, keep_part
 from models.conversations.summary import SummaryText
-from models.conversations.summary_versions import find_part, keep_part
 from models.database import read_transaction, transaction
 from models.telemetry.counters import Counted, count
 from models.work.queue import Claim, lock_lease

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from models import database as session
 from models.retention.tenant_policy import OPERATOR, RETENTION
 from models.tenants.tenant import ensure_tenant
-from models.work.due import Turns, claim_next
+from models.work.fair_claim import Turns, claim_next
 from models.work.queue import Claim, WorkKind, enqueue
 from tests.integration.fuzz.door import Door, Fault
 from workers.jobs.lifecycle import do_work

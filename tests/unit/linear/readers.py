@@ -31,9 +31,9 @@ from context.ranking.rank import rank
 from context.recall.passages import make_passages, split_passages
 from context.summary.attribution import credit_speakers
 from context.summary.carry_over import carry_protected
+from context.summary.clean_reply import clean_reply
 from context.summary.evidence import check_claims
 from context.summary.gate import Covered, Draft, judge_summary, protected_identifiers
-from context.summary.reply import clean_reply
 from context.summary.voice import plays_conversation
 from context.text.clip import ceil_border, clip, floor_border, one_line
 from context.text.identifiers import identifier_recall, kept_identifiers, rank_identifiers

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context.preflight.by_category import FULL_MEMORY, MEMORY, TOOLS
 from context.preflight.classify import classify
 from context.preflight.config import CategoryConfig, PreflightConfig
-from context.preflight.policy import FULL_MEMORY, MEMORY, TOOLS
 from context.preflight.types import (
     Category,
     LearnedWeights,

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.errors import InvalidInputError
+from context.preflight.by_category import FULL_MEMORY
 from context.preflight.classify import classify
 from context.preflight.config import CategoryConfig, PreflightConfig, read_config, write_config
-from context.preflight.policy import FULL_MEMORY
 from context.preflight.types import Category, Preflight, ThinkingLevel
 
 TOOLS = ("message", "exec", "read", "write", "web_search", "web_fetch", "memory_get", "deploy_app")

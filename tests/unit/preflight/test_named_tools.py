@@ -2,7 +2,7 @@
 
 import tracemalloc
 
-from context.preflight.tools import named_tools
+from context.preflight.choose_tools import named_tools
 
 
 def test_a_tool_that_is_asked_for_by_name_is_found_in_a_long_list() -> None:

@@ -17,8 +17,8 @@ from context.priors.categories import (
 from context.priors.types import CorruptPriorsError
 from models.database import Transaction, database_now, read_transaction, transaction
 from models.learning.habits import count_categories
+from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set, last_watermark, load_set
-from models.learning.settings import LearningSettings
 from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.preflight.labels import joined_through
 from models.preflight.policy import find_policy

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from models.database import Transaction, transaction
 from models.learning.habits import count_focuses
+from models.learning.night_settings import LearningSettings
 from models.learning.progress import begin_night, catalogs_to_learn, tenants_to_learn
-from models.learning.settings import LearningSettings
-from models.plans.erasure import catalogs_with_erased_plans
+from models.plans.relearning import catalogs_with_erased_plans
 from models.work.operator import redrive
 from models.work.queue import Claim, WorkKind, enqueue, enqueue_many, finish, lock_lease
 from workers.jobs.learn.categories import learn_categories

@@ -16,6 +16,7 @@ from context.priors.state import State, learn, prune, see_catalog, state_from_by
 from context.priors.types import CorruptPriorsError, JoinedPlan, Unfinished
 from models.catalogs.catalog import load_version
 from models.database import Transaction, read_transaction, transaction
+from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import (
     NewSet,
     SetKind,
@@ -35,9 +36,8 @@ from models.learning.progress import (
     keep_counted,
     read_page,
 )
-from models.learning.settings import LearningSettings
-from models.plans.erasure import find_erased_plans, settle_erased_plans
 from models.plans.outcome import settled_through
+from models.plans.relearning import find_erased_plans, settle_erased_plans
 from models.work.queue import Claim, finish, lock_lease
 from workers.jobs.learn.bench import Bench
 from workers.jobs.lifecycle import LeaseLostError

@@ -43,14 +43,14 @@ GUARDS = (
     ),
     Guard(
         "claim: workers at once take different rows",
-        "models/work/due.py",
+        "models/work/fair_claim.py",
         "    order by tenant_id, due_at limit 1 for update skip locked",
         "    order by tenant_id, due_at limit 1",
         ("tests/integration/test_work_races.py",),
     ),
     Guard(
         "claim: tenants take turns",
-        "models/work/due.py",
+        "models/work/fair_claim.py",
         "self.after[group] = tenant_id",
         "self.after[group] = FIRST",
         ("tests/integration/test_due.py",),

@@ -40,7 +40,7 @@ GUARDS = (
     ),
     Guard(
         "tools of the tail are pinned",
-        "context/preflight/tools.py",
+        "context/preflight/choose_tools.py",
         "needed.update(pinned)",
         "needed.update(())",
         ("tests/unit/preflight",),

@@ -21,14 +21,14 @@ GUARDS = (
     ),
     Guard(
         "claim: a lease admits one",
-        "models/work/due.py",
+        "models/work/fair_claim.py",
         "and (state = 'ready' or lease_until < now())",
         "",
         _WORK,
     ),
     Guard(
         "claim: an expired lease is free",
-        "models/work/due.py",
+        "models/work/fair_claim.py",
         "and (state = 'ready' or lease_until < now())",
         "and state = 'ready'",
         (*_WORK, "tests/integration/test_due.py"),
@@ -182,7 +182,7 @@ GUARDS = (
     ),
     Guard(
         "tenants: the second wall",
-        "models/tenants/row_security.py",
+        "models/tenants/call_role.py",
         'return "" if tenant_id is None else ROLE',
         'return ""',
         ("tests/integration/test_row_security.py",),

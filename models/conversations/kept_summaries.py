@@ -1,4 +1,4 @@
-"""Versions of a session's summary: parts, levels, and the way back to an older one."""
+"""Kept summaries of a session: parts, levels, thinned versions, and marks of a rollback."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+from context.preflight.by_category import TOOLS
 from context.preflight.config import PreflightConfig
-from context.preflight.policy import TOOLS
 from context.preflight.types import Category
 
 _CALLING = frozenset({"use", "using", "call", "calling", "run", "with", "via", "through", "invoke", "tool"})
