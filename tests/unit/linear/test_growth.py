@@ -50,7 +50,11 @@ def test_a_function_in_the_square_of_its_text_is_found() -> None:
 
 def test_the_functions_are_found_by_their_signatures() -> None:
     found = found_readers()
-    for name in ("sentences.split_sentences", "focus.normal.normalise", "sections.read_sections"):
+    for name in (
+        "text.sentences.split_sentences",
+        "focus.normalise.normalise",
+        "summary.sections.read_sections",
+    ):
         assert f"context.{name}" in found
     assert len(found) > 100
     assert not found.keys() & ADAPTED.keys()
