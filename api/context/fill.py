@@ -14,13 +14,13 @@ from api.context.recall import RecallQuestion, recall
 from api.context.request import ContextRequest, ParsedRequest
 from api.context.tail import notes_of, read_tail
 from api.context.user_recall import UserQuestion, let_first, recall_user, user_limits_of
-from api.turns.large_results import open_turn_of, restore_messages
+from api.turns.large_results import restore_messages
 from context.artifact_plans.by_rule import ArtifactQuery
 from context.artifact_plans.needs_plan import canonical_tokens, most_share_of_old
 from context.artifact_plans.question import standing_question
 from context.artifacts.restore import fit_restored, put_back_newest
 from context.artifacts.split import pointed_artifacts
-from context.conversation.turns import opening_of
+from context.conversation.turns import open_turn_of, opening_of
 from context.preflight.by_category import FULL_MEMORY
 from context.recall.offer import NO_OFFER, RecallOffer
 from context.recall.ranking import find_question

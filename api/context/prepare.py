@@ -21,9 +21,9 @@ from api.context.tools import (
     used_tools,
 )
 from api.preflight.decide import PreflightResult, preflight_for
-from api.turns.large_results import open_turn_of
 from context.artifact_plans.planner_models import ModelConfig, ModelDefaults, is_expensive_primary
 from context.catalog.tools import tool_name
+from context.conversation.turns import open_turn_of
 from context.preflight.annotate import (
     KEPT,
     SHADOWED,

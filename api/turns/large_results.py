@@ -47,14 +47,6 @@ def _restored(message: Message, taken: Mapping[str, TakenResult]) -> Message:
     return restore_results(message, contents, counts=counts) if contents else message
 
 
-def open_turn_of(tail: Sequence[Message], new: Sequence[Message]) -> Sequence[Message]:
-    """Return the stored messages of the turn continued by new messages; empty if a new turn begins."""
-    if not tail or any(message.starts_turn for message in new):
-        return ()
-    begins = next((place for place in reversed(range(len(tail))) if tail[place].starts_turn), 0)
-    return tail[begins:]
-
-
 _MOST_PLACES = 32_767
 
 

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from context.conversation.tool_pairs import (
-    NO_CALL,
     PairFaultKind,
     PairRepair,
     find_pair_faults,
-    match_answers,
     place_answers,
     repair_pairs,
 )
-from context.conversation.turns import parse_turn_boundaries
+from context.conversation.turns import parse_turn_boundaries, start_of_continued
 from context.errors import InvalidInputError
 from context.tokens.message_counts import recounted
 from context.types import Message
@@ -30,8 +28,8 @@ class History:
     Attributes:
         torn: The oldest messages, parts of a turn whose beginning was not read.
         turns: Whole stored turns, oldest first.
-        ending: The messages always sent, in order: the stored messages of an unfinished turn, then the new
-            messages.
+        ending: The messages always sent, in order: the stored messages of the turn continued by the new
+            messages, then the new messages.
         repairs: The repairs to the stored messages.
     """
 
@@ -78,7 +76,8 @@ def read_history(tail: Sequence[Message], new: Sequence[Message], *, partial: bo
     given = [*tail[whole_from:], *new]
     mended, repairs = repair_pairs(given)
     _refuse_broken_news(repairs)
-    split = _start_of_ending(mended)
+    first_new = next(index for index, message in enumerate(mended) if message.seq == NOT_STORED)
+    split = start_of_continued(mended, first_new)
     edges = [*parse_turn_boundaries(mended[:split]), split]
     known = frozenset(map(id, given))
     turns = [_placed(mended[start:stop], known) for start, stop in pairwise(edges)]
@@ -117,16 +116,3 @@ def _end_of_torn(tail: Sequence[Message]) -> int:
         if orphans.isdisjoint(range(first, after)):
             return start + first
     return len(tail)
-
-
-def _start_of_ending(messages: Sequence[Message]) -> int:
-    """Find the start of the turn continued by the new messages; else the first new message."""
-    first_new = next(index for index, message in enumerate(messages) if message.seq == NOT_STORED)
-    if not any(message.answer_ids for message in messages if message.seq == NOT_STORED):
-        return first_new
-    owners = match_answers(messages)
-    news = [found for message, found in zip(messages, owners, strict=True) if message.seq == NOT_STORED]
-    called = [owner for found in news for owner in found if owner != NO_CALL and messages[owner].seq]
-    if not called:
-        return first_new
-    return max(start for start in parse_turn_boundaries(messages) if start <= min(called))

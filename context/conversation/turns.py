@@ -149,6 +149,33 @@ def split_steps(messages: Sequence[Message]) -> list[range]:
     return [range(start, stop) for start, stop in pairwise(edges)]
 
 
+def start_of_continued(messages: Sequence[Message], first_new: int) -> int:
+    """Find the start of the turn continued by new messages; O(n).
+
+    New messages continue the turn before them if one of them answers a call of that turn, or if none of them
+    brings words of a user: only those begin a turn. Instructions alone continue nothing.
+
+    Args:
+        messages: Stored messages, then new messages, in order.
+        first_new: Index of the first new message.
+
+    Returns:
+        The index of the continued turn's first message; `first_new` if the new messages begin a turn.
+    """
+    owners = match_answers(messages)
+    new = messages[first_new:]
+    is_answer = any(owner != NO_CALL and owner < first_new for found in owners[first_new:] for owner in found)
+    begins = any(one.starts_turn for one in new) or all(one.role is Role.SYSTEM for one in new)
+    if begins and not is_answer:
+        return first_new
+    return max((start for start in _boundaries(messages, owners) if start <= first_new), default=first_new)
+
+
+def open_turn_of(tail: Sequence[Message], new: Sequence[Message]) -> Sequence[Message]:
+    """Return the stored messages of the turn continued by new messages; empty if a new turn begins."""
+    return tail[start_of_continued([*tail, *new], len(tail)) :]
+
+
 def opening_of(turn: Sequence[Message]) -> list[Message]:
     """Return the messages of a turn before its first call, known to the turn's first request."""
     return list(takewhile(lambda message: not message.call_ids and not message.answer_ids, turn))

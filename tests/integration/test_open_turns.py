@@ -94,6 +94,20 @@ def test_a_stored_turn_and_its_new_results_are_shortened_together(client: TestCl
     assert "part of message 3" in {one["what"] for one in found["certificate"]["excluded"]}
 
 
+def test_a_stored_turn_that_ends_with_a_result_goes_on_with_the_next_call(client: TestClient) -> None:
+    turn = [QUESTION, *(message for number in range(20) for message in step(number, 20))]
+    event = {"turn_id": "t1", "messages": turn}
+    assert client.post("/v1/sessions/agent/turns", json=event).status_code == 202
+    new = [message for number in range(20, 40) for message in step(number, 20)]
+    found = ask(client, new).json()
+    assert found["certificate"]["fits"]
+    assert check_pairs(found["messages"], Wire.OPENAI) == []
+    assert found["messages"][0] == QUESTION
+    assert found["messages"][-2:] == new[-2:]
+    assert found["certificate"]["tail"][0] == 1
+    assert "messages 1-41" not in {one["what"] for one in found["certificate"]["excluded"]}
+
+
 @pytest.mark.parametrize("tools", [TOOLS, None])
 def test_a_turn_that_cannot_be_shortened_is_named_and_not_the_tools(client: TestClient, tools: Any) -> None:
     written = '{"path": "a.py", "text": "' + "row of hall seven " * 3_000 + '"}'

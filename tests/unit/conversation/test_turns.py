@@ -10,11 +10,13 @@ from context.conversation.tool_pairs import find_pair_faults
 from context.conversation.turns import (
     count_eligible,
     find_safe_boundary,
+    open_turn_of,
     parse_turn_boundaries,
     safe_boundaries,
     snap_to_boundary,
     split_steps,
     split_turns,
+    start_of_continued,
 )
 from context.types import Message
 from tests.unit.histories import (
@@ -236,3 +238,34 @@ def test_every_cut_of_every_real_conversation_orphans_nothing(name: str) -> None
         assert find_safe_boundary(messages, middle) == snap_to_boundary(boundaries, middle)
         cuts += len(messages) + 1
     assert cuts > 600
+
+
+STORED = [says("user"), *calls(["c1"]), *answers(["c1"]), says("user", "more"), *calls(["c2"])]
+
+
+@pytest.mark.parametrize(
+    ("stored", "new", "start"),
+    [
+        ([*STORED, *answers(["c2"])], [*calls(["c3"]), *answers(["c3"])], 3),
+        ([*STORED, *answers(["c2"])], [says("assistant", "so")], 3),
+        (STORED, answers(["c2"]), 3),
+        (STORED, [*answers(["c2"]), says("user", "and?")], 3),
+        (STORED, [says("user", "and?"), *answers(["c2"])], 3),
+        ([*STORED, *answers(["c2"])], [says("user", "and?")], 6),
+        ([*STORED, *answers(["c2"])], [says("assistant", "so"), says("user", "and?")], 6),
+        ([*STORED, *answers(["c2"])], [says("system", "be brief")], 6),
+        ([*STORED, *answers(["c2"])], [says("user"), *calls(["c3"]), *answers(["c3"])], 6),
+        (calls(["c1"]), answers(["c1"]), 0),
+        ([], calls(["c1"]), 0),
+    ],
+)
+def test_new_messages_continue_a_turn_by_a_result_of_it_or_without_words_of_a_user(
+    stored: list[Message], new: list[Message], start: int
+) -> None:
+    assert start_of_continued([*stored, *new], len(stored)) == start
+    assert open_turn_of(stored, new) == stored[start:]
+
+
+def test_words_between_a_call_and_its_late_result_belong_to_the_continued_turn() -> None:
+    stored = [says("user"), *calls(["c1"]), says("user", "hurry"), says("assistant", "soon")]
+    assert start_of_continued([*stored, *answers(["c1"])], len(stored)) == 0
