@@ -12,13 +12,13 @@ from api.http.call import (
     BodyCall,
     IdempotencyKey,
     Parameters,
-    check_id,
     digest_of,
     documented,
     hold_back,
 )
 from api.http.encoding import encode
 from api.http.errors import ProblemError, not_found
+from api.http.ids import check_id
 from api.http.retry import committed
 from api.http.turnstile import CHANGES_NAMED_SESSION
 from api.http.waiting import wait_for_work

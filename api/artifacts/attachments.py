@@ -13,8 +13,9 @@ from pydantic import Field, ValidationError
 
 from api.artifacts.documents.media import PDF, read_media_type
 from api.artifacts.documents.read import Document, read_document, read_inline
-from api.http.call import Body, Call, check_id, documented, hold_back, in_address, read_as, reader
+from api.http.call import Body, Call, documented, hold_back, in_address, read_as, reader
 from api.http.errors import ProblemError, not_found
+from api.http.ids import check_id, refuse_unclean_ids
 from api.http.retry import committed
 from api.http.validation import validation_error
 from context.artifacts.content import is_artifact_id
@@ -179,6 +180,7 @@ def _read(request: Request, call: Call) -> Upload:
         raise ProblemError(
             "invalid-input", "media_type: name it in the header Content-Type", field="media_type"
         )
+    refuse_unclean_ids(AttachmentUpload, request.query_params)
     given = {name: clean_text(value) for name, value in request.query_params.items() if name != "raw"}
     try:
         said = AttachmentUpload.model_validate(given)

@@ -1,6 +1,7 @@
 """A call: its caller and its body. The body is read once, with a size limit, and strictly."""
 
 import hashlib
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from threading import Lock
@@ -21,13 +22,14 @@ from pydantic_core import PydanticCustomError
 from starlette.requests import ClientDisconnect
 
 from api.http.errors import ProblemError
+from api.http.ids import check_id, is_id, refuse_unclean_ids
 from api.http.places import take_place
 from api.http.rate_limit import limits
 from api.http.validation import kinds_of, validation_error
 from api.settings import ApiSettings, api_settings
-from context.conversation.ids import MAX_ID_CHARS, IdFault, id_fault
+from context.conversation.ids import id_fault
 from context.errors import InvalidInputError
-from context.text.sanitize import clean_json, parse_json
+from context.text.sanitize import clean_json, clean_text, parse_json
 from models.database import read_transaction
 from models.telemetry.tracing import annotate
 from models.tenants.call_role import keep_to
@@ -63,7 +65,17 @@ class Parameters(Body):
     @model_validator(mode="before")
     @classmethod
     def _clean(cls, given: Any) -> Any:
-        return clean_json(given)[0] if isinstance(given, dict) else given
+        if not isinstance(given, dict):
+            return given
+        return {**clean_json(given)[0], **{name: value for name, value in given.items() if is_id(name)}}
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_unclean_id(cls, given: Any, info: ValidationInfo) -> Any:
+        """Refuse an id changed by cleaning, since another id would be meant."""
+        if is_id(info.field_name or "") and isinstance(given, str) and clean_text(given) is not given:
+            raise ValueError(id_fault(given))
+        return given
 
 
 Model = TypeVar("Model", bound=Body)
@@ -157,9 +169,12 @@ def read_as(model: type[Model], raw: bytes) -> tuple[Model, bool]:
     except InvalidInputError as error:
         raise ProblemError("invalid-json", error.message, **error.numbers) from None
     try:
-        return model.model_validate(value), cleaned
+        read = model.model_validate(value)
     except ValidationError as error:
         raise validation_error(error) from None
+    if cleaned:
+        refuse_unclean_ids(model, json.loads(raw))
+    return read, cleaned
 
 
 class CallerCache:
@@ -287,20 +302,6 @@ async def _body(request: Request, limit: int) -> bytes:
 
 BodyCall = Annotated[Call, Depends(reader(lambda settings: settings.max_body_bytes))]
 BatchCall = Annotated[Call, Depends(reader(lambda settings: settings.max_batch_bytes))]
-
-
-def check_id(value: str, field: str) -> str:
-    """Refuse an id unfit for a path, a log line or a key.
-
-    Raises:
-        ProblemError: The id is empty, too long, not UTF-8, a path step, or contains a slash or an unprintable
-            character.
-    """
-    fault = id_fault(value)
-    if fault is not None:
-        limit = {"limit": MAX_ID_CHARS} if fault is IdFault.LENGTH else {}
-        raise ProblemError("invalid-input", f"{field}: {fault}", field=field, **limit)
-    return value
 
 
 def id_in_path(request: Request, value: str, field: str) -> str:

@@ -6,6 +6,7 @@ from pydantic import Field, ValidationError
 
 from api.artifacts.routes import MOST_FOCUS_CHARS
 from api.http.call import Body
+from api.http.ids import refuse_unclean_ids
 from api.http.validation import validation_error
 from api.sessions.history import MAX_SEQ
 from api.settings import api_settings
@@ -110,10 +111,12 @@ def read_arguments(model: type[Arguments], given: JsonObject | None) -> Argument
         given: The arguments as sent.
 
     Raises:
-        InvalidInputError: The arguments are invalid; the error names the field.
+        AfterturnError: The arguments are invalid; the error names the field.
     """
     clean: Any = clean_json(given or {}, max_depth=api_settings().max_depth)[0]
     try:
-        return model.model_validate(clean)
+        read = model.model_validate(clean)
     except ValidationError as error:
         raise validation_error(error) from None
+    refuse_unclean_ids(model, given)
+    return read

@@ -12,9 +12,10 @@ from api.artifacts import routes as artifacts
 from api.catalogs import routes as catalogs
 from api.catalogs.catalog_cache import catalogs as loaded_catalogs
 from api.context import routes as contexts
-from api.http.call import Body, check_id
+from api.http.call import Body
 from api.http.encoding import encode
 from api.http.errors import ProblemError, not_found
+from api.http.ids import check_id
 from api.mcp.answers import ArtifactAnswer, ContextAnswer, ExpandAnswer, FindAnswer, RankAnswer
 from api.mcp.arguments import (
     ArtifactArguments,

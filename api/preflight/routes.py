@@ -11,8 +11,9 @@ from pydantic.alias_generators import to_camel
 
 from api.context.fill import load_tail
 from api.context.tools import ToolOffer, best_tools, name_tools, used_tools
-from api.http.call import Body, BodyCall, check_id, documented
+from api.http.call import Body, BodyCall, documented
 from api.http.errors import ProblemError
+from api.http.ids import check_id
 from api.http.retry import committed
 from api.preflight.decide import Policy, load_factors, load_policy, policies, preflight_for
 from context.catalog.tools import tool_name

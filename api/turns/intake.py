@@ -9,9 +9,10 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field
 
-from api.http.call import Body, check_id
+from api.http.call import Body
 from api.http.encoding import IN_ORDER, encode
 from api.http.errors import ProblemError
+from api.http.ids import check_id
 from api.settings import api_settings
 from api.turns.large_results import measured, take_out
 from context.conversation.tool_pairs import PairFaultKind, find_pair_faults

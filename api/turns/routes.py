@@ -9,8 +9,9 @@ from fastapi import APIRouter, Response, status
 from starlette.background import BackgroundTask, BackgroundTasks
 
 from api.context.calibration import learning
-from api.http.call import BatchCall, BodyCall, SessionId, check_id, documented, read_as
+from api.http.call import BatchCall, BodyCall, SessionId, documented, read_as
 from api.http.errors import ProblemError, problem_of
+from api.http.ids import check_id
 from api.http.retry import committed
 from api.http.turnstile import CHANGES_SESSION, CHANGES_SESSIONS
 from api.model_limits import raising

@@ -70,7 +70,7 @@ def test_the_schema_allows_just_what_is_read(given_arguments: dict[str, Any]) ->
 
 
 def test_arguments_are_cleaned_before_they_are_read() -> None:
-    read = read_arguments(RankArguments, {"catalog": "ma\0in", "intent": "a\ud800b"})
+    read = read_arguments(RankArguments, {"catalog": "main", "intent": "a\ud800\0b"})
     assert (read.catalog, read.intent) == ("main", "a\ufffdb")
 
 
