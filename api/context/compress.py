@@ -71,6 +71,7 @@ class _Refusal:
         teaches: True if the limit is recorded: a refusal for another reason proves no window.
         is_unsigned: True if reasoning in the history was refused, not the size.
         most_images: The most images allowed, if the number was refused, not the size.
+        is_beyond: True if the refusal names a window larger than any model's, which is then no limit.
     """
 
     limit_tokens: int | None = None
@@ -79,6 +80,7 @@ class _Refusal:
     teaches: bool = True
     is_unsigned: bool = False
     most_images: int | None = None
+    is_beyond: bool = False
 
     @property
     def is_of_shape(self) -> bool:
@@ -185,7 +187,8 @@ def _read_refusal(request: CompressRequest) -> _Refusal:
         named = error.limit_tokens or 0
         if LEAST_LIMIT <= named <= min(observed or MAX_WINDOW, MAX_WINDOW):
             return _Refusal(named, LimitSource.ERROR, error.requested_tokens)
-        return _Refusal(observed, requested_tokens=error.requested_tokens)
+        is_beyond = observed is None and named > MAX_WINDOW
+        return _Refusal(observed, requested_tokens=error.requested_tokens, is_beyond=is_beyond)
     if observed is None:
         raise ProblemError(
             "not-an-overflow",
@@ -211,13 +214,14 @@ def _require_this_window(request: CompressRequest, refusal: _Refusal) -> None:
     Raises:
         ProblemError: The limit leaves no reason to shorten the window.
     """
-    told, real = request.context_window, refusal.limit_tokens
+    told, real = request.context_window, MAX_WINDOW if refusal.is_beyond else refusal.limit_tokens
     if told is None or real is None or real < told * OTHER_WINDOW:
         return
+    said = f"more than {real}" if refusal.is_beyond else str(real)
     field = "observed_limit" if real == request.observed_limit else "error"
     raise ProblemError(
         "not-this-window",
-        f"{field}: names a window of {real} tokens, and this one was made for {told}: another request was "
+        f"{field}: names a window of {said} tokens, and this one was made for {told}: another request was "
         "refused, and nothing was changed. Send the context_window that the model has, or as observed_limit "
         "the size that is too large for it",
         field=field,

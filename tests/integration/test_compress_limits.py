@@ -252,7 +252,21 @@ def test_a_number_too_small_for_a_window_is_not_learned(client: TestClient) -> N
     assert compress(client, error=said)["utilization"]["limits"]["learned"] is None
 
 
+ABSURD = (99_999_999_999_999_999_999, "9" * 5_000)
 ELSEWHERE = "This model's maximum context length is {} tokens. However, you requested 130000 tokens."
+
+
+@pytest.mark.parametrize("absurd", ABSURD, ids=["twenty digits", "five thousand digits"])
+def test_an_error_of_a_window_larger_than_any_is_treated_like_one_of_a_far_larger_window(
+    client: TestClient, tenant_id: UUID, absurd: object
+) -> None:
+    talk(client, 8)
+    answer = send(client, error=ELSEWHERE.format(absurd)).json()
+    assert (answer["status"], answer["type"], answer["field"]) == (422, "not-this-window", "error")
+    assert row(tenant_id).cut_seq == 0
+    unnamed = send(client, error=ELSEWHERE.format(absurd), context_window=None).json()
+    assert unnamed["type"] == "not-this-window", "the model's usual window counts where none is named"
+    assert row(tenant_id).cut_seq == 0
 
 
 def test_an_error_of_a_far_larger_window_tells_of_another_request_and_changes_nothing(
