@@ -15,9 +15,6 @@ TEXT_LIMIT_CHARS = 20_000
 DEPTH_LIMIT = 8
 """Nesting depth to which bodies are read; deeper content says nothing about the error."""
 
-MAX_DIGITS = 30
-"""Most digits read of a number; a longer number is larger than any window all the same."""
-
 
 class ErrorKind(StrEnum):
     """Kinds of errors, as far as the kind changes the next step."""
@@ -367,7 +364,7 @@ def _first_number(patterns: tuple[re.Pattern[str], ...], text: str) -> int | Non
     found = next((match for pattern in patterns if (match := pattern.search(text))), None)
     if found is None:
         return None
-    number = int(re.sub(r"\D", "", found.groups()[-1])[:MAX_DIGITS])
+    number = int(re.sub(r"\D", "", found.groups()[-1])[:30])  # a longer number is larger than any window too
     return number if number > 0 else None
 
 
