@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from context.shape.pictures import note_of
 from context.shape.rule_names import Fitting, ShapeRule, few_marks, is_blank, put, without, without_marks
 from context.shape.target import CHAT_PARTS
+from context.text.clip import name_on_one_line
 from context.text.sanitize import decode_inner
 from context.tokens.families import ModelFamily
 from context.types import JsonObject, Wire
@@ -297,7 +298,7 @@ def _name(body: JsonObject, fit: Fitting) -> JsonObject:
 
 
 def _spoken_by(body: JsonObject, name: str) -> JsonObject:
-    content = body.get("content")
+    content, name = body.get("content"), name_on_one_line(name)
     if body.get("role") != "user" or not name:
         return body
     if isinstance(content, str):

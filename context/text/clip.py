@@ -4,6 +4,9 @@ import re
 import unicodedata
 
 _JOINER = "\u200d"
+_JOINERS = "\u200c\u200d"
+"""Invisible characters of ordinary names in some scripts."""
+
 _MAX_BACK = 64
 """Longest cluster kept whole, in code points; longer clusters exist only to break software."""
 
@@ -110,6 +113,11 @@ def one_line(text: str, max_chars: int) -> str:
         One line without control characters.
     """
     return clip(" ".join(text.split()), max_chars)
+
+
+def name_on_one_line(name: str) -> str:
+    """Put a name on one line without control characters, so that no name can pass as another's words."""
+    return " ".join("".join(char if char.isprintable() or char in _JOINERS else " " for char in name).split())
 
 
 def drop_encoded(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from context.text.clip import name_on_one_line
 from context.tokens.message_counts import recounted
 from context.types import JsonObject, Message, Role, Wire
 from context.wire.neutral import dump
@@ -28,15 +29,16 @@ def with_speakers(messages: Iterable[Message]) -> list[Message]:
 
 
 def _labelled(message: Message) -> Message:
-    label = f"{message.speaker}:"
-    if not message.speaker or message.role is not Role.USER or message.answer_ids:
+    speaker = name_on_one_line(message.speaker or "")
+    label = f"{speaker}:"
+    if not speaker or message.role is not Role.USER or message.answer_ids:
         return message
     content = message.body.get("content")
     if message.body.get("name") or not content or _first_words(content).startswith(label):
         return message
     is_plain = isinstance(content, str) and message.body.keys() == {"role", "content"}
-    if _NAME.fullmatch(message.speaker) and (message.wire is Wire.OPENAI or is_plain):
-        named = {"role": "user", "name": message.speaker, **message.body}
+    if _NAME.fullmatch(speaker) and (message.wire is Wire.OPENAI or is_plain):
+        named = {"role": "user", "name": speaker, **message.body}
         return recounted(replace(message, raw=dump(named), wire=Wire.OPENAI))
     kind = "input_text" if message.wire is Wire.RESPONSES else "text"
     labelled = f"{label} {content}" if isinstance(content, str) else [{"type": kind, "text": label}, *content]
