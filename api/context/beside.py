@@ -1,15 +1,12 @@
 """Room for a request's tools beside the system prompt, the new messages and their open turn."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api.context.tools import ToolRoom
 from api.settings import api_settings
 from context.artifact_plans.needs_plan import canonical_tokens
-from context.catalog.fit import CatalogOverBudgetError
 from context.conversation.turns import opening_of
-from context.errors import FixedPartOverBudgetError
 from context.tokens.budget import Budget
 from context.tokens.tools import TOOLS_OVERHEAD
 from context.types import Message
@@ -54,28 +51,9 @@ class Beside:
         share = int(self.at_first * api_settings().tools_max_share)
         return ToolRoom(most if whole else min(share, most), most, whole)
 
-    @contextmanager
-    def named(self) -> Iterator[None]:
-        """Blame the new messages if tools would fit without them.
-
-        Raises:
-            CatalogOverBudgetError: The tools are too large even alone.
-            FixedPartOverBudgetError: The new messages, or their open turn, leave no room.
-        """
-        try:
-            yield
-        except CatalogOverBudgetError as error:
-            tools = error.needed.tokens + TOOLS_OVERHEAD
-            if tools > self.whole:
-                raise
-            goes_on = any(message.answer_ids for message in self.turn)
-            parts = {
-                "system_prompt": self.system_tokens,
-                "tools": tools,
-                "open_turn" if goes_on else "new_messages": shortest_tokens(self.turn),
-            }
-            budget = canonical_room(self.budget, self.model)
-            raise FixedPartOverBudgetError(parts=parts, budget_tokens=budget) from None
+    def leaves_room_for(self, tools_tokens: int) -> bool:
+        """Tell whether tools would fit into the window without any other part."""
+        return tools_tokens + TOOLS_OVERHEAD <= canonical_room(self.budget, self.model)
 
 
 def canonical_room(budget: Budget, model: str) -> int:

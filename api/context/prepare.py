@@ -1,7 +1,8 @@
 """Decisions about a request before laying out history: models, tools, preflight."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 from api.catalogs.budgets import profiles
@@ -14,6 +15,7 @@ from api.context.tail import count_request_tools, system_message
 from api.context.tools import (
     ChosenTools,
     ToolOffer,
+    ToolRoom,
     best_tools,
     choose_tools,
     offer_tools,
@@ -22,6 +24,7 @@ from api.context.tools import (
 )
 from api.preflight.decide import PreflightResult, preflight_for
 from context.artifact_plans.planner_models import ModelConfig, ModelDefaults, is_expensive_primary
+from context.catalog.fit import CatalogOverBudgetError
 from context.catalog.tools import tool_name
 from context.conversation.turns import open_turn_of
 from context.preflight.annotate import (
@@ -107,8 +110,7 @@ def prepare(
 
     Raises:
         ProblemError: The catalog does not exist, or the request names both a catalog and tools.
-        CatalogOverBudgetError: The required tools alone are too large.
-        FixedPartOverBudgetError: The required tools are too large beside the new messages.
+        CatalogOverBudgetError: The required tools alone are too large for the whole window.
     """
     offered = offer_tools(place.tenant_id, request.tools, request.catalog, request.wire, request.model)
     question = find_question(given.new, place.tail)
@@ -121,17 +123,9 @@ def prepare(
     system = system_message(prompt)
     turn = [*open_turn_of(place.tail, given.new), *given.new]
     beside = Beside(budget, request.model, system.tokens if system else 0, turn)
-    with beside.named():
-        chosen = choose_tools(
-            place.tenant_id,
-            offered,
-            request.focus or question,
-            model=request.model,
-            room=beside.room_for_tools(whole=ShadowPart.CATALOG not in applied),
-            allowed=allowed,
-            pinned=used,
-            top_n=request.top_n,
-        )
+    choose = partial(choose_tools, place.tenant_id, offered, request.focus or question, model=request.model)
+    choose = partial(choose, allowed=allowed, pinned=used, top_n=request.top_n)
+    chosen = _choose_beside(beside, choose, whole=ShadowPart.CATALOG not in applied)
     done = replace(
         given,
         unhinted=given.new,
@@ -141,6 +135,29 @@ def prepare(
         judged=_as_sent(judged, chosen, offered),
     )
     return _hinted(done, request.hint, prompt) if chosen.tools else done
+
+
+def _choose_beside(beside: Beside, choose: Callable[..., ChosenTools], *, whole: bool) -> ChosenTools:
+    """Choose tools for the room beside the other parts.
+
+    Required tools without room are kept as short as possible: the window then names every part that is too
+    large, in the model's own tokens.
+
+    Args:
+        beside: The other parts.
+        choose: Chooses tools for a room.
+        whole: True if tools are shortened only for lack of room.
+
+    Raises:
+        CatalogOverBudgetError: The required tools alone are too large for the whole window.
+    """
+    try:
+        return choose(room=beside.room_for_tools(whole=whole))
+    except CatalogOverBudgetError as error:
+        least = error.needed.tokens
+        if not beside.leaves_room_for(least):
+            raise
+        return choose(room=ToolRoom(least, least, whole))
 
 
 def _with_all_tools(

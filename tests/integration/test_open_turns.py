@@ -170,3 +170,32 @@ def test_what_stands_before_a_turn_stays_as_its_first_step_had_it(client: TestCl
         before = begins
     assert before != first, "the turn needed room in the end"
     assert changed <= 6, "of 16 steps"
+
+
+def test_a_system_prompt_that_is_too_long_is_named_and_not_the_tools_that_were_called(
+    client: TestClient,
+) -> None:
+    refused = ask(client, [QUESTION, *step(1, 3)], system_prompt="rule " * 8_000)
+    problem = refused.json()
+    assert (refused.status_code, problem["type"]) == (422, "context-over-budget")
+    assert "shorten system_prompt" in problem["detail"]
+    assert problem["parts"]["system_prompt"] > 7_000
+    assert problem["parts"]["tools"] > 0
+    assert problem["over_by"] == sum(problem["parts"].values()) - problem["budget_tokens"] > 0
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "claude-sonnet-4", "my-own-model"])
+@pytest.mark.parametrize("system", [None, "Be brief."])
+def test_a_refusal_names_at_once_what_an_open_turn_with_tools_needs(
+    client: TestClient, model: str, system: str | None
+) -> None:
+    turn = [QUESTION, *step(1, 0)]
+    asked: dict[str, Any] = {"tools": TOOLS[:1], "model": model, "system_prompt": system}
+    problem = ask(client, turn, budget=100, **asked).json()
+    assert problem["type"] == "context-over-budget"
+    assert ("system_prompt" in problem["parts"]) is bool(system)
+    needed = sum(problem["parts"].values())
+    for less in (needed - 1, needed - 30):
+        again = ask(client, turn, budget=less, **asked).json()
+        assert (again["type"], sum(again["parts"].values())) == ("context-over-budget", needed)
+    assert ask(client, turn, budget=needed, **asked).status_code == 200
