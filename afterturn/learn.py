@@ -9,10 +9,10 @@ import typer
 from afterturn.operating import FIRST_TENANT, known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
 from models.database import transaction
+from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.night_settings import learning_settings
 from models.learning.prior_set import SetKind, list_sets
 from models.telemetry.counters import flushing
-from models.work.queue import WorkKind, enqueue, find_work
 from workers.jobs.learn.night import CATALOG, NIGHT, ask_for_catalogs, learn
 from workers.jobs.lifecycle import NOT_DUE, run_work
 from workers.settings import worker_settings

@@ -12,13 +12,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from models.due_work.heartbeat import MODELS_IN_USE
+from models.due_work.queue import WorkKind
 from models.ledger.caps import CapsInForce, SaidBy
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
 from models.telemetry.counters import Counted
 from models.telemetry.snapshot import ALIVE_S, Snapshot, Spend, WorkCount
-from models.work.heartbeat import MODELS_IN_USE
-from models.work.queue import WorkKind
 
 ROLES = ("dispatcher", "worker", "beat")
 """Roles required for any work, in the order of a piece of work."""

@@ -11,11 +11,18 @@ from afterturn.operating import known_tenant, operator_transaction
 from afterturn.target import DATA_DIRECTORY
 from context.text.clip import one_line
 from models.database import Transaction, database_now
+from models.due_work.operator import (
+    RefusedSummary,
+    count_stuck,
+    drop_dead,
+    list_refused,
+    list_stuck,
+    retry_now,
+)
+from models.due_work.queue import DueWork
+from models.due_work.waiting import hasten_one
 from models.providers.circuit_breaker import GateState, end_wait, list_gates, reopen
 from models.tenants.tenant import name_tenants
-from models.work.operator import RefusedSummary, count_stuck, drop_dead, list_refused, list_stuck, retry_now
-from models.work.queue import DueWork
-from models.work.waiting import hasten_one
 
 app = typer.Typer(
     help="Show work that was given up or waits; try it again, or drop it.",

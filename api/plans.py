@@ -30,9 +30,9 @@ from context.types import JsonObject
 from models.catalogs.catalog import find_digest
 from models.conversations.session import hold_session
 from models.database import Transaction, read_transaction
+from models.due_work.queue import DueWork, WorkKind, WorkState, find_work
 from models.plans.outcome import join_outcomes
 from models.plans.plan import Plan, PlanConflictError, PlanStatus, WantedPlan, find_plan, list_past, want_plan
-from models.work.queue import DueWork, WorkKind, WorkState, find_work
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 

@@ -24,8 +24,8 @@ from afterturn.stack.stack import Stack
 from benchmarks.intake import rate, singles
 from benchmarks.report import save
 from models.database import Transaction
+from models.due_work.queue import WorkKind, claim, enqueue, finish, renew
 from models.tenants.tenant import ensure_tenant
-from models.work.queue import WorkKind, claim, enqueue, finish, renew
 
 BUSY = ("session", "due_work", "heartbeat", "provider_gate", "metric_count")
 ROLES = (*SERVERS, Role.API, Role.DISPATCHER, Role.WORKER)

@@ -21,9 +21,9 @@ from sqlalchemy import Engine, create_engine
 from afterturn.stack.roles import SERVERS
 from afterturn.stack.stack import Stack
 from benchmarks.report import save
+from models.due_work.fair_claim import Turns, claim_next, look
+from models.due_work.queue import WorkKind, enqueue
 from models.tenants.tenant import ensure_tenant
-from models.work.fair_claim import Turns, claim_next, look
-from models.work.queue import WorkKind, enqueue
 
 NO_DISK = "-c synchronous_commit=off"
 TENANTS = (1, 100, 10_000)

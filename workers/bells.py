@@ -9,7 +9,7 @@ from celery import Celery
 from kombu import Queue
 from kombu.exceptions import ChannelError, OperationalError
 
-from models.work.fair_claim import Due
+from models.due_work.fair_claim import Due
 from workers.queues import ISOLATION, QUEUES, ROUTES
 from workers.tick import RUNG_AT, TaskName
 

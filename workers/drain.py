@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from models.work.fair_claim import Next
-from models.work.queue import Claim
+from models.due_work.fair_claim import Next
+from models.due_work.queue import Claim
 from workers.settings import WorkerSettings
 
 SETTLED_S = 1.0

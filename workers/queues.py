@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models.work.queue import WorkKind
+from models.due_work.queue import WorkKind
 from workers.tick import TaskName
 
 ROUTES = {

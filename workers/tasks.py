@@ -17,6 +17,9 @@ from llm.settings import llm_settings
 from models.artifacts.settings import artifact_settings
 from models.conversations.summary_settings import compression_settings
 from models.database import database_now, read_transaction, transaction
+from models.due_work.fair_claim import Next, Turns, claim_next, find_shares
+from models.due_work.operator import redrive
+from models.due_work.queue import Claim, WorkKind, enqueue
 from models.learning.night_settings import learning_settings
 from models.ledger.caps import budget_settings
 from models.recall.settings import recall_settings
@@ -24,9 +27,6 @@ from models.retention.settings import retention_settings
 from models.retention.tenant_policy import OPERATOR, RETENTION
 from models.shadow.settings import shadow_settings
 from models.tenants.tenant import ensure_tenant
-from models.work.fair_claim import Next, Turns, claim_next, find_shares
-from models.work.operator import redrive
-from models.work.queue import Claim, WorkKind, enqueue
 from workers.app import app, asked_to_stop, node, recycled
 from workers.bells import Bells
 from workers.drain import Ear, drain

@@ -12,11 +12,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from llm.settings import llm_settings
 from models.database import transaction
+from models.due_work.heartbeat import ARTIFACT_PROMPT, beat
+from models.due_work.loss import show_pool
 from models.errors import kind_of
 from models.ledger.caps import DETAIL, budget_settings, told
 from models.telemetry.counters import Counted, Flusher, count
-from models.work.heartbeat import ARTIFACT_PROMPT, beat
-from models.work.loss import show_pool
 from workers.settings import WorkerSettings
 
 log = structlog.get_logger()

@@ -25,7 +25,7 @@ from models.artifacts.artifact import NewArtifact, load_slice, new_artifact, sto
 from models.artifacts.attachment import NewAttachment, StoredAttachment, add_attachment, load_attachments
 from models.artifacts.settings import artifact_settings
 from models.database import Transaction, read_transaction
-from models.work.queue import WorkKind, enqueue
+from models.due_work.queue import WorkKind, enqueue
 
 router = APIRouter(prefix="/v1", tags=["artifacts"])
 

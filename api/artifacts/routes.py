@@ -29,7 +29,7 @@ from models.artifacts.summary import UNDECIDED, ReadingState, SummaryKey, Wish, 
 from models.artifacts.summary_cache import count_readings, tie_summaries, touch_used, want_anew
 from models.artifacts.summary_lookup import Maker, find_standing
 from models.database import Transaction, best_effort_transaction, read_transaction
-from models.work.queue import WorkKind, enqueue
+from models.due_work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1/artifacts/{artifact_id}", tags=["artifacts"])

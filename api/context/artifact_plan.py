@@ -38,8 +38,8 @@ from models.artifacts.settings import planning_settings
 from models.conversations.session import hold_generation
 from models.conversations.session_state import SessionState
 from models.database import Transaction, best_effort_transaction, read_transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.learning.speculation import What, find_record, price_share
-from models.work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()
 

@@ -35,10 +35,10 @@ from models.conversations.session import cut_session
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import activate_prepared
 from models.database import Transaction, read_transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.providers.context_limit import LimitSource, Sighting, learn_limit
 from models.recall.index import is_indexed
 from models.tenants.tenant import Caller
-from models.work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()
 router = APIRouter(prefix="/v1", tags=["context"])

@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from models.artifacts.summary_lookup import Maker
 from models.database import read_transaction
-from models.work.heartbeat import ARTIFACT_PROMPT, find_agreed
+from models.due_work.heartbeat import ARTIFACT_PROMPT, find_agreed
 
 log = structlog.get_logger()
 

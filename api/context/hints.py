@@ -10,7 +10,7 @@ from api.context.activation import RequestSize, wants_work
 from models.conversations.session import remember_request
 from models.conversations.standing import SessionSnapshot
 from models.database import best_effort_transaction
-from models.work.queue import WorkKind, enqueue
+from models.due_work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()
 

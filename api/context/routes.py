@@ -29,9 +29,9 @@ from context.certificate import Certificate
 from context.shadow.parts import ShadowPart
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.database import read_transaction
+from models.due_work.queue import WorkKind
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
-from models.work.queue import WorkKind
 
 router = APIRouter(prefix="/v1", tags=["context"])
 

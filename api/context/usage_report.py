@@ -36,10 +36,10 @@ from models.artifacts.summary_lookup import is_settled
 from models.conversations.session import hold_generation
 from models.conversations.session_state import SessionState
 from models.database import Transaction, best_effort_transaction, read_transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.learning.speculation import What, find_record, note_used, price_share
 from models.ledger.by_day import find_prices
 from models.tenants.call_role import keep_to
-from models.work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()
 

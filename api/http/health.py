@@ -11,8 +11,8 @@ from sqlalchemy import text
 
 from context.tokens import count_text
 from models.database import Transaction, read_transaction
+from models.due_work.heartbeat import MODELS_IN_USE, Sign, last_signs
 from models.rekeying.audit import find_missing_masters
-from models.work.heartbeat import MODELS_IN_USE, Sign, last_signs
 
 router = APIRouter(tags=["health"])
 

@@ -8,7 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.settings import api_settings
 from models.database import Transaction, best_effort_transaction, database_now, read_transaction
-from models.work.queue import DueWork, WorkKind, WorkState, enqueue, find_work
+from models.due_work.queue import DueWork, WorkKind, WorkState, enqueue, find_work
 
 POLL_S = 0.02
 _PENDING = (WorkState.READY, WorkState.RUNNING)

@@ -21,6 +21,7 @@ from context.priors.categories import factors_from_bytes
 from context.priors.types import CorruptPriorsError
 from context.recall.ranking import find_question
 from models.database import Transaction, best_effort_transaction, read_transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextUnavailableError
 from models.learning.habits import FULL_WEIGHT
 from models.learning.prior_set import SetKind, SetPlace, SetState, load_set
@@ -29,7 +30,6 @@ from models.preflight.policy import Topic, find_policy, find_topic, load_asked, 
 from models.preflight.settings import preflight_settings
 from models.telemetry.counters import Counted, count
 from models.tenants.call_role import keep_to
-from models.work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()
 

@@ -21,7 +21,7 @@ from models.conversations.history_limit import (
 from models.conversations.session import find_session
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction
-from models.work.queue import WorkKind, enqueue
+from models.due_work.queue import WorkKind, enqueue
 
 router = APIRouter(prefix="/v1", tags=["sessions"])
 

@@ -19,8 +19,8 @@ from models.conversations.session_state import SessionState
 from models.conversations.standing import find_standing
 from models.conversations.summary import Summary, activate_version, list_summaries, retire_summaries
 from models.database import Transaction, read_transaction
-from models.work.queue import DueWork, WorkKind, find_work
-from models.work.rest import forget_refusals
+from models.due_work.queue import DueWork, WorkKind, find_work
+from models.due_work.rest import forget_refusals
 
 router = APIRouter(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 

@@ -19,11 +19,11 @@ from context.shadow.facts import compare_facts, names_in, pack
 from context.shadow.parts import EVERY_PART, ShadowPart, applied_beside, trials
 from models.conversations.session import find_session, hold_generation
 from models.database import Transaction, best_effort_transaction, read_transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.shadow.reads import MOST_SALT_BYTES, ReadState, find_switch, record_reads
 from models.shadow.settings import shadow_settings
 from models.telemetry.counters import Counted, count
 from models.tenants.call_role import keep_to
-from models.work.queue import WorkKind, enqueue
 
 log = structlog.get_logger()
 

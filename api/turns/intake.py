@@ -24,10 +24,10 @@ from models.conversations.log import AcceptedTurn, NewTurn, accept_turns
 from models.conversations.session_state import SessionState
 from models.conversations.summary_settings import compression_settings
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue_many
 from models.plans.from_turns import plans_of_turns, store_turn_plans
 from models.recall.settings import recall_settings
 from models.recall.user import recalls_users
-from models.work.queue import WorkKind, enqueue_many
 
 MAX_WINDOW = 100_000_000
 MIN_WINDOW = 2

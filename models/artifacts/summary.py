@@ -192,7 +192,7 @@ _ASKED = ("focus", "terms", "origin", "session_id", "user_id")
 def want_summary(
     db: Transaction, tenant_id: UUID, wish: Wish, *, ttl_s: float, again: bool = False
 ) -> ReadingState:
-    """Request a summary; the work itself is requested by `models.work.queue.enqueue` in the same transaction.
+    """Request a summary; `models.due_work.queue.enqueue` requests the work in the same transaction.
 
     A wanted or ready entry stays; an expired entry is requested again.
 

@@ -15,9 +15,9 @@ from models.artifacts.summary_lookup import Maker, ReadySummary, is_settled
 from models.base import Base, TenantKey
 from models.conversations.session import hold_session
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextCipher
 from models.telemetry.counters import Counted, count
-from models.work.queue import WorkKind, enqueue
 
 WAYS = ("exact", "near", "extract", "full", "none")
 """Ways to answer a read of an artifact."""

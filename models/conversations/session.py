@@ -25,8 +25,8 @@ from context.window.emergency import EmergencyCut
 from models.base import Base, CreatedAt, TenantKey
 from models.conversations.session_state import SessionState
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.tenants.tenant import Tenant
-from models.work.queue import WorkKind, enqueue
 
 SESSION_KEY = ["session.tenant_id", "session.session_id"]
 

@@ -13,9 +13,9 @@ from models.conversations.session import STATE_COLUMNS, Session
 from models.conversations.session_state import SessionState
 from models.conversations.summary import TEXT_COLUMNS, Summary, SummaryState, SummaryText, read_summary
 from models.database import Transaction
+from models.due_work.queue import DueWork, WorkKind, WorkState
 from models.encryption.keys import TextCipher
 from models.providers.context_limit import limit_of, names_of
-from models.work.queue import DueWork, WorkKind, WorkState
 
 
 @dataclass(frozen=True)

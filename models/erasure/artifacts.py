@@ -10,9 +10,9 @@ from models.artifacts.artifact import NewArtifact, drop_unused, store_artifacts
 from models.artifacts.attachment import retitle
 from models.artifacts.use import NewUse, PlacedUse, add_uses
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue_many
 from models.erasure.derived import drop_artifact_work
 from models.erasure.receipt import Receipt
-from models.work.queue import WorkKind, enqueue_many
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from models.conversations.session import Session, lock_existing
 from models.conversations.session_state import SessionState
 from models.conversations.summary import Summary
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.erasure.artifacts import (
     LargeResults,
     exchange,
@@ -35,7 +36,6 @@ from models.erasure.receipt import Receipt
 from models.erasure.summaries import drop_summaries
 from models.recall.index import erase_passages
 from models.shadow.reads import lapse_reads
-from models.work.queue import WorkKind, enqueue
 
 MOST_RANGES = 50
 """With more pieces, the recall index is not mended but read again."""

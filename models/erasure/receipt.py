@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.work.queue import WorkKind
+from models.due_work.queue import WorkKind
 
 PRIMARY = frozenset({"session", "turn", "message", "artifact", "artifact_use", "artifact_attachment"})
 """Tables with data sent by people and platforms; other tables hold derived data or data about the primary."""

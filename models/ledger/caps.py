@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from context.errors import AfterturnError
 from models.database import Transaction
-from models.work.heartbeat import AT_WORK
+from models.due_work.heartbeat import AT_WORK
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,9 @@ from context.tool_plans.projection import PastPlan
 from models.base import Base, CreatedAt, TenantKey
 from models.conversations.session import SESSION_KEY
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.encryption.keys import TextCipher, TextForgottenError
 from models.encryption.settings import seals
-from models.work.queue import WorkKind, enqueue
 
 _TEXTS = frozenset({"intent", "context", "gap_warning", "failure_detail"})
 _VALUES = frozenset({"features", "steps"})

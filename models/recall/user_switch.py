@@ -7,8 +7,8 @@ from sqlalchemy import text
 
 from models.conversations.session import lock_existing
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue_many
 from models.recall.user import UserKey
-from models.work.queue import WorkKind, enqueue_many
 
 _SESSIONS = text(
     "select distinct session_id from turn where tenant_id = :tenant_id and user_id is not null "

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from models.artifacts.artifact import drop_unused
 from models.conversations.session import lock_existing
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.encryption.forgotten import find_uncleared, note_cleared
 from models.encryption.keys import NO_KEY, TextCipher, TextUnavailableError, has_key
 from models.encryption.settings import seals
@@ -20,7 +21,6 @@ from models.erasure.sessions import WHOLE_LOG, erase_session
 from models.rekeying.columns import COLUMNS, TextColumn, drop_other_parts, mark_index, opens, sealed_page
 from models.rekeying.rotation import AT_ONCE, Transactions
 from models.shadow.reads import lapse_sealed_reads
-from models.work.queue import WorkKind, enqueue
 
 Rows = Sequence[Mapping[str, Any]]
 

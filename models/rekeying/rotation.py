@@ -13,6 +13,7 @@ from models.artifacts.plan import drop_other_questions
 from models.artifacts.summary import SummaryKey, open_focus, seal_focus, text_row
 from models.conversations.session import lock_existing
 from models.database import Transaction
+from models.due_work.queue import WorkKind, enqueue
 from models.encryption.forgotten import delete_key
 from models.encryption.keys import TextCipher, WrappedTextKey, keep_no_longer, unwrap, wrap
 from models.encryption.settings import seals, text_settings
@@ -20,7 +21,6 @@ from models.erasure.derived import rewind_index
 from models.rekeying.columns import COLUMNS, change_cells, drop_other_parts, find_stale_indexes, mark_index
 from models.shadow.reads import lapse_sealed_reads
 from models.tenants.tenant import Tenant
-from models.work.queue import WorkKind, enqueue
 
 _PARTS = tuple(SummaryKey.__dataclass_fields__)
 _IS_ROW = " and ".join(f"{name} = :{name}" for name in _PARTS)

@@ -13,12 +13,12 @@ from typing import Any
 from sqlalchemy import text
 
 from models.database import Transaction
+from models.due_work.heartbeat import QUEUES_HELD
+from models.due_work.queue import WorkKind
 from models.ledger.caps import Caps, next_day
 from models.providers.circuit_breaker import Gate, list_gates
 from models.retention.tenant_policy import LastRun, find_last_run
 from models.telemetry.counters import Counted, read_counts
-from models.work.heartbeat import QUEUES_HELD
-from models.work.queue import WorkKind
 
 MOST_WORK = 20_000
 """Upper bound of the count of a kind, longest due first; more work is a backlog at any number."""

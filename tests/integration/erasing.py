@@ -21,6 +21,7 @@ from models.conversations.kept_summaries import keep_part
 from models.conversations.prefix import keep_prefix
 from models.conversations.session import find_session
 from models.conversations.summary import NewSummary, store_summary
+from models.due_work.queue import WorkKind, enqueue, find_work
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.plans.outcome import join_outcomes
@@ -28,7 +29,6 @@ from models.plans.plan import MadePlan, PlanMethod, WantedPlan, keep_plan, want_
 from models.preflight.policy import remember_topic
 from models.providers.context_limit import LimitSource, Sighting, learn_limit
 from models.shadow.reads import record_reads
-from models.work.queue import WorkKind, enqueue, find_work
 from tests.integration.summarizing import dialogue
 
 PAD = "The crane driver reports that the box is wet and asks where it should go now. "

@@ -11,9 +11,9 @@ from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
 from models import database as session
 from models.catalogs.model_profile import set_override
+from models.due_work.queue import DueWork, WorkKind, find_work
 from models.ledger.caps import Caps
 from models.plans.plan import Plan, find_plan
-from models.work.queue import DueWork, WorkKind, find_work
 from tests.unit.tool_plans.catalogs import large_guide
 from workers.jobs.lifecycle import run_work
 from workers.jobs.tool_plan import make_plan

@@ -10,8 +10,8 @@ from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
 from models import database as session
 from models.artifacts.settings import PlanningSettings
+from models.due_work.queue import DueWork, WorkKind, find_work
 from models.ledger.caps import Caps
-from models.work.queue import DueWork, WorkKind, find_work
 from workers.jobs.artifact_plan import plan_contexts
 from workers.jobs.lifecycle import run_work
 from workers.jobs.precompute import precompute_artifact

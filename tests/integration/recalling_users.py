@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 
 from context.recall.selection import USER_RECALL_TAG
 from models import database as session
+from models.due_work.queue import WorkKind, WorkState, find_work
 from models.recall.settings import RecallSettings
 from models.recall.user import switch_users
-from models.work.queue import WorkKind, WorkState, find_work
 from workers.jobs.lifecycle import run_work
 from workers.jobs.recall import index_session
 from workers.settings import WorkerSettings

@@ -18,7 +18,7 @@ from llm.settings import LlmSettings
 from models import database as session
 from models.conversations.standing import SessionSnapshot, find_standing
 from models.conversations.summary import Summary, list_summaries
-from models.work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
+from models.due_work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
 from workers.jobs.lifecycle import run_work
 from workers.jobs.summarize import summarize_session
 from workers.settings import WorkerSettings

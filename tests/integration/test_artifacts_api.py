@@ -13,8 +13,8 @@ from context.precompute.prompt import ARTIFACT_PROMPT_VERSION
 from models import database as session
 from models.artifacts.summary import MadeSummary, SummaryKey, store_made, take_wanted
 from models.artifacts.summary_cache import readings_since
+from models.due_work.queue import WorkKind, find_work
 from models.tenants.tenant import ensure_tenant
-from models.work.queue import WorkKind, find_work
 from tests.integration.conftest import make_key
 
 pytestmark = pytest.mark.usefixtures("one_day")

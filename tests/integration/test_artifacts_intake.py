@@ -20,8 +20,8 @@ from models.artifacts.artifact import drop_orphans, drop_unused, load_contents
 from models.artifacts.settings import artifact_settings
 from models.artifacts.use import drop_uses, load_session_artifacts, load_uses
 from models.conversations.history import load_oldest
+from models.due_work.queue import WorkKind, find_work
 from models.tenants.tenant import ensure_tenant
-from models.work.queue import WorkKind, find_work
 
 LEAST = artifact_settings().artifact_split_chars
 LOG = "".join(f"2026-03-01 12:{n % 60:02}:00 INFO crane {n} moved a box to bay {n * 7}\n" for n in range(150))

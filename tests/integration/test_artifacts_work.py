@@ -15,9 +15,9 @@ from models.artifacts.artifact import drop_unused
 from models.artifacts.summary import SummaryKey, Wish, want_summary
 from models.artifacts.use import load_results
 from models.conversations.history import load_oldest
+from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.ledger.caps import Caps
 from models.recall.settings import RecallSettings
-from models.work.queue import Claim, WorkKind, claim, enqueue, find_work
 from tests.integration.artifacts import store_document
 from tests.integration.summarizing import Model, Room
 from tests.integration.test_artifacts_intake import LOG, post, tool_turn

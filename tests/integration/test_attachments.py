@@ -16,8 +16,8 @@ from models import database as session
 from models.artifacts.artifact import drop_orphans, drop_unused
 from models.artifacts.attachment import drop_session_attachments, drop_user_attachments, load_attachments
 from models.artifacts.settings import artifact_settings
+from models.due_work.queue import WorkKind, find_work
 from models.tenants.tenant import ensure_tenant
-from models.work.queue import WorkKind, find_work
 from tests.integration.conftest import make_key
 from tests.unit.documents.pdfs import pdf_of
 

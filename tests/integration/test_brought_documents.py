@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
-from models.work.queue import WorkKind
+from models.due_work.queue import WorkKind
 from tests.integration.reading import PLAIN, Platform, long_report
 from tests.integration.sealing import tables_with_traces
 from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan, used

@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Connection, text
 
 from models import database as session
+from models.due_work.queue import WorkKind, claim, enqueue, renew
 from models.tenants.tenant import ensure_tenant
-from models.work.queue import WorkKind, claim, enqueue, renew
 from tests.integration.summarizing import dialogue
 from tests.waiting import wait_until
 

@@ -16,14 +16,14 @@ from llm.settings import LlmSettings
 from models.catalogs.model_profile import set_override
 from models.conversations.session import lock_sessions
 from models.database import database_now, transaction
+from models.due_work.operator import list_stuck
+from models.due_work.queue import Claim, WorkKind, claim, enqueue, finish
+from models.due_work.waiting import find_capped, release_capped, release_outdated
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import BudgetDeniedError, Caps, Denial
 from models.providers.circuit_breaker import ProviderParkedError
 from models.telemetry.snapshot import CapCount, take_snapshot
 from models.tenants.tenant import ensure_tenant
-from models.work.operator import list_stuck
-from models.work.queue import Claim, WorkKind, claim, enqueue, finish
-from models.work.waiting import find_capped, release_capped, release_outdated
 from tests.integration.works import QUICK, row
 from workers.jobs.lifecycle import Handler, run_work
 from workers.jobs.sweep import CAPS, sweep

@@ -17,8 +17,8 @@ from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.artifacts.settings import planning_settings
 from models.catalogs.model_profile import set_override
+from models.due_work.queue import WorkKind
 from models.ledger.caps import Caps
-from models.work.queue import WorkKind
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 

@@ -25,7 +25,7 @@ from sqlalchemy import text
 from afterturn.stack.ports import ReservedPorts
 from afterturn.stack.servers import valkey_program
 from models import database as session
-from models.work.queue import WorkKind, WorkState, enqueue, enqueue_many
+from models.due_work.queue import WorkKind, WorkState, enqueue, enqueue_many
 from tests.integration.works import QUICK, commit_work, state
 from tests.waiting import wait_until
 from workers.app import app

@@ -12,8 +12,8 @@ from kombu import Queue
 from sqlalchemy import Engine, event, text
 
 from models import database as session
-from models.work.fair_claim import Turns
-from models.work.queue import WorkKind, enqueue_many
+from models.due_work.fair_claim import Turns
+from models.due_work.queue import WorkKind, enqueue_many
 from tests.integration.works import what_is_due
 from workers import tasks
 from workers.bells import Bells

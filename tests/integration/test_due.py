@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import pytest
 from sqlalchemy import Connection, Engine, text
 
+from models.due_work.fair_claim import MOST_STEPS, PLAIN_EVERY, Group, Turns, find_shares
+from models.due_work.queue import Claim, WorkKind, enqueue
 from models.tenants.tenant import ensure_tenant
-from models.work.fair_claim import MOST_STEPS, PLAIN_EVERY, Group, Turns, find_shares
-from models.work.queue import Claim, WorkKind, enqueue
 from tests.integration.works import Clock, row, take_next, what_is_due
 
 MANY = 50_000

@@ -8,10 +8,10 @@ from sqlalchemy import text
 
 from models import database as session
 from models.artifacts.summary import SummaryKey, Wish, want_summary
+from models.due_work.queue import WorkKind
 from models.erasure.derived import KEYED_OTHERWISE
 from models.erasure.sessions import WITH_THE_SESSION
 from models.plans.relearning import find_erased_plans
-from models.work.queue import WorkKind
 from tests.integration.erasing import (
     PAD,
     plant_everywhere,

@@ -18,9 +18,9 @@ from models import database as session
 from models.artifacts.plan import PlanKey, PlanWish, want_plan
 from models.artifacts.settings import PlanningSettings
 from models.conversations.summary import NewSummary, store_summary
+from models.due_work.queue import WorkKind, enqueue, find_work
 from models.learning.habits import count_categories
 from models.recall.settings import RecallSettings
-from models.work.queue import WorkKind, enqueue, find_work
 from tests.integration.erasing import PAD, tables_with, talk, tool_turn
 from tests.integration.planning import CATALOG, MODEL
 from tests.integration.summarizing import SESSION, Model, Room, dialogue

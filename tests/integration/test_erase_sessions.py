@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from api.sessions import erase as erase_api
 from models import database as session
+from models.due_work.queue import WorkKind, enqueue
 from models.erasure.messages import MOST_RANGES
 from models.tenants.tenant import ensure_tenant
-from models.work.queue import WorkKind, enqueue
 from tests.integration.conftest import make_key
 from tests.integration.erasing import post_turn, tables_with, talk, tool_turn
 from tests.integration.summarizing import Model, Room, dialogue

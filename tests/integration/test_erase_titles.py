@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from models import database as session
 from models.artifacts.summary import MadeSummary, SummaryKey, Wish, store_made, want_summary
-from models.work.queue import WorkKind, find_work
+from models.due_work.queue import WorkKind, find_work
 from tests.integration.erasing import PAD, tables_with
 from tests.integration.sealing import FIRST, SECOND, Environment
 

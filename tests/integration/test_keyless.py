@@ -13,10 +13,10 @@ from afterturn.checks import check_text_keys
 from afterturn.text import app as text_commands
 from models import database as session
 from models.artifacts.plan import PlanKey, store_plan
+from models.due_work.queue import Claim, WorkKind, enqueue, find_work
 from models.encryption.keys import TextCipher, TextUnavailableError, forget_keys
 from models.plans.plan import MadePlan, PlanMethod, keep_plan
 from models.rekeying.rotation import change_rows
-from models.work.queue import Claim, WorkKind, enqueue, find_work
 from tests.integration.erasing import new_summary, post_turn, tool_turn
 from tests.integration.sealing import FIRST, SECOND, WRONG, Environment, tables_with_traces
 from workers.jobs.lifecycle import run_work

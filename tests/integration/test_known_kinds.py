@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from models import database as session
-from models.work.queue import WorkKind, WorkState, find_work
+from models.due_work.queue import WorkKind, WorkState, find_work
 from tests.integration.summarizing import SESSION, Model, Room, dialogue
 
 TURNS = f"/v1/sessions/{SESSION}/turns"

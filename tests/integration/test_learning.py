@@ -13,11 +13,11 @@ from context.priors.score import bind_priors, score_priors
 from context.priors.state import state_from_bytes
 from context.priors.types import JoinedPlan
 from models import database as session
+from models.due_work.queue import WorkKind, find_work
 from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import SetState, activate_set, find_active_version, load_set, roll_back
 from models.learning.progress import LearningCounts, find_counted, keep_counted
 from models.plans.relearning import find_erased_plans, note_erased_plans
-from models.work.queue import WorkKind, find_work
 from tests.integration.learning import (
     NAME,
     SETTINGS,

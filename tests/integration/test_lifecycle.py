@@ -13,8 +13,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from llm.failures import Cause, LlmFailure
 from models import database as session
+from models.due_work.queue import Claim, WorkKind, WorkState, finish
 from models.ledger.caps import BudgetDeniedError, Denial
-from models.work.queue import Claim, WorkKind, WorkState, finish
 from tests.integration.works import QUICK, commit_work, state
 from workers.jobs.lifecycle import LEASE_LOST, NOT_DUE, Handler, backoff_s, run_work
 from workers.settings import WorkerSettings

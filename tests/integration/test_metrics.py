@@ -15,12 +15,12 @@ from llm.accounting import count_call, count_denial
 from llm.requests import CompletionRequest, Purpose
 from models import database as session
 from models.conversations.summary_settings import compression_settings
+from models.due_work.heartbeat import beat
+from models.due_work.queue import WorkKind, claim, enqueue, retry_later
 from models.ledger.call import Reservation, Settlement, reserve
 from models.ledger.caps import Caps, Denial
 from models.providers.circuit_breaker import BreakerRules, note_failure
 from models.telemetry.snapshot import sum_spend, take_snapshot
-from models.work.heartbeat import beat
-from models.work.queue import WorkKind, claim, enqueue, retry_later
 from tests.integration.activating import Chat
 from tests.integration.summarizing import Model
 from tests.integration.watching import Page, forget_counts, local, scrape

@@ -15,8 +15,8 @@ from llm.gateway import Gateway
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
 from models import database as session
+from models.due_work.queue import WorkKind, claim, find_work
 from models.ledger.caps import Caps
-from models.work.queue import WorkKind, claim, find_work
 from tests.integration.doors import WINDOW
 from tests.integration.erasing import tables_with
 from tests.integration.reading import Platform, long_report

@@ -5,9 +5,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection
 
+from models.due_work.operator import list_stuck, retry_now
+from models.due_work.queue import WorkKind, WorkState, enqueue, finish, retry_later
 from models.tenants.tenant import ensure_tenant
-from models.work.operator import list_stuck, retry_now
-from models.work.queue import WorkKind, WorkState, enqueue, finish, retry_later
 from tests.integration.works import row, take
 
 

@@ -10,6 +10,9 @@ from sqlalchemy import text
 
 from llm.failures import Cause, LlmFailure
 from models.database import database_now, transaction
+from models.due_work import waiting as parked_work
+from models.due_work.queue import Claim, DueWork, WorkKind, enqueue, finish
+from models.due_work.waiting import MOST_AT_ONCE, WaitsFor, hasten_one, release_parked
 from models.ledger.caps import BudgetDeniedError, Denial
 from models.providers.circuit_breaker import (
     BreakerRules,
@@ -22,9 +25,6 @@ from models.providers.circuit_breaker import (
 )
 from models.providers.rate_limit import ProviderPacedError, take_turn
 from models.telemetry.snapshot import take_snapshot
-from models.work import waiting as parked_work
-from models.work.queue import Claim, DueWork, WorkKind, enqueue, finish
-from models.work.waiting import MOST_AT_ONCE, WaitsFor, hasten_one, release_parked
 from tests.integration.works import QUICK, row
 from workers.dispatch import look_at_models
 from workers.jobs.lifecycle import Handler, run_work

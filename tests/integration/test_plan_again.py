@@ -12,8 +12,8 @@ from api.context import current_summarizer as in_force
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.artifacts.plan import AGAIN_AFTER_S
-from models.work.heartbeat import beat
-from models.work.queue import WorkKind
+from models.due_work.heartbeat import beat
+from models.due_work.queue import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import CRANES, SMALL, Agent, leave_out, look_up, plan
 

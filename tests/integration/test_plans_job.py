@@ -17,9 +17,9 @@ from llm.requests import CompletionReply, CompletionRequest
 from llm.scripted import Mode, ScriptedServer, Step
 from llm.settings import LlmSettings
 from models import database as session
+from models.due_work.queue import WorkKind, WorkState, enqueue
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set
 from models.ledger.caps import Caps
-from models.work.queue import WorkKind, WorkState, enqueue
 from tests.integration.planning import CATALOG, MODEL, Planning, tools_of
 from tests.unit.tool_plans.catalogs import MULTI_INTENT, SMALL_GUIDE
 from workers.jobs.lifecycle import LEASE_LOST, Handler, run_work

@@ -19,9 +19,9 @@ from models.artifacts.artifact import load_passages
 from models.artifacts.settings import planning_settings
 from models.artifacts.summary_cache import drop_session_summaries
 from models.conversations.summary import NewSummary, store_summary
+from models.due_work.queue import WorkKind
 from models.learning.habits import count_focuses
 from models.ledger.caps import Caps
-from models.work.queue import WorkKind
 from tests.integration.reading import FACT, Platform, long_report, shown_artifacts
 from tests.waiting import wait_until
 from workers.settings import PrecomputeSettings

@@ -12,10 +12,10 @@ from models import database as session
 from models.conversations.reset import reset_session
 from models.conversations.session import cut_session
 from models.conversations.summary import NewSummary, activate_version, retire_summaries, store_summary
+from models.due_work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work
 from models.erasure.derived import rewind_index
 from models.recall.index import Progress, RecallKey, find_progress
 from models.recall.settings import RecallSettings
-from models.work.queue import DueWork, WorkKind, WorkState, claim, enqueue, find_work
 from tests.integration.summarizing import SESSION, Model, Room
 from workers.jobs import recall
 from workers.jobs.lifecycle import LEASE_LOST, LeaseLostError, run_work

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from structlog.testing import LogCapture
 
 from models import database as session
-from models.work.queue import Claim, WorkKind, enqueue, find_work
+from models.due_work.queue import Claim, WorkKind, enqueue, find_work
 from tests.integration.works import QUICK
 from workers.jobs.lifecycle import run_work
 

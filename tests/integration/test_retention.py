@@ -10,10 +10,10 @@ from sqlalchemy import Engine, text
 
 from models import database as session
 from models.database import transaction
+from models.due_work.queue import WorkKind, claim, enqueue
 from models.retention.settings import RetentionSettings
 from models.retention.tenant_policy import RETENTION, Retention, find_retention, list_gone, put_retention
 from models.tenants.tenant import ensure_tenant
-from models.work.queue import WorkKind, claim, enqueue
 from tests.integration.conftest import make_key
 from tests.integration.erasing import plant_everywhere, tables_with
 from tests.integration.summarizing import dialogue

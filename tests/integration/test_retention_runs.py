@@ -15,13 +15,13 @@ from sqlalchemy.exc import DBAPIError
 
 from models import database as session
 from models.database import transaction
+from models.due_work.queue import Claim, WorkKind, claim, enqueue, find_work
 from models.retention.delete_tables import _FOLD_CALLS
 from models.retention.find import _OLD, FIRST, Wishing, find_old_sessions, find_wishing
 from models.retention.settings import RetentionSettings
 from models.retention.tenant_policy import RETENTION, LastRun, find_last_run, list_gone, note_gone
 from models.telemetry.counters import flush
 from models.tenants.tenant import create_key, ensure_tenant, find_caller, list_keys
-from models.work.queue import Claim, WorkKind, claim, enqueue, find_work
 from tests.integration.test_retention import FOR_EVER, TEN_DAYS, calls, count, do, run, sessions, talk
 from tests.integration.watching import forget_counts, scrape
 from workers.jobs.lifecycle import LeaseLostError

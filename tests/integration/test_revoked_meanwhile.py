@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from models import database as session
+from models.due_work.queue import WorkKind, find_work
 from models.plans.plan import MadePlan, PlanMethod, keep_plan
 from models.tenants.tenant import revoke_key
-from models.work.queue import WorkKind, find_work
 from tests.integration.conftest import make_key
 from tests.waiting import wait_until
 

@@ -12,14 +12,14 @@ from afterturn.work import app as work_commands
 from context.shadow.facts import pack
 from llm.failures import Cause, LlmFailure
 from models import database as session
+from models.due_work.errors import UNREADABLE
+from models.due_work.queue import WorkKind, WorkState, claim, enqueue, find_work, retry_later
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.rekeying.columns import COLUMNS, count_cells
 from models.rekeying.rotation import change_rows
 from models.shadow.count_losses import take_waiting
 from models.shadow.reads import record_reads
-from models.work.errors import UNREADABLE
-from models.work.queue import WorkKind, WorkState, claim, enqueue, find_work, retry_later
 from tests.integration.erasing import talk
 from tests.integration.sealing import FIRST, SECOND, Environment, tables_with_traces
 

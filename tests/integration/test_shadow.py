@@ -15,8 +15,8 @@ from api.shadow.variants import VariantQuery, lay_window
 from context.shadow.parts import ShadowPart
 from models import database as session
 from models.conversations.summary_settings import compression_settings
+from models.due_work.queue import WorkKind, WorkState, find_work
 from models.shadow.settings import shadow_settings
-from models.work.queue import WorkKind, WorkState, find_work
 from tests.integration.activating import Chat
 from tests.integration.reading import FACT, Platform, long_report
 from tests.integration.shadowing import (

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine, text
 
 from models import database as session
-from models.work.heartbeat import beat, last_signs
+from models.due_work.heartbeat import beat, last_signs
 from workers import app as worker_app
 from workers.tick import TaskName
 

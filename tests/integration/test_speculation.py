@@ -14,8 +14,8 @@ from context.providers.profile_types import ProfileOverride
 from llm.scripted import Mode, ScriptedServer, Step
 from models import database as session
 from models.catalogs.model_profile import set_override
-from models.work.heartbeat import beat
-from models.work.queue import WorkKind
+from models.due_work.heartbeat import beat
+from models.due_work.queue import WorkKind
 from tests.integration.reading import Platform, long_report
 from tests.integration.test_context_plan_job import further_step, leave_out, look_up, plan
 from tests.integration.test_precompute_job import ABOUT, BERTH, NOTES, newest_artifact

@@ -11,7 +11,7 @@ from llm.failures import Cause, LlmFailure
 from llm.settings import LlmSettings
 from models import database as session
 from models.conversations.summary import STAND_IN, SummaryState
-from models.work.operator import list_refused
+from models.due_work.operator import list_refused
 from tests.integration.summarizing import MODEL, THRESHOLDS, Model, Room
 from workers.jobs.summarize import summarize_session
 

@@ -22,10 +22,10 @@ from llm.settings import LlmSettings
 from models import database as session
 from models.artifacts.settings import planning_settings
 from models.conversations.summary import SummaryState
+from models.due_work.queue import WorkKind, WorkState, enqueue, find_work
 from models.learning.progress import find_counted
 from models.ledger.caps import Caps
 from models.tenants.tenant import ensure_tenant
-from models.work.queue import WorkKind, WorkState, enqueue, find_work
 from tests.integration.erasing import post_turn, tables_with
 from tests.integration.learning import (
     NAME,

@@ -12,10 +12,10 @@ from llm.failures import Cause, LlmFailure
 from models import database as session
 from models.conversations.summary import SummaryState
 from models.database import database_now
+from models.due_work.queue import WorkState
 from models.ledger.call import Reservation, Settlement, reserve, settle
 from models.ledger.caps import Caps
 from models.providers.context_limit import find_limit
-from models.work.queue import WorkState
 from tests.integration.summarizing import MODEL, Model, Room
 from workers.jobs.lifecycle import LeaseLostError
 

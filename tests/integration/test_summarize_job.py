@@ -13,7 +13,7 @@ from llm.failures import Cause, LlmFailure
 from models import database as session
 from models.conversations.reset import reset_session
 from models.conversations.summary import SummaryState, activate_version, retire_summaries
-from models.work.queue import WorkState
+from models.due_work.queue import WorkState
 from tests.integration.summarizing import Model, Room, dialogue
 from workers.jobs.lifecycle import LEASE_LOST, LeaseLostError
 

@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 from sqlalchemy import Connection, text
 
+from models.due_work.fair_claim import Group
+from models.due_work.operator import list_work, redrive
+from models.due_work.queue import WorkKind, WorkState, claim, enqueue, finish, lock_lease, renew, retry_later
 from models.tenants.tenant import ensure_tenant
-from models.work.fair_claim import Group
-from models.work.operator import list_work, redrive
-from models.work.queue import WorkKind, WorkState, claim, enqueue, finish, lock_lease, renew, retry_later
 from tests.integration.works import (
     MAX_ATTEMPTS,
     MAX_CRASHES,

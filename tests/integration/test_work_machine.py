@@ -16,9 +16,8 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import Connection, Engine, RootTransaction
 
-from models.tenants.tenant import ensure_tenant
-from models.work.operator import redrive
-from models.work.queue import (
+from models.due_work.operator import redrive
+from models.due_work.queue import (
     Claim,
     DueWork,
     WorkKind,
@@ -31,7 +30,8 @@ from models.work.queue import (
     renew,
     retry_later,
 )
-from models.work.rest import rest
+from models.due_work.rest import rest
+from models.tenants.tenant import ensure_tenant
 from tests.integration.works import MAX_ATTEMPTS, MAX_CRASHES, Clock, facts, is_due, take_next
 
 LEASE_S = 20.0

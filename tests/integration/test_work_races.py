@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 
 from models import database as session
-from models.work.fair_claim import Turns, look
-from models.work.operator import list_work
-from models.work.queue import Claim, WorkKind, WorkState, claim, enqueue
+from models.due_work.fair_claim import Turns, look
+from models.due_work.operator import list_work
+from models.due_work.queue import Claim, WorkKind, WorkState, claim, enqueue
 from tests.integration.works import MAX_CRASHES, take_next
 
 MANY = 50_000

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, text
 
 from models import database as session
 from models.conversations.session import lock_sessions
-from models.work.fair_claim import Due, Turns, claim_next, look
-from models.work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
+from models.due_work.fair_claim import Due, Turns, claim_next, look
+from models.due_work.queue import Claim, DueWork, WorkKind, claim, enqueue, find_work
 from workers.settings import WorkerSettings
 
 QUICK = WorkerSettings(lease_s=1, renew_s=0.1, backoff_s=2, backoff_max_s=300, max_attempts=3)

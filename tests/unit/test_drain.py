@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from models.work.fair_claim import Next
-from models.work.queue import Claim, WorkKind
+from models.due_work.fair_claim import Next
+from models.due_work.queue import Claim, WorkKind
 from workers.drain import PIECES_OF_A_PROCESS, SETTLED_S, Drained, Ear, drain
 from workers.settings import WorkerSettings
 

@@ -114,7 +114,7 @@ def test_an_expression_is_well_formed_and_keeps_to_what_its_metrics_have(express
 CHOSEN = re.compile(r'(\w+)(?:=~|!=|!~|=)"([^"]*)"')
 SAID_IN = {
     ("afterturn_work", "state"): "models/telemetry/snapshot.py",
-    ("afterturn_work_oldest_wait_seconds", "waits_for"): "models/work/waiting.py",
+    ("afterturn_work_oldest_wait_seconds", "waits_for"): "models/due_work/waiting.py",
     ("afterturn_work_finished_total", "outcome"): "workers/telemetry.py",
     ("afterturn_role_alive", "role"): "afterturn/status_view.py",
     ("afterturn_context_tokens_total", "part"): "api/context/routes.py",

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from afterturn.status_view import ROLES, Frame, draw, draw_trouble, judge
+from models.due_work.queue import WorkKind
 from models.ledger.caps import Caps, CapsInForce, SaidBy
 from models.providers.circuit_breaker import Gate, GateState
 from models.retention.tenant_policy import LastRun
 from models.telemetry.counters import Counted
 from models.telemetry.snapshot import CapCount, RoleCount, Snapshot, Spend, Total, WorkCount
-from models.work.queue import WorkKind
 
 NOW = datetime(2026, 3, 14, 15, 9, 26, tzinfo=UTC)
 ALIVE = [RoleCount(role, 1, 2.0, {}) for role in ROLES]

@@ -28,8 +28,8 @@ from models.artifacts.plan import PlanRow, store_plan, take_wanted_plans
 from models.artifacts.use import Use, find_old, load_uses
 from models.conversations.session import find_session
 from models.database import read_transaction, transaction
+from models.due_work.queue import Claim, finish, lock_lease
 from models.learning.speculation import What, note_made, spent_on
-from models.work.queue import Claim, finish, lock_lease
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.read_artifact import Complete
 

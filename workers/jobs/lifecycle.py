@@ -14,14 +14,14 @@ from structlog.contextvars import bound_contextvars
 from context.errors import AfterturnError
 from llm.failures import LlmFailure
 from models.database import transaction
+from models.due_work.loss import LossRules
+from models.due_work.queue import Claim, WorkKind, claim, renew, retry_later
+from models.due_work.waiting import WaitsFor, note_denial, note_wait
 from models.encryption.keys import TextUnavailableError
 from models.errors import INNOCENT, Trouble, facts_of, kind_of, trouble_of
 from models.ledger.caps import BudgetDeniedError, Denial
 from models.providers.circuit_breaker import ProviderParkedError
 from models.telemetry.tracing import span
-from models.work.loss import LossRules
-from models.work.queue import Claim, WorkKind, claim, renew, retry_later
-from models.work.waiting import WaitsFor, note_denial, note_wait
 from workers.settings import WorkerSettings
 from workers.telemetry import INSTANCE, count_work
 

@@ -43,9 +43,9 @@ from models.conversations.session import hold_generation
 from models.conversations.session_state import SessionState
 from models.conversations.standing import find_standing
 from models.database import Transaction, read_transaction, transaction
+from models.due_work.queue import Claim, finish, lock_lease
 from models.learning.habits import likely_focuses
 from models.learning.speculation import What, find_record, note_made, price_share, spent_on
-from models.work.queue import Claim, finish, lock_lease
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.read_artifact import Complete, Reader, input_cap, read_for, summary_tokens
 from workers.settings import PrecomputeSettings

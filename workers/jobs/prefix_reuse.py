@@ -7,8 +7,8 @@ from models.conversations.history import load_oldest
 from models.conversations.prefix import find_prefix
 from models.conversations.summary import find_active
 from models.database import Transaction
+from models.due_work.queue import Claim
 from models.telemetry.counters import Counted, count
-from models.work.queue import Claim
 from workers.jobs.write_summary import SummaryRange
 
 MOST_MESSAGES = 5_000

@@ -11,8 +11,8 @@ from llm.failures import LlmFailure
 from llm.requests import CompletionReply, CompletionRequest, Purpose
 from llm.settings import EXTRACTIVE, LlmSettings
 from models.database import read_transaction, transaction
+from models.due_work.queue import Claim, finish, lock_lease
 from models.preflight.labels import Unsure, find_unsure, keep_labels
-from models.work.queue import Claim, finish, lock_lease
 from workers.jobs.lifecycle import LeaseLostError
 
 WAIT_FOR_TURN_S = 600

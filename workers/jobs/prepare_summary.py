@@ -10,8 +10,8 @@ from models.conversations.history import has_pauses
 from models.conversations.session_state import SessionState
 from models.conversations.standing import SessionSnapshot
 from models.database import Transaction, read_transaction
+from models.due_work.queue import Claim
 from models.learning.speculation import PREPARED, find_record, price_share
-from models.work.queue import Claim
 from workers.jobs.write_summary import SummaryRange
 
 PAUSES_AGAIN = 0.8

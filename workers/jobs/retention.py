@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy.exc import OperationalError
 
 from models.database import Transaction, read_transaction, transaction
+from models.due_work.queue import Claim, finish
 from models.erasure.receipt import Receipt
 from models.errors import kind_of
 from models.retention.delete_tables import (
@@ -32,7 +33,6 @@ from models.retention.find import (
 )
 from models.retention.settings import RetentionSettings
 from models.telemetry.counters import Counted, count
-from models.work.queue import Claim, finish
 from workers.jobs.lifecycle import LeaseLostError
 
 log = structlog.get_logger()

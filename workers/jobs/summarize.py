@@ -36,6 +36,8 @@ from models.conversations.summary import (
 )
 from models.conversations.summary_settings import compression_settings
 from models.database import Transaction, read_transaction, transaction
+from models.due_work.queue import Claim, finish, lock_lease
+from models.due_work.rest import end_rest, rest
 from models.learning.speculation import PREPARED, note_made, note_used, spent_since_last
 from models.ledger.caps import BudgetDeniedError
 from models.providers.circuit_breaker import ProviderParkedError
@@ -43,8 +45,6 @@ from models.recall.index import is_indexed
 from models.recall.settings import recall_settings
 from models.telemetry.counters import Counted, count
 from models.telemetry.tracing import span
-from models.work.queue import Claim, finish, lock_lease
-from models.work.rest import end_rest, rest
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.prefix_reuse import look_for_ride
 from workers.jobs.prepare_summary import is_worth_preparing, pauses_long

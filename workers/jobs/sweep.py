@@ -12,6 +12,9 @@ from models.artifacts.settings import ArtifactSettings, artifact_settings
 from models.artifacts.summary_cache import evict, expire
 from models.conversations.recount import recount_old_sessions
 from models.database import Transaction, database_now, read_transaction, transaction
+from models.due_work.heartbeat import forget_older_than
+from models.due_work.queue import Claim, finish
+from models.due_work.waiting import find_capped, release_capped, release_outdated
 from models.ledger.call import sweep_lost
 from models.ledger.caps import Caps
 from models.preflight.decision import forget_old_decisions
@@ -21,9 +24,6 @@ from models.retention.settings import retention_settings
 from models.retention.tenant_policy import RETENTION
 from models.shadow.reads import forget_old_reads
 from models.shadow.settings import shadow_settings
-from models.work.heartbeat import forget_older_than
-from models.work.queue import Claim, finish
-from models.work.waiting import find_capped, release_capped, release_outdated
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.retention import retain
 

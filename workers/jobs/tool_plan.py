@@ -26,6 +26,7 @@ from llm.settings import EXTRACTIVE
 from models.catalogs.catalog import load_version
 from models.catalogs.model_profile import load_profile
 from models.database import database_now, read_transaction, transaction
+from models.due_work.queue import Claim, find_work, finish, forget_done, lock_lease
 from models.learning.prior_set import SetKind, SetPlace, SetState, load_set
 from models.ledger.by_day import WorkCalls, calls_of_work
 from models.plans.plan import (
@@ -38,7 +39,6 @@ from models.plans.plan import (
     find_plan,
     keep_plan,
 )
-from models.work.queue import Claim, find_work, finish, forget_done, lock_lease
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.planning import Answered, Complete, PlanJob, ask_planner
 

@@ -34,8 +34,8 @@ from models.catalogs.model_profile import load_profile
 from models.conversations.kept_summaries import find_part, keep_part
 from models.conversations.summary import SummaryText
 from models.database import read_transaction, transaction
+from models.due_work.queue import Claim, lock_lease
 from models.telemetry.counters import Counted, count
-from models.work.queue import Claim, lock_lease
 from workers.jobs.lifecycle import LeaseLostError
 from workers.jobs.summarizer_room import OUT_OF_ROOM, fitted, known_room, learn_room, widened
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from sqlalchemy import text
 
 from models import database as session
+from models.due_work.fair_claim import Turns, claim_next
+from models.due_work.queue import Claim, WorkKind, enqueue
 from models.retention.tenant_policy import OPERATOR, RETENTION
 from models.tenants.tenant import ensure_tenant
-from models.work.fair_claim import Turns, claim_next
-from models.work.queue import Claim, WorkKind, enqueue
 from tests.integration.fuzz.door import Door, Fault
 from workers.jobs.lifecycle import do_work
 from workers.settings import worker_settings

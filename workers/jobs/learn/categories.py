@@ -16,6 +16,7 @@ from context.priors.categories import (
 )
 from context.priors.types import CorruptPriorsError
 from models.database import Transaction, database_now, read_transaction, transaction
+from models.due_work.queue import Claim, lock_lease
 from models.learning.habits import count_categories
 from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import NewSet, SetKind, SetPlace, SetState, keep_set, last_watermark, load_set
@@ -23,7 +24,6 @@ from models.preflight.decision import PAGE, join_decisions, load_decisions
 from models.preflight.labels import joined_through
 from models.preflight.policy import find_policy
 from models.preflight.settings import preflight_settings
-from models.work.queue import Claim, lock_lease
 from workers.jobs.lifecycle import LeaseLostError
 
 MOST_DECISIONS = 4_000

@@ -5,12 +5,12 @@ from datetime import datetime
 from uuid import UUID
 
 from models.database import Transaction, transaction
+from models.due_work.operator import redrive
+from models.due_work.queue import Claim, WorkKind, enqueue, enqueue_many, finish, lock_lease
 from models.learning.habits import count_focuses
 from models.learning.night_settings import LearningSettings
 from models.learning.progress import begin_night, catalogs_to_learn, tenants_to_learn
 from models.plans.relearning import catalogs_with_erased_plans
-from models.work.operator import redrive
-from models.work.queue import Claim, WorkKind, enqueue, enqueue_many, finish, lock_lease
 from workers.jobs.learn.categories import learn_categories
 from workers.jobs.learn.ranking import learn_ranking
 from workers.jobs.lifecycle import LeaseLostError

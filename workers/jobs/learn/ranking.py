@@ -16,6 +16,7 @@ from context.priors.state import State, learn, prune, see_catalog, state_from_by
 from context.priors.types import CorruptPriorsError, JoinedPlan, Unfinished
 from models.catalogs.catalog import load_version
 from models.database import Transaction, read_transaction, transaction
+from models.due_work.queue import Claim, finish, lock_lease
 from models.learning.night_settings import LearningSettings
 from models.learning.prior_set import (
     NewSet,
@@ -38,7 +39,6 @@ from models.learning.progress import (
 )
 from models.plans.outcome import settled_through
 from models.plans.relearning import find_erased_plans, settle_erased_plans
-from models.work.queue import Claim, finish, lock_lease
 from workers.jobs.learn.bench import Bench
 from workers.jobs.lifecycle import LeaseLostError
 

@@ -8,7 +8,7 @@ _ERASED = ("tests/integration/test_erase_races.py",)
 GUARDS = (
     Guard(
         "finish: only who holds the lease",
-        "models/work/queue.py",
+        "models/due_work/queue.py",
         """if again_in_s is None else true()
     done = db.execute(
         update(DueWork)
@@ -21,49 +21,49 @@ GUARDS = (
     ),
     Guard(
         "claim: a lease admits one",
-        "models/work/fair_claim.py",
+        "models/due_work/fair_claim.py",
         "and (state = 'ready' or lease_until < now())",
         "",
         _WORK,
     ),
     Guard(
         "claim: an expired lease is free",
-        "models/work/fair_claim.py",
+        "models/due_work/fair_claim.py",
         "and (state = 'ready' or lease_until < now())",
         "and state = 'ready'",
         (*_WORK, "tests/integration/test_due.py"),
     ),
     Guard(
         "claim: crashes are no attempts",
-        "models/work/queue.py",
+        "models/due_work/queue.py",
         '"attempts": DueWork.attempts + case((expired, 0), else_=1),',
         '"attempts": DueWork.attempts + 1,',
         _WORK,
     ),
     Guard(
         "claim: a crasher dies",
-        "models/work/loss.py",
+        "models/due_work/loss.py",
         "return crashes >= max_crashes, {",
         "return crashes < 0, {",
         _WORK,
     ),
     Guard(
         "claim: only what is due",
-        "models/work/queue.py",
+        "models/due_work/queue.py",
         "(DueWork.state == WorkState.READY) & (DueWork.due_at <= func.now()),",
         "DueWork.state == WorkState.READY,",
         _WORK,
     ),
     Guard(
         "finish: what was wanted meanwhile",
-        "models/work/queue.py",
+        "models/due_work/queue.py",
         "again = DueWork.wanted > DueWork.claimed if",
         "again = false() if",
         _WORK,
     ),
     Guard(
         "want: quick turns make one job",
-        "models/work/queue.py",
+        "models/due_work/queue.py",
         "func.least(DueWork.due_at, row.excluded.due_at),",
         "row.excluded.due_at,",
         _WORK,
@@ -140,14 +140,14 @@ GUARDS = (
     ),
     Guard(
         "models: what waits goes on once its gate closes",
-        "models/work/waiting.py",
+        "models/due_work/waiting.py",
         "return sum(_release(db, models, most, look_s) for models in sets)",
         "return 0",
         ("tests/integration/test_parked_work.py",),
     ),
     Guard(
         "models: no more goes on than is begun",
-        "models/work/waiting.py",
+        "models/due_work/waiting.py",
         'left = most - db.execute(BEGUN, {**of_these, "most": most}).scalar_one()',
         "left = most",
         ("tests/integration/test_parked_work.py",),
@@ -161,14 +161,14 @@ GUARDS = (
     ),
     Guard(
         "caps: no more goes on than fits",
-        "models/work/waiting.py",
+        "models/due_work/waiting.py",
         "_fitting(head, room - taken)",
         "_fitting(head, room)",
         ("tests/integration/test_capped_work.py",),
     ),
     Guard(
         "caps: a worker with a smaller one is waited for",
-        "models/work/waiting.py",
+        "models/due_work/waiting.py",
         "if not head or any(one.is_other_cap for one in head):",
         "if not head:",
         ("tests/integration/test_capped_work.py",),

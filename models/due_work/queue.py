@@ -36,10 +36,10 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from models.base import Base, CreatedAt, TenantKey, Timestamp
 from models.database import Transaction
+from models.due_work.errors import MOST_CHARS, readable, seal_error
+from models.due_work.kinds import WorkKind, WorkState
+from models.due_work.loss import LossRules, count_end
 from models.telemetry.tracing import present_trace
-from models.work.errors import MOST_CHARS, readable, seal_error
-from models.work.kinds import WorkKind, WorkState
-from models.work.loss import LossRules, count_end
 
 __all__ = ["WorkKind", "WorkState"]
 

@@ -12,8 +12,8 @@ from uuid import UUID
 from sqlalchemy import BigInteger, Row, TextualSelect, text, update
 
 from models.database import Transaction
-from models.work.loss import LossRules
-from models.work.queue import Claim, DueWork, WorkKind, WorkState, claim_of, leased
+from models.due_work.loss import LossRules
+from models.due_work.queue import Claim, DueWork, WorkKind, WorkState, claim_of, leased
 
 MOST_STEPS = 64
 """Maximum number of tenants without due work passed over in one claim; the next claim goes on behind."""

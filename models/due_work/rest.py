@@ -6,7 +6,7 @@ from uuid import UUID
 from sqlalchemy import Update, func, update
 
 from models.database import Transaction
-from models.work.queue import Claim, DueWork, WorkKind
+from models.due_work.queue import Claim, DueWork, WorkKind
 
 
 def rest(db: Transaction, held: Claim, because: str, *, seconds: float) -> None:

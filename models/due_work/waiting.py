@@ -11,9 +11,9 @@ from uuid import UUID
 from sqlalchemy import case, func, text, update
 
 from models.database import Transaction
+from models.due_work.queue import Claim, DueWork
 from models.ledger.call import spent_today
 from models.ledger.caps import Caps, Denial
-from models.work.queue import Claim, DueWork
 
 MOST_AT_ONCE = 100
 """Maximum amount of released work for a model, due and not begun yet."""

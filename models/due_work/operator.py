@@ -9,9 +9,9 @@ from sqlalchemy.orm import aliased
 
 from models.conversations.summary import STAND_IN, Summary, SummaryState
 from models.database import Transaction
+from models.due_work.errors import readable
+from models.due_work.queue import DueWork, WorkKind, WorkState
 from models.encryption.keys import TextCipher, TextForgottenError, TextUnavailableError
-from models.work.errors import readable
-from models.work.queue import DueWork, WorkKind, WorkState
 
 
 def list_work(db: Transaction, tenant_id: UUID, state: WorkState) -> list[DueWork]:

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Interval, bindparam, case, func, or_, text
 from sqlalchemy.sql.elements import TextClause
 
 from models.database import Transaction
-from models.work.heartbeat import Heartbeat
+from models.due_work.heartbeat import Heartbeat
 
 
 @dataclass(frozen=True)
